@@ -1,0 +1,111 @@
+//! A message about a place in the author's text.
+//!
+//! Owns the shape of a diagnostic and its plain rendering. It doesn't find anything: the loader,
+//! the checker and the evaluation make diagnostics, reports print them.
+
+use std::fmt::Write as _;
+
+/// How much a diagnostic weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Worth a look; nothing is refused.
+    Warning,
+    /// The policy is refused.
+    Error,
+}
+
+/// A position in a file as its author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct Position {
+    /// The file's path as it was given.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// How many characters are meant, at least 1.
+    pub length: u32,
+    /// The line's text, without its line break.
+    pub text: String,
+}
+
+/// A message about a place in the author's text.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// How much it weighs.
+    pub level: Level,
+    /// A stable name for this sort of message, such as `unknown-function`.
+    pub code: &'static str,
+    /// What is wrong: lowercase, no full stop, the author's words in backticks.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// Where.
+    pub position: Option<Position>,
+}
+
+impl Diagnostic {
+    /// An error with a stable code.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self { level: Level::Error, code, message: message.into(), hint: None, position: None }
+    }
+
+    /// A warning with a stable code.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self { level: Level::Warning, ..Self::error(code, message) }
+    }
+
+    /// Adds where.
+    #[must_use]
+    pub fn at(mut self, position: Position) -> Self {
+        self.position = Some(position);
+        self
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// `policy.rego:3:14: message`, on one line.
+    pub fn headline(&self) -> String {
+        match &self.position {
+            Some(p) => format!("{}:{}:{}: {}", p.file, p.line, p.column, self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// The whole message as a person reads it: position, the source line with a caret, the hint.
+    ///
+    /// Nothing is escaped here; whoever prints it to a terminal or a log does that.
+    pub fn render(&self) -> String {
+        let level = match self.level {
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        let mut out = format!("{level}[{}]: {}", self.code, self.message);
+        if let Some(p) = &self.position {
+            let gutter = " ".repeat(p.line.to_string().len());
+            let _ = write!(out, "\n{gutter}--> {}:{}:{}", p.file, p.line, p.column);
+            let pad: String = p
+                .text
+                .chars()
+                .take(p.column.saturating_sub(1) as usize)
+                .map(|c| if c == '\t' { '\t' } else { ' ' })
+                .collect();
+            let room = p.text.chars().count().saturating_sub(pad.chars().count()).max(1);
+            let carets = "^".repeat((p.length as usize).clamp(1, room));
+            let _ = write!(out, "\n{gutter} |\n{} | {}\n{gutter} | {pad}{carets}", p.line, p.text);
+            if let Some(hint) = &self.hint {
+                let _ = write!(out, "\n{gutter} = help: {hint}");
+            }
+        } else if let Some(hint) = &self.hint {
+            let _ = write!(out, "\n  = help: {hint}");
+        }
+        out
+    }
+}

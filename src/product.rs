@@ -1,0 +1,114 @@
+//! The product's own name, and every name that is made from it.
+//!
+//! Owns the one setting that names functions, environment variables, the organization header,
+//! token audiences and the configuration folder (interface 4.7 and 5.4: the prefix `platform`
+//! stands for the product's). It doesn't read any of them.
+
+use std::sync::Arc;
+
+use crate::{Error, ErrorKind};
+
+/// The name a service gives to its functions, header and folders; `platform` unless set.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Product(Arc<str>);
+
+/// Namespaces of Rego's own built-ins and words of the language, which a product can't have.
+const RESERVED: &[&str] = &[
+    "array", "as", "base64", "base64url", "bits", "contains", "crypto", "data", "default", "else",
+    "every", "false", "future", "glob", "graph", "graphql", "hex", "http", "if", "import", "in",
+    "input", "internal", "io", "json", "net", "not", "null", "numbers", "object", "opa", "package",
+    "providers", "rand", "regex", "rego", "semver", "set", "some", "strings", "time", "true",
+    "units", "uri", "urlquery", "uuid", "with", "yaml",
+];
+
+impl Product {
+    /// A product's name: a lowercase letter, then lowercase letters, digits and `_`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for another form, or a word that Rego needs for itself.
+    pub fn new(name: &str) -> Result<Self, Error> {
+        let mut chars = name.chars();
+        let form = chars.next().is_some_and(|c| c.is_ascii_lowercase())
+            && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            && name.len() <= 64;
+        if !form {
+            return Err(Error::new(
+                ErrorKind::Configuration,
+                format!("product `{}` isn't a name", crate::text::escape(name)),
+            )
+            .with_hint("use a lowercase letter, then lowercase letters, digits and `_`"));
+        }
+        if RESERVED.contains(&name) {
+            return Err(Error::new(
+                ErrorKind::Configuration,
+                format!("product `{name}` is a word of Rego's own"),
+            )
+            .with_hint("choose another name for the product"));
+        }
+        Ok(Self(name.into()))
+    }
+
+    /// The bare name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A function's full name: `platform.discover`.
+    pub fn function(&self, short: &str) -> String {
+        format!("{}.{short}", self.0)
+    }
+
+    /// An environment variable: `PLATFORM_TOKEN`.
+    pub fn env(&self, suffix: &str) -> String {
+        format!("{}_{suffix}", self.0.to_ascii_uppercase())
+    }
+
+    /// The header by which a user token selects the organization (interface 5.4).
+    pub fn organization_header(&self) -> String {
+        format!("{}-organization", self.0)
+    }
+
+    /// The audience of user tokens.
+    pub fn user_audience(&self) -> String {
+        format!("user-auth.{}", self.0)
+    }
+
+    /// The audience of API tokens.
+    pub fn api_audience(&self) -> String {
+        format!("api-token-auth.{}", self.0)
+    }
+}
+
+impl Default for Product {
+    fn default() -> Self {
+        Self("platform".into())
+    }
+}
+
+impl std::fmt::Display for Product {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_one_place() {
+        let product = Product::new("chainloop").unwrap();
+        assert_eq!(product.function("discover"), "chainloop.discover");
+        assert_eq!(product.env("TOKEN"), "CHAINLOOP_TOKEN");
+        assert_eq!(product.organization_header(), "chainloop-organization");
+        assert_eq!(product.user_audience(), "user-auth.chainloop");
+        assert_eq!(product.api_audience(), "api-token-auth.chainloop");
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for name in ["", "Platform", "9p", "a-b", "a.b", "http", "json", "data", "a\nb", "é"] {
+            assert!(Product::new(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Text from elsewhere, made safe to show, and near misses of names.
+//!
+//! Owns escaping of control characters and of the line prefixes that CI systems take for
+//! commands, and the search for the nearest known name. It owns no message.
+
+/// Escapes control characters (line breaks and tabs included) and the characters that change the
+/// direction of text, so that what a service or a policy says stays on its line.
+pub fn escape(text: &str) -> String {
+    escape_where(text, |c| c.is_control() || is_direction(c))
+}
+
+/// Like [`escape`], but keeps line breaks and tabs.
+pub fn escape_lines(text: &str) -> String {
+    escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_direction(c))
+}
+
+/// Like [`escape_lines`], and breaks the prefixes `::` and `##[` at the start of a line, from
+/// which CI systems read commands.
+pub fn escape_for_log(text: &str) -> String {
+    let escaped = escape_lines(text);
+    let mut out = String::with_capacity(escaped.len());
+    for (index, line) in escaped.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let rest = line.trim_start();
+        if rest.starts_with("::") || rest.starts_with("##[") {
+            out.push_str(&line[..line.len() - rest.len()]);
+            out.push('\\');
+            out.push_str(rest);
+        } else {
+            out.push_str(line);
+        }
+    }
+    out
+}
+
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if bad(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// At most `limit` characters of `text`, escaped, with `…` where something was left out.
+pub fn shorten(text: &str, limit: usize) -> String {
+    let mut chars = text.chars();
+    let head: String = chars.by_ref().take(limit).collect();
+    let mut out = escape(&head);
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// The known name nearest to `word`, if one is near enough to be what was meant.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), name), name))
+        .filter(|(distance, name)| *distance <= 1 + name.chars().count() / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_and_commands_are_escaped() {
+        assert_eq!(escape("a\nb\u{1b}[0m\u{202e}"), "a\\nb\\u{1b}[0m\\u{202e}");
+        assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n\\##[group]");
+        assert_eq!(shorten("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        let known = ["discover", "evidence", "download_artifact"];
+        assert_eq!(nearest("discoverr", known), Some("discover"));
+        assert_eq!(nearest("Discover", known), Some("discover"));
+        assert_eq!(nearest("zzz", known), None);
+    }
+}
