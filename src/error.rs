@@ -8,7 +8,6 @@
 //! never repeats the source: print the chain with [`Error::report`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What went wrong, coarse enough to act on.
 ///
@@ -218,10 +217,5 @@ impl Error {
             source = error.source();
         }
         text
-    }
-
-    /// `timed out after 5s` and the like.
-    pub(crate) fn timed_out(what: &str, after: Duration) -> Self {
-        Self::new(ErrorKind::TimedOut, format!("{what} timed out after {after:?}"))
     }
 }

@@ -2,13 +2,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod builtins;
+mod client;
 mod diagnostic;
 mod error;
+mod platform;
 mod product;
+mod register;
 pub mod text;
 
+pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
 pub use error::{Error, ErrorKind};
+pub use platform::{Infoz, NotFound, Platform, PlatformBuilder};
 pub use product::Product;
+pub use register::Registration;
 
 pub use regorus;
