@@ -218,4 +218,9 @@ impl Error {
         }
         text
     }
+
+    /// `the evaluation timed out after 5s` and the like.
+    pub(crate) fn timed_out(what: &str, after: std::time::Duration) -> Self {
+        Self::new(ErrorKind::TimedOut, format!("{what} timed out after {after:?}"))
+    }
 }

@@ -120,7 +120,7 @@ impl Platform {
         let deadline = self.call_deadline();
         self.runtime()?.block_on(async move {
             let call = Call { authenticated: false, ..Call::get(INFOZ, None) };
-            client.json(&Context::new(deadline), &call, parse_page::<Infoz>).await
+            client.json(&Context::new(deadline, None), &call, parse_page::<Infoz>).await
         })?
     }
 
@@ -149,7 +149,7 @@ impl Platform {
     ) -> Result<Answer, Error> {
         let client = Arc::clone(&self.inner.client);
         self.runtime()?.block_on(async move {
-            let context = Context::new(deadline);
+            let context = Context::new(deadline, None);
             request.send(&client, &context).await
         })?
     }
@@ -161,7 +161,7 @@ impl Platform {
     ) -> Result<Answer, Error> {
         let client = Arc::clone(&self.inner.client);
         let task = self.runtime()?.handle().spawn(async move {
-            let context = Context::new(deadline);
+            let context = Context::new(deadline, None);
             request.send(&client, &context).await
         });
         task.await.map_err(|_| Error::new(ErrorKind::Internal, "a call ended without an answer"))?

@@ -3,8 +3,6 @@
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to
 //! the store; content that doesn't hash to its digest never leaves this module.
 
-use std::sync::atomic::Ordering;
-
 use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use sha2::{Digest as _, Sha256};
@@ -48,8 +46,11 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
             follow(client, context, from, reply).await?
         }
         status => {
-            let body = reply_text(reply, client.settings.max_answer_bytes).await?;
-            let (headers, body) = body;
+            let headers = reply.headers.clone();
+            let mut body = Vec::new();
+            let cap = client.settings.max_answer_bytes;
+            context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
+            let body = String::from_utf8_lossy(&body).into_owned();
             let body = token.map_or_else(|| body.clone(), |token| token.redact(&body));
             return Err(Failed {
                 retryable: answer::is_retryable(status),
@@ -59,15 +60,6 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
         }
     };
     read(context, reply, cap, digest).await
-}
-
-async fn reply_text(
-    reply: Reply,
-    cap: u64,
-) -> Result<(reqwest::header::HeaderMap, String), Failed> {
-    let headers = reply.headers.clone();
-    let body = reply.bytes(cap).await?;
-    Ok((headers, String::from_utf8_lossy(&body).into_owned()))
 }
 
 fn is_redirect(status: StatusCode) -> bool {
@@ -152,13 +144,12 @@ fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
 async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result<Vec<u8>, Failed> {
     let mut hasher = Sha256::new();
     let mut content = Vec::new();
-    let total = reply
-        .stream(cap, |chunk| {
+    let total = context
+        .read(reply, cap, |chunk| {
             hasher.update(chunk);
             content.extend_from_slice(chunk);
         })
         .await?;
-    context.bytes.fetch_add(total, Ordering::Relaxed);
     let found = format!("sha256:{}", hex(&hasher.finalize()));
     if found != digest {
         return Err(Error::new(

@@ -74,11 +74,82 @@ pub(crate) struct Context {
     pub deadline: Instant,
     pub attempts: AtomicU32,
     pub bytes: AtomicU64,
+    /// Bytes that may still be read by everything that shares the allowance.
+    pub allowance: Option<Arc<Allowance>>,
 }
 
 impl Context {
-    pub const fn new(deadline: Instant) -> Self {
-        Self { deadline, attempts: AtomicU32::new(0), bytes: AtomicU64::new(0) }
+    pub const fn new(deadline: Instant, allowance: Option<Arc<Allowance>>) -> Self {
+        Self { deadline, attempts: AtomicU32::new(0), bytes: AtomicU64::new(0), allowance }
+    }
+
+    /// Reads a body to its end, counted; what a failed attempt used of the allowance comes back.
+    async fn read(
+        &self,
+        reply: transport::Reply,
+        cap: u64,
+        mut sink: impl FnMut(&[u8]),
+    ) -> Result<u64, Failed> {
+        let allowance = self.allowance.as_deref();
+        let mut taken = 0;
+        let result = reply
+            .stream(cap, |chunk| {
+                let room = allowance.is_none_or(|allowance| allowance.take(chunk.len() as u64));
+                if room {
+                    taken += chunk.len() as u64;
+                    sink(chunk);
+                }
+                room
+            })
+            .await;
+        match result {
+            Ok(total) => {
+                self.bytes.fetch_add(total, Ordering::Relaxed);
+                Ok(total)
+            }
+            Err(failed) => {
+                if let Some(allowance) = allowance {
+                    allowance.give_back(taken);
+                }
+                Err(match failed {
+                    transport::Stopped::Failed(failed) => failed,
+                    transport::Stopped::BySink => Failed::permanent(
+                        allowance.map_or_else(|| protocol("reading stopped"), Allowance::used_up),
+                    ),
+                })
+            }
+        }
+    }
+}
+
+/// A number of bytes that several calls may read together.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    left: AtomicU64,
+    total: u64,
+}
+
+impl Allowance {
+    pub const fn new(bytes: u64) -> Self {
+        Self { left: AtomicU64::new(bytes), total: bytes }
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        self.left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(bytes))
+            .is_ok()
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn used_up(&self) -> Error {
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("the answers of this evaluation are larger than {} bytes", self.total),
+        )
+        .with_hint("`--max-bytes` raises the limit")
     }
 }
 
@@ -161,8 +232,8 @@ impl Client {
         let (reply, token) = self.open(context, call).await?;
         let cap = self.settings.max_answer_bytes;
         let (status, headers) = (reply.status, reply.headers.clone());
-        let body = reply.bytes(cap).await?;
-        context.bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
+        let mut body = Vec::new();
+        context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
         if status == StatusCode::OK {
             return match &token {
                 // Whatever echoes the token would carry it into results and recordings.

@@ -117,45 +117,57 @@ fn out_of_time(origin: &str) -> Error {
 }
 
 impl Reply {
-    /// The body, chunk by chunk, given to `sink` as it arrives.
-    pub async fn stream(mut self, cap: u64, mut sink: impl FnMut(&[u8])) -> Result<u64, Failed> {
+    /// The body, chunk by chunk, given to `sink` as it arrives, until that says no.
+    pub async fn stream(
+        mut self,
+        cap: u64,
+        mut sink: impl FnMut(&[u8]) -> bool,
+    ) -> Result<u64, Stopped> {
         let origin = answer::origin(self.response.url());
-        let too_large = || {
-            Failed::permanent(
-                Error::new(
-                    ErrorKind::TooLarge,
-                    format!("the answer from {origin} is larger than the limit of {cap} bytes"),
-                )
-                .with_hint("`--max-bytes` raises the limit"),
-            )
-        };
         if self.response.content_length().is_some_and(|length| length > cap) {
-            return Err(too_large());
+            return Err(too_large(&origin, cap).into());
         }
         let mut total: u64 = 0;
         loop {
             match tokio::time::timeout_at(self.deadline.into(), self.response.chunk()).await {
-                Err(_) => return Err(Failed::permanent(out_of_time(&origin))),
-                Ok(Err(error)) => return Err(failed(error, &origin)),
+                Err(_) => return Err(Failed::permanent(out_of_time(&origin)).into()),
+                Ok(Err(error)) => return Err(failed(error, &origin).into()),
                 Ok(Ok(None)) => return Ok(total),
                 Ok(Ok(Some(chunk))) => {
                     total = total.saturating_add(chunk.len() as u64);
                     if total > cap {
-                        return Err(too_large());
+                        return Err(too_large(&origin, cap).into());
                     }
-                    sink(&chunk);
+                    if !sink(&chunk) {
+                        return Err(Stopped::BySink);
+                    }
                 }
             }
         }
     }
+}
 
-    /// The whole body.
-    pub async fn bytes(self, cap: u64) -> Result<Vec<u8>, Failed> {
-        let known = self.response.content_length().unwrap_or(0).min(cap).min(1 << 20);
-        let mut body = Vec::with_capacity(usize::try_from(known).unwrap_or(0));
-        self.stream(cap, |chunk| body.extend_from_slice(chunk)).await?;
-        Ok(body)
+/// Why a body wasn't read to its end.
+pub(crate) enum Stopped {
+    Failed(Failed),
+    /// Whoever took the bytes wanted no more.
+    BySink,
+}
+
+impl From<Failed> for Stopped {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
     }
+}
+
+fn too_large(origin: &str, cap: u64) -> Failed {
+    Failed::permanent(
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("the answer from {origin} is larger than the limit of {cap} bytes"),
+        )
+        .with_hint("`--max-bytes` raises the limit"),
+    )
 }
 
 /// What a broken exchange means. The URL is left out of the message: it may be signed.
