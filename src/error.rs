@@ -52,6 +52,26 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::InvalidArgument,
+        Self::Unauthenticated,
+        Self::PermissionDenied,
+        Self::NotFound,
+        Self::Ambiguous,
+        Self::RateLimited,
+        Self::Unavailable,
+        Self::TimedOut,
+        Self::Tampered,
+        Self::TooLarge,
+        Self::Protocol,
+        Self::OperationFailed,
+        Self::Configuration,
+        Self::Policy,
+        Self::NotAnswered,
+        Self::Internal,
+    ];
+
     /// The stable name of the kind, as reports and recordings spell it.
     pub const fn as_str(self) -> &'static str {
         match self {

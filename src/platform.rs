@@ -15,6 +15,7 @@ use crate::client::{
     Api, Call, Client, Context, Credentials, Endpoints, INFOZ, Runtime, Settings, Token,
     TokenProvider, parse_page,
 };
+use crate::evaluate::Flights;
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
 
@@ -28,6 +29,7 @@ pub struct Platform {
 struct Inner {
     client: Arc<Client>,
     runtime: OnceLock<Result<Runtime, Error>>,
+    flights: Arc<Flights>,
     not_found: NotFound,
 }
 
@@ -135,6 +137,14 @@ impl Platform {
 
     pub(crate) fn call_deadline(&self) -> Instant {
         Instant::now() + self.inner.client.settings.call_timeout
+    }
+
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.inner.client
+    }
+
+    pub(crate) fn flights(&self) -> &Arc<Flights> {
+        &self.inner.flights
     }
 
     pub(crate) fn runtime(&self) -> Result<&Runtime, Error> {
@@ -389,6 +399,7 @@ impl PlatformBuilder {
             inner: Arc::new(Inner {
                 client: Arc::new(Client::new(settings, self.credentials)),
                 runtime: OnceLock::new(),
+                flights: Arc::default(),
                 not_found: self.not_found,
             }),
         })
