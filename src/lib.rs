@@ -6,6 +6,7 @@ pub mod builtins;
 mod client;
 mod diagnostic;
 mod error;
+pub mod evaluate;
 mod platform;
 mod product;
 mod register;

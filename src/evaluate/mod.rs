@@ -1,0 +1,7 @@
+//! Evaluation of policies: what OPA would answer, or an error with its reason.
+
+pub(crate) mod bounded;
+pub(crate) mod contain;
+pub(crate) mod output;
+pub(crate) mod query;
+pub(crate) mod scope;
