@@ -1,7 +1,27 @@
 //! Evaluation of policies: what OPA would answer, or an error with its reason.
+//!
+//! Owns the way from sources to a result: reading (`sources`), loading (`load`), passes (`batch`)
+//! on contained threads (`contain`), with bounded built-ins (`bounded`), recordings and the
+//! ledger. What a call asks the service belongs to `builtins` and `client`.
 
+mod batch;
 pub(crate) mod bounded;
+mod call;
 pub(crate) mod contain;
+mod flight;
+mod ledger;
+pub mod load;
 pub(crate) mod output;
+mod policies;
 pub(crate) mod query;
+mod recording;
 pub(crate) mod scope;
+mod session;
+pub mod sources;
+
+pub use ledger::{Entry, Ledger, Origin};
+pub use policies::{EvaluateOptions, Evaluated, Policies, Print};
+pub use recording::{Recording, Replay};
+pub use session::{Answers, Budget};
+
+pub(crate) use flight::Flights;

@@ -1,0 +1,263 @@
+//! Policies, loaded once and evaluated often.
+//!
+//! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
+//! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use regorus::{Engine, Value};
+
+use super::batch::{Last, drive};
+use super::load::{FunctionName, LoadOptions, Loaded, Package, RewrittenQuery};
+use super::query::QueryOutput;
+use super::recording::{Recording, Replay};
+use super::scope::{Chance, Scope};
+use super::session::{Answers, Budget, Session};
+use super::sources::Sources;
+use super::{Ledger, bounded, contain, query};
+use crate::builtins::FUNCTIONS;
+use crate::{Error, ErrorKind, NotFound, Product};
+
+/// Policies that are loaded and ready; cheap to clone, usable from any thread.
+#[derive(Debug, Clone)]
+pub struct Policies {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    loaded: Loaded,
+    /// Never evaluated itself: every pass takes a clone.
+    template: Engine,
+    product: Product,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("loaded", &self.loaded).finish_non_exhaustive()
+    }
+}
+
+/// What one evaluation is given besides a query and an input.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct EvaluateOptions {
+    /// Who answers calls.
+    pub answers: Answers,
+    /// What it may cost.
+    pub budget: Budget,
+    /// Whether an error of a built-in ends the evaluation; true by default. A failed call does in
+    /// any case.
+    pub strict_builtin_errors: bool,
+    /// What a policy sees when the service knows no such thing.
+    pub not_found: NotFound,
+}
+
+impl EvaluateOptions {
+    /// Options with the defaults.
+    pub fn new(answers: Answers) -> Self {
+        let not_found = match &answers {
+            Answers::Service(platform) => platform.not_found(),
+            _ => NotFound::Error,
+        };
+        Self { answers, budget: Budget::default(), strict_builtin_errors: true, not_found }
+    }
+}
+
+/// A line that a policy printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Print {
+    /// The file of the `print`, as it was given.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// What it printed; not escaped.
+    pub message: String,
+}
+
+/// What came of an evaluation.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Evaluated {
+    /// The answer to the query, or why there is none.
+    pub result: Result<QueryOutput, Error>,
+    /// What the policy printed.
+    pub prints: Vec<Print>,
+    /// What was asked.
+    pub ledger: Ledger,
+    /// Everything that a replay needs.
+    pub recording: Recording,
+}
+
+struct Done {
+    output: Result<QueryOutput, Error>,
+    prints: Vec<String>,
+}
+
+impl Policies {
+    /// Loads sources: checks them, refuses what would be evaluated wrongly, prepares the rest.
+    ///
+    /// `options` need the product only: the functions and the built-ins that this crate provides
+    /// are filled in.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
+    pub fn load(sources: &Sources, mut options: LoadOptions) -> Result<Self, Error> {
+        options.functions = FUNCTIONS
+            .iter()
+            .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
+            .collect();
+        options.provided_builtins = bounded::provided_builtins();
+        let product = options.product.clone();
+        let loaded = super::load::load(sources, &options)?;
+        let mut template = loaded.engine();
+        let names: Vec<(String, u8)> =
+            FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();
+        bounded::install(&mut template, &names)?;
+        template.set_gather_prints(true);
+        let template = contain::prepare(template)?;
+        Ok(Self { inner: Arc::new(Inner { loaded, template, product }) })
+    }
+
+    /// All packages, by path.
+    pub fn packages(&self) -> impl Iterator<Item = &Package> {
+        self.inner.loaded.packages()
+    }
+
+    /// What was loaded.
+    pub fn loaded(&self) -> &Loaded {
+        &self.inner.loaded
+    }
+
+    /// Checks a query; it can then be evaluated often.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Policy`] with everything that is wrong with it.
+    pub fn query(&self, text: &str) -> Result<RewrittenQuery, Error> {
+        self.inner.loaded.rewrite_query(text)
+    }
+
+    /// Evaluates a query and waits for the result.
+    ///
+    /// Works on any thread, also inside an async runtime (whose thread it then blocks).
+    pub fn evaluate(
+        &self,
+        query: &RewrittenQuery,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+    ) -> Evaluated {
+        let session = Arc::new(Session::new(
+            self.inner.product.clone(),
+            options.answers.clone(),
+            options.not_found,
+            options.budget.clone(),
+        ));
+        let chance = Arc::new(chance(&options.answers));
+        let span = tracing::debug_span!("evaluation");
+        let _entered = span.enter();
+        let last = drive(&session, &chance, options.strict_builtin_errors, |scope| {
+            self.pass(scope, query, input)
+        });
+        self.finish(&session, &chance, last)
+    }
+
+    /// Evaluates a query without blocking the calling task.
+    pub async fn evaluate_async(
+        &self,
+        query: RewrittenQuery,
+        input: Option<Value>,
+        options: EvaluateOptions,
+    ) -> Evaluated {
+        let policies = self.clone();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let started = std::thread::Builder::new().name("rego-platform".to_owned()).spawn(move || {
+            let _ = sender.send(policies.evaluate(&query, input.as_ref(), &options));
+        });
+        let failed = |message: &str| Evaluated {
+            result: Err(Error::new(ErrorKind::Internal, message)),
+            prints: Vec::new(),
+            ledger: Ledger::default(),
+            recording: Recording::new(),
+        };
+        if started.is_err() {
+            return failed("can't start a thread to evaluate on");
+        }
+        receiver.await.unwrap_or_else(|_| failed("the evaluation ended without a result"))
+    }
+
+    /// One pass on a clone of the template, which is thrown away.
+    fn pass(
+        &self,
+        scope: &Arc<Scope>,
+        rewritten: &RewrittenQuery,
+        input: Option<&Value>,
+    ) -> Result<Done, Error> {
+        let mut engine = self.inner.template.clone();
+        engine.set_strict_builtin_errors(scope.is_strict());
+        if let Some(input) = input {
+            engine.set_input(input.clone());
+        }
+        let (policies, rewritten) = (self.clone(), rewritten.clone());
+        contain::evaluate(scope, engine, move |engine| {
+            let output = query::answer(engine, &rewritten, &policies.inner.loaded);
+            let prints = engine.take_prints().unwrap_or_default();
+            Ok(Done { output, prints })
+        })
+    }
+
+    fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
+        let ledger = session.ledger(&last.used, last.passes);
+        let used: HashSet<_> = last.used.into_keys().collect();
+        let mut recording = Recording::new();
+        let recorded = self.record(&mut recording, session, chance, &used);
+        let (result, prints) = match last.result {
+            Ok(done) => (done.output, done.prints),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        let prints = prints
+            .iter()
+            .map(|line| {
+                let line = self.inner.loaded.print_line(line);
+                Print { file: line.file, line: line.line, message: line.message }
+            })
+            .collect();
+        let result = recorded.and(result);
+        Evaluated { result, prints, ledger, recording }
+    }
+
+    fn record(
+        &self,
+        recording: &mut Recording,
+        session: &Session,
+        chance: &Chance,
+        used: &HashSet<super::call::Key>,
+    ) -> Result<(), Error> {
+        for (key, outcome) in session.answers_of(used) {
+            recording.add(&key, &outcome)?;
+        }
+        for (function, arguments, value) in chance.given() {
+            let arguments = super::output::compact(&Value::from(arguments))?;
+            recording.add_value(function.to_owned(), arguments, &value)?;
+        }
+        Ok(())
+    }
+}
+
+/// Time and randomness: the clock's, or the recording's.
+fn chance(answers: &Answers) -> Chance {
+    let chance = Chance::now();
+    if let Answers::Replay(replay) = answers {
+        preset(&chance, replay);
+    }
+    chance
+}
+
+fn preset(chance: &Chance, replay: &Replay) {
+    for (function, arguments, value) in replay.fixed() {
+        for name in bounded::CHANCE {
+            if *name == function {
+                chance.preset(name, arguments.clone(), value.clone());
+            }
+        }
+    }
+}
