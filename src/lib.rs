@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod diagnostic;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 mod error;
 mod product;
 pub mod text;
