@@ -4,6 +4,7 @@
 //! stopping work inside and outside a runtime of the caller's.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -53,14 +54,15 @@ impl Shared {
         let service = &dataset.service;
         let faults = FaultSet::default();
         faults.set(options.faults.clone());
-        let max = options.max_page_size.unwrap_or(service.max_page_size).max(1);
+        let size = |size: NonZeroU32| usize::try_from(size.get()).unwrap_or(usize::MAX);
+        let max = options.max_page_size.unwrap_or_else(|| size(service.max_page_size)).max(1);
         Self {
             tokens: Tokens::new(&dataset, &options.product),
             log: Log::default(),
             faults,
             limits: Limits {
                 max,
-                default: service.default_page_size,
+                default: size(service.default_page_size),
                 ragged: options.ragged_pages,
             },
             evidence_paging: options.evidence_paging.unwrap_or(service.paging.evidence),

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::files::{Folder, Problems, Source, code};
-use super::projects::Projects;
+use super::files::{Folder, Problem, Problems, Source, code};
+use super::projects::{Projects, Version};
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
@@ -70,40 +70,55 @@ pub(super) fn load(folder: &Folder, projects: &Projects, problems: &mut Problems
             let name = entry.name.as_str();
             if frameworks.iter().any(|known| known.name.as_str() == name || known.id == entry.id) {
                 let message = format!("the framework `{name}` is declared twice");
-                problems.push(source.at(name, 1, code::DUPLICATE, message));
+                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
             }
             frameworks.push(entry);
         }
     }
     let mut evaluations = Vec::new();
     for (source, entries) in folder.topic::<Vec<File>>("compliance", problems) {
-        for entry in &entries {
-            resolve(&source, entry, projects, &frameworks, &mut evaluations, problems);
+        for (index, entry) in entries.iter().enumerate() {
+            let version = match version(&source, entry, entries.split_at(index).0, projects) {
+                Ok(version) => version,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            };
+            resolve(&source, entry, version, &frameworks, &mut evaluations, problems);
         }
     }
     Compliance { frameworks: frameworks.into_iter().map(|f| f.id).collect(), evaluations }
 }
 
+/// The version that an entry is about.
+fn version<'a>(
+    source: &Source,
+    entry: &File,
+    before: &[File],
+    projects: &'a Projects,
+) -> Result<&'a Version, Problem> {
+    let name = entry.version.as_str();
+    let found = projects.named(entry.project.as_str(), name);
+    found.map(|(_, version)| version).map_err(|message| {
+        // Several entries may name the same version: it is this one's line that is meant.
+        let same = before.iter().filter(|other| other.version == entry.version).count();
+        source.at(&format!("version: {name}"), same, code::REFERENCE, message)
+    })
+}
+
 fn resolve(
     source: &Source,
     entry: &File,
-    projects: &Projects,
+    version: &Version,
     frameworks: &[Framework],
     evaluations: &mut Vec<Evaluation>,
     problems: &mut Problems,
 ) {
-    let version = match projects.named(entry.project.as_str(), entry.version.as_str()) {
-        Ok((_, version)) => version,
-        Err(message) => {
-            let value = if message.contains("version") { &entry.version } else { &entry.project };
-            problems.push(source.at(value.as_str(), 0, code::REFERENCE, message));
-            return;
-        }
-    };
     let name = entry.framework.as_str();
     let Some(framework) = frameworks.iter().find(|known| known.name.as_str() == name) else {
         let message = format!("there is no framework `{name}` in `frameworks.yaml`");
-        problems.push(source.at(name, 0, code::REFERENCE, message));
+        problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
         return;
     };
     for result in &entry.results {
@@ -112,7 +127,7 @@ fn resolve(
         let Some(requirement) = known else {
             let framework = framework.name.as_str();
             let message = format!("the framework `{framework}` has no requirement `{name}`");
-            problems.push(source.at(name, 0, code::REFERENCE, message));
+            problems.push(source.at(&format!("requirement: {name}"), 0, code::REFERENCE, message));
             continue;
         };
         let twin = evaluations.iter().any(|known: &Evaluation| {

@@ -90,17 +90,18 @@ fn resolve(
     problems: &mut Problems,
 ) -> Vec<Evidence> {
     let run_id = run.workflow_run_id;
-    let refuse = |message| source.at(run_id.as_str(), 0, code::REFERENCE, message);
     let (project, version) = match projects.named(run.project.as_str(), run.version.as_str()) {
         Ok(found) => found,
         Err(message) => {
-            problems.push(refuse(message));
+            // The run's id is the one thing here that no other run has.
+            problems.push(source.at(run_id.as_str(), 0, code::REFERENCE, message));
             return Vec::new();
         }
     };
     let Some(workflow) = project.workflows.iter().find(|known| known.name == run.workflow) else {
         let (project, workflow) = (&project.name, run.workflow.as_str());
-        problems.push(refuse(format!("the project `{project}` has no workflow `{workflow}`")));
+        let message = format!("the project `{project}` has no workflow `{workflow}`");
+        problems.push(source.at(&format!("workflow: {workflow}"), 0, code::REFERENCE, message));
         return Vec::new();
     };
     let evidence = |entry: Entry| Evidence {

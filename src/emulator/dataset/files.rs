@@ -211,19 +211,25 @@ impl Source {
         Box::new(Diagnostic::error(code, message).at(position))
     }
 
-    /// A problem with the `nth` (from 0) line that holds `value` as a whole word.
+    /// A problem with the `nth` (from 0) line that holds `needle`, a value or `key: value`.
     ///
-    /// The parser keeps no positions of values it took; the text is searched again instead.
-    pub fn at(&self, value: &str, nth: usize, code: &'static str, message: String) -> Problem {
-        let mut hits = self
-            .text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim_start().starts_with('#') && holds(line, value))
-            .map(|(index, _)| index + 1);
-        let first = hits.next().unwrap_or(1);
-        let line = if nth == 0 { first } else { hits.nth(nth - 1).unwrap_or(first) };
+    /// The parser keeps no positions of values it took; the text is searched again instead. A
+    /// key that isn't written just so (quoted, in another order) is done without.
+    pub fn at(&self, needle: &str, nth: usize, code: &'static str, message: String) -> Problem {
+        let mut lines = self.lines_with(needle);
+        if let Some((_, value)) = needle.split_once(": ").filter(|_| lines.is_empty()) {
+            lines = self.lines_with(value);
+        }
+        let line = lines.get(nth).or_else(|| lines.first()).copied().unwrap_or(1);
         self.at_line(line, code, message)
+    }
+
+    fn lines_with(&self, needle: &str) -> Vec<usize> {
+        let lines = self.text.lines().enumerate();
+        lines
+            .filter(|(_, line)| !line.trim_start().starts_with('#') && holds(line, needle))
+            .map(|(index, _)| index + 1)
+            .collect()
     }
 
     fn syntax(&self, error: &yaml_serde::Error) -> Problem {

@@ -96,7 +96,7 @@ pub(super) fn load(
         let name = file.organization.as_str();
         let Some(organization) = identity.organization(name) else {
             let message = format!("there is no organization `{name}` in `organizations.yaml`");
-            problems.push(source.at(name, 0, code::REFERENCE, message));
+            problems.push(source.at(&format!("organization: {name}"), 0, code::REFERENCE, message));
             continue;
         };
         for entry in file.nodes {
@@ -131,7 +131,7 @@ pub(super) fn load(
 }
 
 fn at_reference(source: &Source, reference: &ReferenceEntry, message: String) -> Problem {
-    source.at(reference.digest.as_str(), 0, code::REFERENCE, message)
+    source.at(&format!("{{digest: {}", reference.digest), 0, code::REFERENCE, message)
 }
 
 fn check_node(
@@ -145,7 +145,7 @@ fn check_node(
     let digest = &entry.digest;
     if entry.downloadable && !artifacts.by_digest.contains_key(digest) {
         let message = format!("`{digest}` is downloadable and not listed in `artifacts.yaml`");
-        problems.push(source.at(digest.as_str(), 0, code::REFERENCE, message));
+        problems.push(source.at(&format!("- digest: {digest}"), 0, code::REFERENCE, message));
     }
     let twins = graph.by_digest.get(digest).into_iter().flatten();
     let twin = twins
@@ -153,7 +153,7 @@ fn check_node(
         .any(|node| node.kind == entry.kind && node.organization == organization);
     if twin {
         let message = format!("`{digest}` has the kind `{}` twice", entry.kind.as_str());
-        problems.push(source.at(digest.as_str(), 1, code::DUPLICATE, message));
+        problems.push(source.at(&format!("- digest: {digest}"), 1, code::DUPLICATE, message));
     }
 }
 

@@ -47,11 +47,26 @@ struct User {
     default_organization: Name,
 }
 
+/// Flat, since the parser loses the lines of what is inside a tagged enum.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, tag = "kind", rename_all = "lowercase")]
-enum Token {
-    User { name: Name, user: Name, expires_at: Timestamp },
-    Api { name: Name, id: Id, organization: Name, expires_at: Option<Timestamp> },
+#[serde(deny_unknown_fields)]
+struct Token {
+    name: Name,
+    kind: KindName,
+    /// A user token's.
+    user: Option<Name>,
+    /// An API token's.
+    id: Option<Id>,
+    /// An API token's.
+    organization: Option<Name>,
+    expires_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KindName {
+    User,
+    Api,
 }
 
 /// Whose a token is.
@@ -122,7 +137,12 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
 }
 
 fn duplicate(source: &Source, what: &str, name: &str) -> Problem {
-    source.at(name, 1, code::DUPLICATE, format!("the {what} `{name}` is declared twice"))
+    source.at(
+        &format!("name: {name}"),
+        1,
+        code::DUPLICATE,
+        format!("the {what} `{name}` is declared twice"),
+    )
 }
 
 fn credential(
@@ -133,43 +153,42 @@ fn credential(
     problems: &mut Problems,
 ) -> Option<Credential> {
     let mut organization = |name: &Name| {
-        let found = identity.organization(name.as_str());
+        let name = name.as_str();
+        let found = identity.organization(name);
         if found.is_none() {
-            problems.push(source.at(
-                name.as_str(),
-                0,
-                code::REFERENCE,
-                format!("there is no organization `{}` in `organizations.yaml`", name.as_str()),
-            ));
+            let message = format!("there is no organization `{name}` in `organizations.yaml`");
+            problems.push(source.at(name, 0, code::REFERENCE, message));
         }
         found
     };
-    match token {
-        Token::Api { name, id, organization: bound, expires_at } => Some(Credential {
-            name: name.clone(),
-            kind: TokenKind::Api { token: id.clone() },
-            organization: organization(bound)?,
-            expires_at: *expires_at,
-        }),
-        Token::User { name, user, expires_at } => {
-            let Some(user) = users.iter().find(|known| known.email == *user) else {
-                let message = format!("there is no user `{}` in this file", user.as_str());
-                problems.push(source.at(user.as_str(), 0, code::REFERENCE, message));
+    let (kind, organization) = match (&token.kind, &token.user, &token.id, &token.organization) {
+        (KindName::Api, None, Some(id), Some(bound)) => {
+            (TokenKind::Api { token: id.clone() }, organization(bound)?)
+        }
+        (KindName::User, Some(email), None, None) if token.expires_at.is_some() => {
+            let Some(user) = users.iter().find(|known| known.email == *email) else {
+                let message = format!("there is no user `{}` in this file", email.as_str());
+                let needle = format!("user: {}", email.as_str());
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
                 return None;
             };
+            let default = organization(&user.default_organization)?;
             let organizations: Vec<usize> =
                 user.organizations.iter().filter_map(&mut organization).collect();
-            let default = organization(&user.default_organization)?;
             if !organizations.contains(&default) {
                 let message = "the default organization isn't one of the user's".to_owned();
-                problems.push(source.at(user.email.as_str(), 0, code::REFERENCE, message));
+                let needle = format!("email: {}", user.email.as_str());
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
             }
-            Some(Credential {
-                name: name.clone(),
-                kind: TokenKind::User { user: user.id.clone(), organizations },
-                organization: default,
-                expires_at: Some(*expires_at),
-            })
+            (TokenKind::User { user: user.id.clone(), organizations }, default)
         }
-    }
+        _ => {
+            let message = "a `user` token has `user` and `expires_at`, an `api` token `id` and \
+                           `organization`";
+            let needle = format!("name: {}", token.name.as_str());
+            problems.push(source.at(&needle, 0, code::CONTENT, message.to_owned()));
+            return None;
+        }
+    };
+    Some(Credential { name: token.name.clone(), kind, organization, expires_at: token.expires_at })
 }

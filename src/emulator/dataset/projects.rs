@@ -110,7 +110,7 @@ pub(super) fn load(folder: &Folder, identity: &Identity, problems: &mut Problems
             };
             if all.projects.iter().any(|known| known.name == name || known.id == entry.id) {
                 let message = format!("the project `{name}` is declared twice");
-                problems.push(source.at(name, 1, code::DUPLICATE, message));
+                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
             }
             let versions = entry.versions.into_iter().map(|version| Version {
                 id: version.id,
@@ -155,7 +155,12 @@ fn owner(
     if found.is_none() {
         let message =
             format!("there is no organization `{}` in `organizations.yaml`", name.as_str());
-        problems.push(source.at(name.as_str(), 0, code::REFERENCE, message));
+        problems.push(source.at(
+            &format!("organization: {}", name.as_str()),
+            0,
+            code::REFERENCE,
+            message,
+        ));
     }
     found
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use serde::de::{Deserialize, Deserializer, Visitor};
 
 /// Reads a scalar by `parse`, whose error is placed at the scalar itself.
 fn scalar<'de, D, T>(
@@ -170,16 +170,5 @@ impl Name {
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         scalar(deserializer, "a name", Self::parse)
-    }
-}
-
-/// A whole number of at least one.
-pub(in crate::emulator) fn at_least_one<'de, D: Deserializer<'de>>(
-    d: D,
-) -> Result<usize, D::Error> {
-    let number = u32::deserialize(d)?;
-    match usize::try_from(number) {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err(D::Error::custom("expected a whole number of at least 1")),
     }
 }

@@ -1,10 +1,12 @@
 //! `service.yaml`: the service itself, its limits and its defaults.
 
+use std::num::NonZeroU32;
+
 use serde::Deserialize;
 
 use super::files::{Folder, Problems, Source, code};
 use super::identity::Identity;
-use super::scalars::{Name, at_least_one};
+use super::scalars::Name;
 
 /// How a list is paged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -27,10 +29,8 @@ pub(in crate::emulator) struct Service {
     pub signing_key: String,
     /// The token that is used when none is named.
     pub default_token: Name,
-    #[serde(deserialize_with = "at_least_one")]
-    pub max_page_size: usize,
-    #[serde(deserialize_with = "at_least_one")]
-    pub default_page_size: usize,
+    pub max_page_size: NonZeroU32,
+    pub default_page_size: NonZeroU32,
     #[serde(default)]
     pub paging: Pagings,
 }
@@ -77,7 +77,12 @@ impl Loaded {
         let name = self.value.default_token.as_str();
         if identity.credential(name).is_none() {
             let message = format!("there is no token `{name}` in `users.yaml`");
-            problems.push(self.source.at(name, 0, code::REFERENCE, message));
+            problems.push(self.source.at(
+                &format!("default_token: {name}"),
+                0,
+                code::REFERENCE,
+                message,
+            ));
         }
         if self.value.signing_key.is_empty() {
             let message = "the signing key is empty".to_owned();

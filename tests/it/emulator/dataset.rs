@@ -60,7 +60,8 @@ fn broken_files_are_refused_with_file_and_line() {
     refused("organizations.yaml", "  ai: true", "  ai: [", "");
     refused("organizations.yaml", "ai: true", "a1: true", "a1");
     refused("users.yaml", "2099-12-31T00:00:00Z", "next year", "next year");
-    refused("service.yaml", "max_page_size: 100", "max_page_size: 0", "at least 1");
+    refused("users.yaml", "name: ci\n    kind: api", "name: ci\n    kind: user", "an `api` token");
+    refused("service.yaml", "max_page_size: 100", "max_page_size: 0", "nonzero");
     refused("graph/payments-api.yaml", "kind: CONTAINER_IMAGE", "kind: image", "`image`");
     refused("graph/payments-api.yaml", CLEAN_IMAGE, "sha256:abc", "sha256:abc");
     refused("projects.yaml", "- id: 3", "- id: x", "UUID");
@@ -78,6 +79,11 @@ fn references_to_nothing_are_refused() {
     refused("evidence/catalog-web.yaml", "workflow: manual-upload", "workflow: other", "other");
     refused("compliance.yaml", "framework: product-security", "framework: none", "`none`");
     refused("compliance.yaml", "requirement: hosted-build", "requirement: hosting", "`hosting`");
+    refused("compliance.yaml", "version: v1.8.0", "version: v2.4.0", "`v2.4.0`");
+    refused("projects.yaml", "organization: globex", "organization: globes", "`globes`");
+    let sbom = "sha256:c321d57bb3091416bdda4d3c170e77883f5db296d10d8985c4050fc06702c885";
+    let unknown_sbom = sbom.replace("c321", "0000");
+    refused("evidence/payments-api.yaml", sbom, &unknown_sbom, "no node of the graph");
     let unknown = format!("digest: sha256:{}", "0".repeat(64));
     refused("prompts.yaml", &format!("digest: {THREAT_MODEL}"), &unknown, "isn't listed");
     let binary = format!("- {{digest: {BINARY}}}");
