@@ -115,7 +115,7 @@ impl Policies {
             FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();
         bounded::install(&mut template, &names)?;
         template.set_gather_prints(true);
-        let template = contain::prepare(template)?;
+        let template = prepare(template)?;
         Ok(Self { inner: Arc::new(Inner { loaded, template, product }) })
     }
 
@@ -170,9 +170,10 @@ impl Policies {
     ) -> Evaluated {
         let policies = self.clone();
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let started = std::thread::Builder::new().name("rego-platform".to_owned()).spawn(move || {
-            let _ = sender.send(policies.evaluate(&query, input.as_ref(), &options));
-        });
+        let started =
+            std::thread::Builder::new().name("rego-platform".to_owned()).spawn(move || {
+                let _ = sender.send(policies.evaluate(&query, input.as_ref(), &options));
+            });
         let failed = |message: &str| Evaluated {
             result: Err(Error::new(ErrorKind::Internal, message)),
             prints: Vec::new(),
@@ -241,6 +242,20 @@ impl Policies {
         }
         Ok(())
     }
+}
+
+/// Makes regorus do once what it would do at the first evaluation of every clone.
+fn prepare(mut template: Engine) -> Result<Engine, Error> {
+    let nobody = Answers::Nobody("policies are being loaded".to_owned());
+    let budget = Budget::default();
+    let session = Session::new(Product::default(), nobody, NotFound::Error, budget);
+    let pass = Arc::new(super::batch::Pass::exact(Arc::new(session)));
+    let scope = Arc::new(Scope::new(pass, Arc::new(Chance::now())));
+    contain::run(&scope, move || match template.eval_query("true".to_owned(), false) {
+        Ok(_) => Ok(template),
+        Err(error) => Err(Error::new(ErrorKind::Policy, "the policies can't be prepared")
+            .with_source(error.to_string())),
+    })
 }
 
 /// Time and randomness: the clock's, or the recording's.
