@@ -59,7 +59,7 @@ fn another_product_has_other_audiences_and_another_header() {
 fn without_a_good_token_everything_but_infoz_is_401() {
     let emulator = start(EmulatorOptions::default());
     let good = emulator.default_token();
-    let forged = format!("{}x", good);
+    let forged = format!("{good}x");
     let expired = emulator.token("expired").unwrap();
     let control = emulator.controlplane_url();
     let base = emulator.base_url();
