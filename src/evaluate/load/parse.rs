@@ -85,8 +85,9 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
 
 /// The edits that rewritten text needs, before the interpreter sees it, to negate as Rego does.
 pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
-    let broken =
-        |e: String| Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"));
+    let broken = |e: String| {
+        Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
+    };
     let source = ast::Source::from_contents_with_limits(
         String::new(),
         text.to_owned(),
