@@ -215,6 +215,8 @@ pub struct PlatformBuilder {
     max_pages: usize,
     not_found: NotFound,
     proxy_from_env: bool,
+    #[cfg(feature = "cache")]
+    cache: Option<(std::path::PathBuf, u64)>,
 }
 
 impl Default for PlatformBuilder {
@@ -240,6 +242,8 @@ impl Default for PlatformBuilder {
             max_pages: 10_000,
             not_found: NotFound::Error,
             proxy_from_env: true,
+            #[cfg(feature = "cache")]
+            cache: None,
         }
     }
 }
@@ -333,6 +337,16 @@ impl PlatformBuilder {
         self
     }
 
+    /// Keeps artifacts in `folder`, at most `max_bytes` of them; nowhere by default.
+    ///
+    /// An artifact is taken from there only after the service granted this token access to it.
+    /// Any number of processes can share the folder, which is made private to its user.
+    #[cfg(feature = "cache")]
+    pub fn artifact_cache(mut self, folder: impl Into<std::path::PathBuf>, max_bytes: u64) -> Self {
+        self.cache = Some((folder.into(), max_bytes));
+        self
+    }
+
     /// Takes token, organization and addresses from the environment (`PLATFORM_TOKEN`,
     /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`), where they are
     /// set and not empty; `PLATFORM` stands for the product's name in upper case.
@@ -393,6 +407,10 @@ impl PlatformBuilder {
             max_artifact_bytes: self.max_artifact_bytes,
             max_results: self.max_results,
             max_pages: self.max_pages,
+            #[cfg(feature = "cache")]
+            cache: self
+                .cache
+                .map(|(folder, max)| Arc::new(crate::client::cache::Cache::new(folder, max))),
             product: self.product,
         };
         Ok(Platform {
