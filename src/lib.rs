@@ -8,6 +8,8 @@ pub mod builtins;
 pub mod cli;
 mod client;
 mod diagnostic;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 mod error;
 mod platform;
 mod product;

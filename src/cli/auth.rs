@@ -75,7 +75,7 @@ struct Reached {
 /// A status is for someone who waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) fn run(args: StatusArgs, options: &Options, reporter: &Reporter) -> Result<Exit, Error> {
+pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let patience = options.timeout.min(PATIENCE);

@@ -43,7 +43,7 @@ impl Config {
     pub fn read(
         explicit: Option<&Path>,
         product: &Product,
-        reporter: &Reporter,
+        reporter: Reporter,
     ) -> Result<Option<Self>, Error> {
         let path = match explicit {
             Some(path) => path.to_owned(),

@@ -69,7 +69,7 @@ impl Context {
     /// The context, and the emulator that it leads to, which serves until it is dropped.
     pub fn resolve(
         options: &Options,
-        reporter: &Reporter,
+        reporter: Reporter,
         stdin: &mut Stdin,
     ) -> Result<(Self, Option<Emulator>), Error> {
         let product = Product::new(&options.product)?;
@@ -113,8 +113,9 @@ impl Context {
     }
 
     fn use_emulator(&mut self, dir: &Path, options: &Options) -> Result<Emulator, Error> {
-        for said in [&self.controlplane_url, &self.base_url].into_iter().flatten() {
-            let message = format!("`--local` and the address from {} exclude each other", said.origin);
+        if let Some(said) = self.controlplane_url.as_ref().or(self.base_url.as_ref()) {
+            let message =
+                format!("`--local` and the address from {} exclude each other", said.origin);
             return Err(Error::new(ErrorKind::Configuration, message)
                 .with_hint("the emulator has addresses of its own: leave one of the two out"));
         }
@@ -226,7 +227,7 @@ fn conflicts(options: &Options) -> Result<(), Error> {
 /// The token of an option, as text.
 fn given_token(
     options: &Options,
-    reporter: &Reporter,
+    reporter: Reporter,
     stdin: &mut Stdin,
 ) -> Result<Option<(SecretString, Origin)>, Error> {
     if let Some(token) = &options.token {
@@ -315,7 +316,7 @@ impl Finder<'_> {
     fn token(
         &self,
         given: Option<(SecretString, Origin)>,
-        reporter: &Reporter,
+        reporter: Reporter,
     ) -> Result<Option<Sourced<Token>>, Error> {
         let variable = self.variable("TOKEN")?.map(|(text, o)| (SecretString::from(text), o));
         let configured = || {
@@ -326,9 +327,8 @@ impl Finder<'_> {
         let value = Token::new(text.expose_secret()).map_err(|e| from_origin(&e, &origin))?;
         let in_ci = std::env::var("CI").is_ok_and(|ci| ci.eq_ignore_ascii_case("true"));
         if in_ci && value.kind(self.product) == TokenKind::User {
-            reporter.warning(
-                "this is a user token, which lives for 24 hours; in CI use an API token",
-            );
+            reporter
+                .warning("this is a user token, which lives for 24 hours; in CI use an API token");
         }
         Ok(Some(Sourced { value, origin }))
     }

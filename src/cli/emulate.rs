@@ -1,5 +1,6 @@
 //! `emulate`: the service from a folder of files, until interrupted.
 
+use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -27,11 +28,7 @@ pub(super) struct EmulateArgs {
     expose: bool,
 }
 
-pub(super) fn run(
-    args: EmulateArgs,
-    options: &Options,
-    reporter: &Reporter,
-) -> Result<Exit, Error> {
+pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     options.refuse_service_options("emulate")?;
     let product = Product::new(&options.product)?;
     let [listen, backend_listen, store_listen] = addresses(args.listen, args.expose)?;
@@ -54,7 +51,7 @@ pub(super) fn run(
         ("BASE_URL", emulator.base_url()),
         ("TOKEN", emulator.default_token()),
     ] {
-        exports.push_str(&format!("export {}={}\n", product.env(suffix), shell_quoted(&value)));
+        let _ = writeln!(exports, "export {}={}", product.env(suffix), shell_quoted(&value));
     }
     output::to_stdout(exports.as_bytes())?;
     reporter.note("serving until interrupted");
@@ -128,6 +125,7 @@ impl Interrupted {
     }
 
     #[cfg(unix)]
+    #[allow(clippy::unnecessary_wraps, reason = "waiting can fail on other systems")]
     fn wait(self) -> Result<(), Error> {
         let [mut interrupt, mut terminate] = self.signals;
         self.runtime.block_on(async {

@@ -8,7 +8,8 @@ use crate::{Error, Product};
 /// Starts an emulator on free ports.
 pub(super) fn start(dir: &Path, product: &Product, faults: &[String]) -> Result<Emulator, Error> {
     let faults = parse_faults(faults)?;
-    let options = EmulatorOptions { faults, product: product.clone(), ..EmulatorOptions::default() };
+    let options =
+        EmulatorOptions { faults, product: product.clone(), ..EmulatorOptions::default() };
     Emulator::start(Dataset::load(dir)?, options)
 }
 

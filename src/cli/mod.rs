@@ -70,16 +70,16 @@ fn main(arguments: Vec<OsString>) -> Exit {
     };
     logging::start(cli.options.verbose);
     let reporter = Reporter::new(cli.options.quiet);
-    match dispatch(cli, &reporter) {
+    match dispatch(cli, reporter) {
         Ok(exit) => exit,
         Err(error) => {
-            reporter.error(&error);
+            output::error(&error);
             Exit::NoVerdict
         }
     }
 }
 
-fn dispatch(cli: Cli, reporter: &Reporter) -> Result<Exit, Error> {
+fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     let options = cli.options;
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),

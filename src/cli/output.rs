@@ -2,6 +2,7 @@
 //!
 //! Owns colour, escaping and closed pipes. What a result looks like belongs to its subcommand.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -14,7 +15,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Says what is wrong, on standard error.
+/// Says what doesn't stop the command, unless nobody wants to know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reporter {
     quiet: bool,
@@ -23,23 +24,6 @@ pub(super) struct Reporter {
 impl Reporter {
     pub const fn new(quiet: bool) -> Self {
         Self { quiet }
-    }
-
-    /// An error, with its sources and what to do next.
-    pub fn error(self, error: &Error) {
-        let diagnostics = error.diagnostics();
-        if diagnostics.is_empty() {
-            labelled(ERROR, "error", &error.report());
-        }
-        for diagnostic in diagnostics {
-            let text = escape_for_log(&diagnostic.render());
-            let (label, rest) = text.split_at(text.find([':', '[']).unwrap_or_default());
-            let style = if label == "warning" { WARNING } else { ERROR };
-            to_stderr(&format!("{style}{label}{style:#}{rest}\n"));
-        }
-        if let Some(hint) = error.hint() {
-            labelled(HINT, "hint", hint);
-        }
     }
 
     /// Something that doesn't stop the command.
@@ -55,11 +39,28 @@ impl Reporter {
             to_stderr(&format!("{}\n", escape_for_log(message)));
         }
     }
+}
 
-    /// What a policy printed, with the place of the statement.
-    pub fn print(self, place: &str, message: &str) {
-        to_stderr(&format!("{}: {}\n", escape(place), escape_for_log(message)));
+/// An error, with its sources and what to do next.
+pub(super) fn error(error: &Error) {
+    let diagnostics = error.diagnostics();
+    if diagnostics.is_empty() {
+        labelled(ERROR, "error", &error.report());
     }
+    for diagnostic in diagnostics {
+        let text = escape_for_log(&diagnostic.render());
+        let (label, rest) = text.split_at(text.find([':', '[']).unwrap_or_default());
+        let style = if label == "warning" { WARNING } else { ERROR };
+        to_stderr(&format!("{style}{label}{style:#}{rest}\n"));
+    }
+    if let Some(hint) = error.hint() {
+        labelled(HINT, "hint", hint);
+    }
+}
+
+/// What a policy printed, with the place of the statement.
+pub(super) fn print(place: &str, message: &str) {
+    to_stderr(&format!("{}: {}\n", escape(place), escape_for_log(message)));
 }
 
 /// The one line about a panic. Its text isn't shown: it may hold anything.
@@ -109,17 +110,22 @@ pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 fn escape_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {
-        // What `escape` leaves alone is harmless; everything else is inside a string here.
-        let mut buffer = [0; 4];
-        if c == '\n' || c.is_ascii_graphic() || c == ' ' || escape(c.encode_utf8(&mut buffer)) == *c.encode_utf8(&mut [0; 4]) {
+        // Line breaks are between values; everything else that is escaped here is in a string.
+        if c == '\n' || is_harmless(c) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(out, "\\u{unit:04x}");
             }
         }
     }
     out
+}
+
+fn is_harmless(c: char) -> bool {
+    let mut buffer = [0; 4];
+    let text = c.encode_utf8(&mut buffer);
+    (c.is_ascii() && !c.is_control()) || (!c.is_ascii() && escape(text) == *text)
 }
 
 /// Writes a file so that it is there whole or not at all.

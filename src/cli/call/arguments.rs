@@ -89,13 +89,13 @@ fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
 
 /// Filters: one JSON object, or words `key=value`.
 fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
-    if let [json] = words {
-        if json.trim_start().starts_with('{') {
-            return Value::from_json_str(json).map_err(|error| {
-                invalid(format!("argument `{name}` isn't a JSON object"))
-                    .with_source(escape(&error.to_string()))
-            });
-        }
+    if let [json] = words
+        && json.trim_start().starts_with('{')
+    {
+        return Value::from_json_str(json).map_err(|error| {
+            invalid(format!("argument `{name}` isn't a JSON object"))
+                .with_source(escape(&error.to_string()))
+        });
     }
     let mut object: BTreeMap<Value, Value> = BTreeMap::new();
     for word in words {
@@ -129,7 +129,8 @@ fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
         invalid(format!("filter `{key}` isn't a JSON array"))
             .with_source(escape(&error.to_string()))
     })?;
-    array.as_array().cloned().map_err(|e| invalid(e.to_string()))
+    let array = array.as_array().map_err(|e| invalid(e.to_string()))?;
+    Ok(array.iter().cloned().collect())
 }
 
 /// A word as its declared type; one that isn't stays text, so that the function's check says so.
@@ -158,7 +159,7 @@ mod tests {
     fn call(name: &str, words: &[&str]) -> Result<String, Error> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
         let values = parse(function(name).unwrap(), &words, &mut Stdin::default())?;
-        Ok(Value::from(values).to_json_str().unwrap())
+        Ok(serde_json::to_string(&Value::from(values)).unwrap())
     }
 
     #[test]
@@ -171,8 +172,7 @@ mod tests {
 
     #[test]
     fn filters_have_the_types_of_the_table() {
-        let words =
-            ["kind=A", "kind=[\"B\",\"C\"]", "latest=true", "limit=3", "search=a=b", "x=1"];
+        let words = ["kind=A", "kind=[\"B\",\"C\"]", "latest=true", "limit=3", "search=a=b", "x=1"];
         assert_eq!(
             call("evidence", &words).unwrap(),
             r#"[{"kind":["A","B","C"],"latest":true,"limit":3,"search":"a=b","x":"1"}]"#

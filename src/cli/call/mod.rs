@@ -66,7 +66,7 @@ pub(super) fn functions_help() -> String {
     help
 }
 
-pub(super) fn run(args: CallArgs, options: &Options, reporter: &Reporter) -> Result<Exit, Error> {
+pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let function = find(&args.function, context.product.as_str())?;
@@ -105,14 +105,12 @@ fn ask(
     values: &[regorus::Value],
     format: Format,
 ) -> Result<Vec<u8>, Error> {
-    match (format, values) {
-        (Format::Raw, [regorus::Value::String(digest)]) => platform.download(digest),
-        _ => {
-            let mut text = output::json(&platform.call(function.name, values)?)?;
-            text.push('\n');
-            Ok(text.into_bytes())
-        }
+    if let (Format::Raw, [regorus::Value::String(digest)]) = (format, values) {
+        return platform.download(digest);
     }
+    let mut text = output::json(&platform.call(function.name, values)?)?;
+    text.push('\n');
+    Ok(text.into_bytes())
 }
 
 fn find(name: &str, product: &str) -> Result<&'static Function, Error> {

@@ -1,7 +1,5 @@
 //! The forms of an answer that `opa eval` has.
 
-use std::fmt::Write as _;
-
 use clap::ValueEnum;
 use regorus::Value;
 use serde_json::{Map, json};
@@ -29,20 +27,22 @@ pub(super) enum Format {
 pub(super) fn render(answer: &Answer, format: Format) -> Result<String, Error> {
     Ok(match format {
         Format::Json => document(answer)? + "\n",
-        Format::Values => {
-            let values: Vec<Vec<&Value>> = answer.iter().map(values).collect();
-            match values.as_slice() {
-                [] => "undefined\n".to_owned(),
-                rows => output::json(&rows)? + "\n",
-            }
-        }
-        Format::Bindings => {
-            let bindings: Vec<&Value> = answer.iter().map(|row| &row.bindings).collect();
-            output::json(&bindings)? + "\n"
-        }
-        Format::Raw => lines(answer, raw)?,
-        Format::Pretty => lines(answer, |value| output::json(value))?,
+        Format::Values => each(answer, |row| output::json(&values(row)))?,
+        Format::Bindings => each(answer, |row| output::json(&row.bindings))?,
+        Format::Raw => each(answer, |row| joined(row, raw))?,
+        Format::Pretty if answer.is_empty() => "undefined\n".to_owned(),
+        Format::Pretty => each(answer, |row| joined(row, output::json))?,
     })
+}
+
+/// Each row on its own line; nothing where there is none.
+fn each(answer: &Answer, one: impl Fn(&Row) -> Result<String, Error>) -> Result<String, Error> {
+    answer.iter().map(|row| Ok(one(row)? + "\n")).collect()
+}
+
+fn joined(row: &Row, one: impl Fn(&Value) -> Result<String, Error>) -> Result<String, Error> {
+    let texts: Result<Vec<String>, Error> = values(row).into_iter().map(one).collect();
+    Ok(texts?.join(" "))
 }
 
 fn values(row: &Row) -> Vec<&Value> {
@@ -82,25 +82,9 @@ fn raw(value: &Value) -> Result<String, Error> {
     match value {
         Value::String(text) if output::is_terminal() => Ok(escape_lines(text)),
         Value::String(text) => Ok(text.to_string()),
-        other => other.to_json_str().map_err(|error| {
+        other => serde_json::to_string(other).map_err(|error| {
             Error::new(ErrorKind::Internal, "the answer can't be written as JSON")
-                .with_source(error.to_string())
+                .with_source(error)
         }),
     }
-}
-
-/// A row on a line, its values with a space between them.
-fn lines(
-    answer: &Answer,
-    one: impl Fn(&Value) -> Result<String, Error>,
-) -> Result<String, Error> {
-    if answer.is_empty() {
-        return Ok("undefined\n".to_owned());
-    }
-    let mut out = String::new();
-    for row in answer {
-        let values: Result<Vec<String>, Error> = values(row).into_iter().map(&one).collect();
-        let _ = writeln!(out, "{}", values?.join(" "));
-    }
-    Ok(out)
 }

@@ -40,7 +40,10 @@ pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
         let value: serde_json::Result<Value> = serde_json::from_str(&text);
         value.map_err(|error| {
             let place = format!("{name}:{}:{}", error.line(), error.column());
-            wrong(&place, &format!("the document isn't JSON: {}", without_place(&error.to_string())))
+            wrong(
+                &place,
+                &format!("the document isn't JSON: {}", without_place(&error.to_string())),
+            )
         })
     } else {
         yaml_serde::from_str(&text).map_err(|error| {
@@ -48,7 +51,10 @@ pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
                 Some(at) => format!("{name}:{}:{}", at.line(), at.column()),
                 None => name.to_owned(),
             };
-            wrong(&place, &format!("the document isn't YAML: {}", without_place(&error.to_string())))
+            wrong(
+                &place,
+                &format!("the document isn't YAML: {}", without_place(&error.to_string())),
+            )
         })
     }
 }
@@ -71,7 +77,7 @@ mod tests {
 
     fn parse(text: &str, name: &str) -> Result<String, String> {
         document(text.as_bytes().to_vec(), name)
-            .map(|value| value.to_json_str().unwrap())
+            .map(|value| serde_json::to_string(&value).unwrap())
             .map_err(|error| error.to_string())
     }
 

@@ -22,9 +22,11 @@ use format::Format;
 /// Evaluate a query over policies, data and an input
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
-#[command(after_help = "Exit status: 0 when there is an answer, undefined included; 1 when `--fail` \
+#[command(
+    after_help = "Exit status: 0 when there is an answer, undefined included; 1 when `--fail` \
     or `--fail-defined` says so; 2 on an error.\n\n\
-    Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'")]
+    Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'"
+)]
 pub(super) struct EvalArgs {
     /// The query
     query: String,
@@ -51,7 +53,7 @@ pub(super) struct EvalArgs {
     no_strict_builtin_errors: bool,
 }
 
-pub(super) fn run(args: EvalArgs, options: &Options, reporter: &Reporter) -> Result<Exit, Error> {
+pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let input = args.input.as_deref().map(|path| input::read(path, &mut stdin)).transpose()?;
@@ -69,7 +71,7 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: &Reporter) -> Res
         })?
     };
     for print in &evaluated.prints {
-        reporter.print(&print.place, &print.message);
+        output::print(&print.place, &print.message);
     }
     let answer = evaluated.result?;
     output::to_stdout(format::render(&answer, args.format)?.as_bytes())?;
