@@ -96,7 +96,7 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "N", default_value_t = 64,
         value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
     pub concurrency: u16,
-    /// What a call is when the service knows no such thing
+    /// What a call is when the service knows no such thing: an error, or undefined
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
     pub not_found: NotFound,
@@ -142,9 +142,7 @@ impl Options {
 /// What a policy sees when the service knows no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum NotFound {
-    /// The evaluation ends with an error.
     Error,
-    /// The call is undefined.
     Undefined,
 }
 

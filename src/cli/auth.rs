@@ -30,9 +30,7 @@ pub(super) struct StatusArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
     Human,
-    /// For programs.
     Json,
 }
 
@@ -158,7 +156,7 @@ fn token_status(token: &Sourced<Token>, product: &Product, now: DateTime<Utc>) -
     let expires_at = token.value.expires_at();
     let past = expires_at.is_some_and(|at| at <= now);
     let expiry = match token.value.distance(now) {
-        None => "doesn't say when it expires".to_owned(),
+        None => "without an expiry date".to_owned(),
         Some(distance) if past => format!("expired {distance} ago"),
         Some(distance) => format!("expires in {distance}"),
     };

@@ -27,7 +27,7 @@ pub(super) struct CallArgs {
     /// Its arguments: words; `@FILE` or `-` for texts; filters as one JSON object or `key=value`
     #[arg(value_name = "ARG")]
     arguments: Vec<String>,
-    /// How the answer is written
+    /// How the answer is written; `raw` is an artifact's bytes (`download_artifact` only)
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// Write the answer to this file, whole or not at all
@@ -37,9 +37,7 @@ pub(super) struct CallArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// JSON.
     Json,
-    /// An artifact's bytes (`download_artifact` only).
     Raw,
 }
 

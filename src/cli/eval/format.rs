@@ -12,15 +12,10 @@ use crate::{Error, ErrorKind};
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// `{"result":[{"expressions":[…]}]}`, `{}` when undefined
     Json,
-    /// For people
     Pretty,
-    /// The values, strings without quotes
     Raw,
-    /// The values, as JSON
     Values,
-    /// The variables, as JSON
     Bindings,
 }
 

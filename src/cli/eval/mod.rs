@@ -36,7 +36,7 @@ pub(super) struct EvalArgs {
     /// The input, JSON or YAML; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// How the answer is written
+    /// How the answer is written; `raw` leaves strings unquoted
     #[arg(short, long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// End with status 1 when the answer is undefined or empty; `false` is an answer
