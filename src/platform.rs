@@ -127,7 +127,7 @@ impl Platform {
             find(name)?.request(&[Value::from(digest)])?;
             let digest = digest.to_owned();
             self.runtime()?.block_on(async move {
-                crate::client::download(&client, &Context::new(deadline), &digest).await
+                crate::client::download(&client, &Context::new(deadline, None), &digest).await
             })?
         };
         run().map_err(|e: Error| e.in_call(self.product().function(name)))
