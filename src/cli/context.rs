@@ -18,6 +18,12 @@ use crate::emulator::Emulator;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
 
+/// The largest artifact, unless `--max-bytes` is less.
+const MAX_ARTIFACT: u64 = 512 << 20;
+
+/// Artifacts kept on disk.
+const CACHE_BYTES: u64 = 2 << 30;
+
 /// Who said a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -159,6 +165,10 @@ impl Context {
         for (name, path) in &self.endpoints {
             builder = builder.endpoint(name, path);
         }
+        builder = builder.max_artifact_bytes(options.max_bytes.min(MAX_ARTIFACT));
+        if let Some(folder) = self.cache(options) {
+            builder = builder.artifact_cache(folder, CACHE_BYTES);
+        }
         if let Some(results) = self.max_results {
             builder = builder.max_results(results);
         }
@@ -166,6 +176,16 @@ impl Context {
             builder = builder.ca_certificate(read_certificates(file)?);
         }
         Ok(builder)
+    }
+
+    /// Where artifacts are kept; nowhere when they come from an emulator's files anyway.
+    fn cache(&self, options: &Options) -> Option<PathBuf> {
+        use etcetera::BaseStrategy as _;
+        if options.no_cache || options.local.is_some() {
+            return None;
+        }
+        let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
+        Some(strategy.cache_dir().join(self.product.as_str()).join("artifacts"))
     }
 
     /// The service.

@@ -12,6 +12,7 @@ mod config;
 mod context;
 mod emulate;
 mod eval;
+mod evaluation;
 mod local;
 mod logging;
 mod output;
