@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use regorus::Value;
-use serde_json::{Map, json};
+use serde::Serialize;
 
 use super::engine::{Answer, Row};
 use crate::cli::output;
@@ -44,33 +44,47 @@ fn values(row: &Row) -> Vec<&Value> {
     row.expressions.iter().map(|expression| &expression.value).collect()
 }
 
+/// The document that `opa eval` writes.
+#[derive(Serialize)]
+struct Document<'a> {
+    result: Vec<ResultRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResultRow<'a> {
+    expressions: Vec<Expression<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bindings: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+struct Expression<'a> {
+    value: &'a Value,
+    text: &'a str,
+    location: Location,
+}
+
+#[derive(Serialize)]
+struct Location {
+    row: u32,
+    col: u32,
+}
+
 fn document(answer: &Answer) -> Result<String, Error> {
     if answer.is_empty() {
         return Ok("{}".to_owned());
     }
-    let rows = answer.iter().map(|row| {
-        let expressions: Result<Vec<_>, Error> = row
-            .expressions
-            .iter()
-            .map(|e| {
-                let location = json!({"row": e.location.row, "col": e.location.col});
-                Ok(json!({"value": tree(&e.value)?, "text": &*e.text, "location": location}))
-            })
-            .collect();
-        let mut object = Map::from_iter([("expressions".to_owned(), json!(expressions?))]);
-        if row.bindings.as_object().is_ok_and(|bindings| !bindings.is_empty()) {
-            object.insert("bindings".to_owned(), tree(&row.bindings)?);
-        }
-        Ok(serde_json::Value::from(object))
-    });
-    let rows: Vec<_> = rows.collect::<Result<_, Error>>()?;
-    output::json(&json!({"result": rows}))
+    output::json(&Document { result: answer.iter().map(result_row).collect() })
 }
 
-fn tree(value: &Value) -> Result<serde_json::Value, Error> {
-    serde_json::to_value(value).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the answer can't be written as JSON").with_source(error)
-    })
+fn result_row(row: &Row) -> ResultRow<'_> {
+    let expressions = row.expressions.iter().map(|e| Expression {
+        value: &e.value,
+        text: &e.text,
+        location: Location { row: e.location.row, col: e.location.col },
+    });
+    let bindings = Some(&row.bindings).filter(|b| b.as_object().is_ok_and(|b| !b.is_empty()));
+    ResultRow { expressions: expressions.collect(), bindings }
 }
 
 fn raw(value: &Value) -> Result<String, Error> {
