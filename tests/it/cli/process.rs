@@ -67,7 +67,8 @@ fn the_log_is_this_crates_own_and_holds_no_secret() {
         let run = run.env("PLATFORM_TOKEN", &token).env("RUST_LOG", "trace");
         let output = run.env("PLATFORM_CONTROLPLANE_URL", &service.controlplane_url()).output();
         let output = output.code(0);
-        assert!(!output.stderr.contains("token="), "{output:#?}");
+        let output = output.says("attempt{path=/download/sha256:");
+        assert!(!output.stderr.contains("ticket="), "{output:#?}");
         assert!(!output.stderr.contains(&token));
         for other in ["hyper", "reqwest", "h2::", "rustls"] {
             assert!(!output.stderr.contains(other), "{output:#?}");
