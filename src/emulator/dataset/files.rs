@@ -115,6 +115,11 @@ impl Folder {
             .map_err(|e| self.problem(path, code::PATH, format!("can't read this file: {e}")))
     }
 
+    /// Whether a name is a folder, or a link to one; looks no further.
+    pub fn is_dir(&self, name: &str) -> bool {
+        self.root.join(name).is_dir()
+    }
+
     /// The names in a folder of the data set, sorted, hidden ones left out.
     pub fn list(&self, path: &Path) -> Result<Vec<String>, Problem> {
         let real = if path.as_os_str().is_empty() {

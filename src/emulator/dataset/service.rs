@@ -13,7 +13,7 @@ use super::scalars::Name;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Paging {
-    /// By an opaque cursor, as wire binding has it.
+    /// By an opaque cursor that each page gives for the next.
     #[default]
     Cursor,
     /// By the offset of the first item and a page size (interface 2.1).

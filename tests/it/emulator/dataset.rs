@@ -131,6 +131,14 @@ fn files_that_nobody_reads_are_refused() {
     });
     assert!(found[0].message.contains("complianse.yaml"), "{found:?}");
     assert_eq!(found[0].hint.as_deref(), Some("did you mean `compliance.yaml`?"));
+    for name in ["graph.yml", "graph.json", "users", "service.txt"] {
+        let found = problems(|root| std::fs::write(root.join(name), "x").unwrap());
+        assert!(found[0].message.contains(name), "{found:?}");
+    }
+    for name in ["prompts", "graphs"] {
+        let found = problems(|root| std::fs::create_dir(root.join(name)).unwrap());
+        assert!(found[0].message.contains(name), "{found:?}");
+    }
     let found = problems(|root| std::fs::write(root.join("evidence/a.json"), "[]").unwrap());
     assert!(found[0].hint.as_deref().unwrap().contains(".yaml"), "{found:?}");
 }
