@@ -14,6 +14,7 @@ mod emulate;
 mod eval;
 mod local;
 mod logging;
+mod lookup;
 mod output;
 mod stdin;
 mod watchdog;

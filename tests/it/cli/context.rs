@@ -231,6 +231,8 @@ fn the_emulator_never_meets_the_real_context() {
     let explicit = sandbox.config("platform", "[platform]\nurl = 'https://real.example'\n");
     let run = sandbox.local(&["call", "evidence", "--config", &explicit]);
     run.output().code(2).says("exclude each other");
+    let run = sandbox.run(&["call", "evidence", "--local", "/nonexistent"]);
+    run.output().code(2).says("/nonexistent");
     let user = service().token("user").unwrap();
     let run = sandbox.local(&["auth", "status", "--format", "json", "--token-file", "-"]);
     let found = run.stdin(user).output().code(0).json();
@@ -249,4 +251,14 @@ fn the_largest_number_of_results_and_paths_come_from_the_file() {
     sandbox.config("platform", &format!("{text}[endpoints]\nevidence = '/elsewhere'\n"));
     sandbox.run(&["call", "evidence"]).output().code(2).says("404");
     assert!(service.requests().iter().any(|r| format!("{r:?}").contains("/elsewhere")));
+}
+
+#[test]
+fn an_organization_that_an_api_token_ignores_earns_a_warning() {
+    let sandbox = Sandbox::new();
+    let token = jwt(&json!({"aud": "api-token-auth.platform"}));
+    let run = sandbox.run(&[STATUS, &["--organization", "other"]].concat());
+    run.env("PLATFORM_TOKEN", &token).output().says("bound to its organization");
+    let run = sandbox.run(STATUS).env("PLATFORM_ORGANIZATION", "other");
+    assert_eq!(run.env("PLATFORM_TOKEN", &token).output().stderr, "");
 }

@@ -48,6 +48,17 @@ fn the_watchdog_ends_what_never_ends() {
 }
 
 #[test]
+fn a_long_evaluation_ends_at_the_deadline() {
+    let sandbox = Sandbox::new();
+    let start = Instant::now();
+    let xs = "numbers.range(1, 9000)";
+    let query = format!("count([1 | some a in {xs}; some b in {xs}; a + b == 0]) == 0");
+    let output = sandbox.run(&["eval", &query, "--timeout", "500ms"]).output().code(2);
+    assert!(output.stderr.starts_with("error: ") && output.stdout.is_empty(), "{output:#?}");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn a_slow_service_ends_at_the_deadline() {
     let sandbox = Sandbox::new();
     let start = Instant::now();
@@ -105,6 +116,6 @@ fn completions_exist_for_each_shell() {
         let output = sandbox.run(&["completions", shell]).output().code(0).silent();
         assert!(output.stdout.contains("controlplane-url"), "{shell}");
     }
-    let run = sandbox.run(&["completions", "bash", "--insecure"]);
+    let run = sandbox.run(&["completions", "bash", "--fault", "x"]);
     run.output().code(2).says("means nothing to `completions`");
 }
