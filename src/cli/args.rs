@@ -134,8 +134,8 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The options given that only matter to commands which ask the service.
-    fn service_options(&self) -> impl Iterator<Item = &'static str> {
+    /// The first given option that would mean nothing to `command`, which asks no service.
+    fn idle(&self, command: &str) -> Option<&'static str> {
         [
             ("--token", self.token.is_some()),
             ("--token-file", self.token_file.is_some()),
@@ -146,14 +146,15 @@ impl Options {
             ("--ca-cert", self.ca_cert.is_some()),
             ("--insecure", self.insecure),
             ("--local", self.local.is_some()),
+            ("--fault", !self.fault.is_empty() && command != "emulate"),
         ]
         .into_iter()
-        .filter_map(|(name, given)| given.then_some(name))
+        .find_map(|(name, given)| given.then_some(name))
     }
 
     /// Refuses options that `command`, which asks no service, would ignore.
     pub fn refuse_service_options(&self, command: &str) -> Result<(), crate::Error> {
-        match self.service_options().next() {
+        match self.idle(command) {
             None => Ok(()),
             Some(name) => Err(crate::Error::new(
                 crate::ErrorKind::Configuration,
