@@ -79,6 +79,8 @@ pub struct Loaded {
     pub(super) tree: Tree,
     pub(super) options: LoadOptions,
     pub(super) replaced: Vec<Vec<Step>>,
+    /// Paths that are taken as a whole somewhere.
+    pub(super) viewed: Vec<Vec<Arc<str>>>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -128,10 +130,23 @@ impl Loaded {
             add(&mut engine, &hidden.package, &text, false)?;
         }
         engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
+        let viewed = all()
+            .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
+            .collect();
         let replaced = views.replaced;
         let packages = packages(&modules, &tree);
         let uses = used(&modules, &functions, &shim);
-        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), replaced })
+        Ok(Self {
+            engine,
+            data,
+            files,
+            packages,
+            uses,
+            tree,
+            options: options.clone(),
+            replaced,
+            viewed,
+        })
     }
 
     /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is
@@ -231,6 +246,13 @@ fn strings(path: &[Arc<str>]) -> Vec<String> {
 fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
     let mut rules: HashMap<&[Arc<str>], Vec<RuleInfo>> = HashMap::new();
     for group in &tree.groups {
+        // A rule for one key of an object is part of the object.
+        let parents = group.path.len().saturating_sub(1);
+        if (group.package + 1..=parents)
+            .any(|length| tree.group_at(group.path.iter().take(length)).is_some())
+        {
+            continue;
+        }
         let Some((first, module)) =
             group.definitions.first().and_then(|d| Some((d, modules.get(d.module)?)))
         else {

@@ -20,6 +20,7 @@ mod query;
 mod report;
 mod rewrite;
 mod scope;
+mod shape;
 mod terms;
 mod text;
 mod tree;
@@ -39,6 +40,9 @@ use self::parse::Module;
 use self::tree::Tree;
 use super::sources::Sources;
 use crate::{Diagnostic, Error, Product};
+
+#[cfg(test)]
+mod tests;
 
 /// One of the product's functions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +96,9 @@ fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
         let package = tree::package_path(&module.ast);
         let roots = tree.package_at(&package).map(|p| &p.roots);
         let globals = scope::Globals::new(&module.imports, &package, roots);
-        module.uses = scope::uses(&module.ast, &globals);
+        let names = scope::names(&module.ast, &globals);
+        names::locals(&module.file, &names.called, &mut found);
+        (module.uses, module.hiding) = (names.uses, names.hiding);
     }
     let functions = Functions::new(options);
     check(&modules, &tree, &data, &functions, &mut found);
@@ -123,6 +129,7 @@ fn check(
         let globals = scope::Globals::new(&module.imports, &package, roots);
         let arity = |fcn: &regorus::unstable::ExprRef| names.arity_of(fcn, &globals);
         let context = vars::Context { globals: &globals, arity: &arity };
+        shape::module(&module.ast, &module.file, found);
         vars::module(&module.ast, &module.file, &context, found);
     }
     cycles::check(modules, tree, found);

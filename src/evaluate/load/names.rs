@@ -198,7 +198,11 @@ impl Names<'_> {
         statement: bool,
     ) -> Option<Diagnostic> {
         match called {
-            Called::Print => None,
+            Called::Print if statement => None,
+            Called::Print => Some(
+                Diagnostic::error("function-as-value", "`print` has no value".to_owned())
+                    .with_hint("write it as a statement of its own"),
+            ),
             Called::Function(arity) => arity_problem(full, arity, arguments, statement),
             Called::Unsupported => Some(unsupported(full)),
             Called::Deprecated => Some(
@@ -248,6 +252,21 @@ impl Names<'_> {
                 diagnostic.with_hint(format!("the functions are {}", all.join(", ")))
             }
         }
+    }
+}
+
+/// Refuses calls of locals.
+pub(super) fn locals(file: &FileText, called: &[(usize, usize)], out: &mut Vec<Diagnostic>) {
+    for &(start, end) in called {
+        let name = file.author().get(start..end).unwrap_or("");
+        out.push(
+            Diagnostic::error(
+                "unknown-function",
+                format!("`{name}` is no function: its name is a variable here"),
+            )
+            .with_hint("give the variable another name")
+            .at(file.position(start, end)),
+        );
     }
 }
 

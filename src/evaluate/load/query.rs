@@ -108,6 +108,18 @@ impl Loaded {
         let mut replaced = self.replaced.clone();
         replaced.extend(targets(&uses));
         let views = Views { tree: &self.tree, data: self.data(), replaced };
+        if let Some(at) = uses.iter().find(|u| {
+            u.head == Head::Data
+                && u.role == Role::Target
+                && self.viewed.iter().any(|path| views.overlaps(&u.steps, path))
+        }) {
+            let diagnostic = Diagnostic::error(
+                "whole-package",
+                "`with` replaces part of a package that a module takes as a whole",
+            )
+            .with_hint("let the module refer to the package's rules by name");
+            return Err(vec![diagnostic.at(file.position(at.start, at.end()))]);
+        }
         let edits = rewrite::references(&uses, &shim, &views, &mut hidden).map_err(|(at, d)| {
             let position = uses.get(at).map(|u| file.position(u.start, u.end()));
             vec![match position {
@@ -117,7 +129,7 @@ impl Loaded {
         })?;
         Ok(RewrittenQuery {
             text: file.rewrite(edits).text,
-            form: form(self, &parsed, &uses),
+            form: form(self, &parsed, &uses, &views),
             module: hidden.text().map(|text| (hidden.package.clone(), text)),
             functions: called(&uses, self.options.product.as_str()),
         })
@@ -139,7 +151,7 @@ fn called(uses: &[Use], product: &str) -> Vec<String> {
     names
 }
 
-fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use]) -> QueryForm {
+fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use], views: &Views<'_>) -> QueryForm {
     let [stmt] = query.stmts.as_slice() else { return QueryForm::Expression };
     let ast::Literal::Expr { expr, .. } = &stmt.literal else { return QueryForm::Expression };
     let [only] = uses else { return QueryForm::Expression };
@@ -152,6 +164,7 @@ fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use]) -> QueryForm {
         || !stmt.with_mods.is_empty()
         || only.head != Head::Data
         || path.len() != only.steps.len()
+        || views.crossing(only).is_some()
     {
         return QueryForm::Expression;
     }

@@ -206,29 +206,41 @@ pub(super) fn path(expr: &ExprRef) -> Option<(Arc<str>, Vec<Arc<str>>)> {
     Some((span.text().into(), keys.collect::<Option<Vec<_>>>()?))
 }
 
-/// Every reference of a module, in the order of its rules.
-pub(super) fn uses(module: &ast::Module, globals: &Globals<'_>) -> Vec<Use> {
-    let mut walk = Walk { globals, locals: Vec::new(), rule: 0, uses: Vec::new() };
+/// What a module's names come to.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Every reference, in the order of the rules.
+    pub(super) uses: Vec<Use>,
+    /// Byte ranges of locals that hide a rule of the package: the interpreter takes some of them
+    /// for the rule.
+    pub(super) hiding: Vec<(usize, usize)>,
+    /// Byte ranges of locals that are called, or replaced by `with`.
+    pub(super) called: Vec<(usize, usize)>,
+}
+
+/// Resolves the names of a module.
+pub(super) fn names(module: &ast::Module, globals: &Globals<'_>) -> Names {
+    let mut walk = Walk { globals, locals: Vec::new(), rule: 0, found: Names::default() };
     for (index, rule) in module.policy.iter().enumerate() {
         walk.rule = index;
         walk.rule(rule);
     }
-    walk.uses
+    walk.found
 }
 
 /// Every reference of a query.
 pub(super) fn query_uses(query: &Query) -> Vec<Use> {
     let globals = Globals::new(&[], &[], None);
-    let mut walk = Walk { globals: &globals, locals: Vec::new(), rule: 0, uses: Vec::new() };
+    let mut walk = Walk { globals: &globals, locals: Vec::new(), rule: 0, found: Names::default() };
     walk.scoped(declared(query), |walk| walk.query(query));
-    walk.uses
+    walk.found.uses
 }
 
 struct Walk<'a> {
     globals: &'a Globals<'a>,
     locals: Vec<HashSet<Arc<str>>>,
     rule: usize,
-    uses: Vec<Use>,
+    found: Names,
 }
 
 impl Walk<'_> {
@@ -288,7 +300,7 @@ impl Walk<'_> {
     fn query(&mut self, query: &Query) {
         for stmt in &query.stmts {
             match &stmt.literal {
-                Literal::SomeVars { .. } => {}
+                Literal::SomeVars { vars, .. } => vars.iter().for_each(|span| self.local(span)),
                 Literal::SomeIn { key, value, collection, .. } => {
                     if let Some(key) = key {
                         self.expr(key);
@@ -298,6 +310,7 @@ impl Walk<'_> {
                 }
                 Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.statement(expr),
                 Literal::Every { key, value, domain, query, .. } => {
+                    key.iter().chain([value]).for_each(|span| self.local(span));
                     let names =
                         key.iter().chain([value]).map(|span| Arc::from(span.text())).collect();
                     self.scoped(names, |walk| {
@@ -308,10 +321,10 @@ impl Walk<'_> {
             }
             for modifier in &stmt.with_mods {
                 self.reference(&modifier.refr, Role::Target);
-                let target = self.uses.len().checked_sub(1);
-                let before = self.uses.len();
+                let target = self.found.uses.len().checked_sub(1);
+                let before = self.found.uses.len();
                 self.in_role(&modifier.r#as, Role::Replacement);
-                for found in self.uses.iter_mut().skip(before) {
+                for found in self.found.uses.iter_mut().skip(before) {
                     if found.role == Role::Replacement {
                         found.target = target;
                     }
@@ -405,9 +418,24 @@ impl Walk<'_> {
         }
     }
 
+    fn local(&mut self, span: &Span) {
+        if self.globals.is_rule(span.text()) {
+            self.found.hiding.push((span.start as usize, end(span)));
+        }
+    }
+
     fn named(&mut self, span: &Span, links: &[Link<'_>], role: Role) {
         let name = span.text();
-        if name == "_" || self.locals.iter().any(|names| names.contains(name)) {
+        if name == "_" {
+            return;
+        }
+        if self.locals.iter().any(|names| names.contains(name)) {
+            self.local(span);
+            // A local is no function, whatever the interpreter knows by that name.
+            if matches!(role, Role::Call { .. } | Role::Target) {
+                let end = links.last().map_or(end(span), Link::end);
+                self.found.called.push((span.start as usize, end));
+            }
             return;
         }
         let mut steps = Vec::new();
@@ -427,7 +455,7 @@ impl Walk<'_> {
             }
         };
         steps.extend(links.iter().map(Link::step));
-        self.uses.push(Use {
+        self.found.uses.push(Use {
             rule: self.rule,
             role,
             head,

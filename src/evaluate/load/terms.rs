@@ -383,7 +383,8 @@ pub(super) fn variables<'a>(expr: &'a ExprRef, deep: bool, visit: &mut dyn FnMut
     }
 }
 
-fn query_variables<'a>(query: &'a Query, visit: &mut dyn FnMut(&'a Span)) {
+/// Every name in a body that could be a variable.
+pub(super) fn query_variables<'a>(query: &'a Query, visit: &mut dyn FnMut(&'a Span)) {
     for statement in &query.stmts {
         for expr in expressions(statement) {
             variables(expr, true, visit);
