@@ -4,6 +4,7 @@
 
 mod diagnostic;
 mod error;
+pub mod evaluate;
 mod product;
 pub mod text;
 

@@ -15,11 +15,20 @@ pub(super) struct Scope<'a> {
     used: Vec<String>,
     /// How many expressions it may still nest or add.
     budget: usize,
+    pub(super) in_function: bool,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn new(plan: &'a mut Plan, file: usize) -> Self {
-        Self { plan, file, locals: Vec::new(), declared: Vec::new(), used: Vec::new(), budget: 40 }
+        Self {
+            plan,
+            file,
+            locals: Vec::new(),
+            declared: Vec::new(),
+            used: Vec::new(),
+            budget: 40,
+            in_function: false,
+        }
     }
 
     fn chance(&mut self, percent: usize) -> bool {
@@ -202,7 +211,7 @@ impl<'a> Scope<'a> {
         let outer = self.locals.len();
         match self.below(3) {
             0 => {
-                let domain = self.expression(Kind::Levels);
+                let domain = self.domain(Kind::Levels);
                 let (k, v) = (self.declare(Kind::Text), self.declare(Kind::Number));
                 let condition = self.condition();
                 let value = self.expression(Kind::Number);
@@ -231,12 +240,12 @@ impl<'a> Scope<'a> {
     pub(super) fn iteration(&mut self) -> String {
         match self.below(6) {
             0 => {
-                let domain = self.expression(Kind::Levels);
+                let domain = self.domain(Kind::Levels);
                 let (k, v) = (self.declare(Kind::Text), self.declare(Kind::Number));
                 format!("some {k}, {v} in {domain}")
             }
             1 => {
-                let domain = self.expression(Kind::Texts);
+                let domain = self.domain(Kind::Texts);
                 format!("some {} in {domain}", self.declare(Kind::Text))
             }
             2 => {
@@ -253,9 +262,22 @@ impl<'a> Scope<'a> {
                 format!("{} := {value}", self.declare(kind))
             }
             _ => {
-                let domain = self.expression(Kind::Numbers);
+                let domain = self.domain(Kind::Numbers);
                 format!("some {} in {domain}", self.declare(Kind::Number))
             }
+        }
+    }
+
+    /// What is iterated over. In functions no comprehension: OPA's type checker loses the types
+    /// of arguments in there, and refuses.
+    fn domain(&mut self, kind: Kind) -> String {
+        if !self.in_function {
+            return self.expression(kind);
+        }
+        match kind {
+            Kind::Texts => format!("object.keys({})", self.document(Kind::Levels)),
+            kind if self.chance(30) => self.constant(kind),
+            kind => self.document(kind),
         }
     }
 
@@ -285,7 +307,14 @@ impl<'a> Scope<'a> {
     /// depend on themselves.
     fn whole_package(&mut self) -> Option<String> {
         let home = self.plan.files[self.file].package;
-        let open = |p: &usize| !self.plan.packages[*p].family.contains(&home);
+        let open = |p: &usize| {
+            let family = &self.plan.packages[*p].family;
+            // OPA's type checker has no type for a package with a function in it.
+            let functions = self.plan.symbols.iter().filter(|symbol| symbol.params.is_some());
+            let without = functions.map(|f| f.package).all(|package| !family.contains(&package));
+            let ruled = self.plan.symbols.iter().any(|symbol| symbol.package == *p);
+            !family.contains(&home) && without && ruled
+        };
         let others: Vec<usize> = (0..self.plan.packages.len()).filter(open).collect();
         if others.is_empty() {
             return None;
@@ -296,13 +325,11 @@ impl<'a> Scope<'a> {
         }
         let path = format!("data.{}", self.plan.packages[package].path);
         let path = if self.chance(50) { self.aliased(path) } else { path };
-        Some(match self.below(3) {
-            0 => format!("count({path}) > {}", self.below(4)),
-            1 => format!("{path}[_] == {}", self.below(4)),
-            _ => {
-                let name = self.declare(Kind::Text);
-                format!("some {name}; {path}[{name}]")
-            }
+        Some(if self.chance(50) {
+            format!("count({path}) > {}", self.below(4))
+        } else {
+            let name = self.declare(Kind::Text);
+            format!("some {name}; {path}[{name}]")
         })
     }
 

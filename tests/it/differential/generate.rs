@@ -57,8 +57,9 @@ fn questions(plan: &mut Plan) -> Vec<Question> {
         questions.push(Question::Document(full));
         let query = match plan.random.below(8) {
             0 => format!("x := data.{package}.{}; x != 3", symbol.name),
-            1 => format!("data.{package}.{}[k] = v", symbol.name),
-            2 => format!("some k, v in data.{package}.{}", symbol.name),
+            // OPA's type checker refuses to iterate over anything else.
+            1 if symbol.kind.iterable() => format!("data.{package}.{}[k] = v", symbol.name),
+            2 if symbol.kind.iterable() => format!("some k, v in data.{package}.{}", symbol.name),
             _ => continue,
         };
         questions.push(Question::Bindings(query));

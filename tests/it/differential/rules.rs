@@ -123,6 +123,7 @@ fn function(plan: &mut Plan, package: usize, number: usize) -> Symbol {
     for _ in 0..=plan.random.below(3) {
         let file = plan.file_of(package);
         let mut scope = Scope::new(plan, file);
+        scope.in_function = true;
         let arguments: Vec<String> = params.iter().map(|&k| argument(&mut scope, k)).collect();
         let value_first = scope.plan.random.chance(20).then(|| scope.expression(kind));
         let text = match value_first {
@@ -157,6 +158,11 @@ fn body(scope: &mut Scope<'_>, most: usize) -> String {
     for _ in 0..=scope.plan.random.below(most) {
         let statement =
             if scope.plan.random.chance(45) { scope.iteration() } else { scope.condition() };
+        // Regorus takes a parenthesis at the start of a line as a call of what stands before.
+        let apart = statement.starts_with('(') && !scope.plan.random.chance(2);
+        if apart && body.ends_with('\n') {
+            body.insert(body.len() - 1, ';');
+        }
         body.push_str(&format!("\t{statement}\n"));
     }
     body

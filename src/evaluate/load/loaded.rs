@@ -1,0 +1,313 @@
+//! A loaded set of modules.
+//!
+//! Owns what the rest of the crate asks of it: a fresh engine, the packages and rules there are,
+//! and the way from the interpreter's positions back to the author's text.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use regorus::{Engine, Value};
+
+use super::builtins::Functions;
+use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
+use super::report;
+use super::rewrite::{self, Shim};
+use super::scope::{Head, Role, Step};
+use super::text::{FileText, Rewritten};
+use super::tree::{RuleKind, Tree};
+use super::views::{Hidden, Views};
+use super::{LoadOptions, hidden_name};
+use crate::{Diagnostic, Error, ErrorKind, Position};
+
+/// One rule: all definitions under one path.
+#[derive(Debug, Clone)]
+pub struct RuleInfo {
+    /// The path below `data`.
+    pub path: Vec<String>,
+    /// The last part of the path.
+    pub name: String,
+    /// What the definitions make together.
+    pub kind: RuleKind,
+    /// Whether one of the definitions is a default.
+    pub has_default: bool,
+    /// Where it is first defined.
+    pub position: Position,
+}
+
+/// One package, over all its files.
+#[derive(Debug, Clone)]
+pub struct Package {
+    /// The path below `data`.
+    pub path: Vec<String>,
+    /// Its rules, by path.
+    pub rules: Vec<RuleInfo>,
+    /// The files that it is in.
+    pub files: Vec<String>,
+    /// Whether its name ends in `_test`, or each of its files' names in `_test.rego`.
+    pub is_test: bool,
+    /// Packages that its modules import or refer to, by path.
+    pub refers_to: Vec<Vec<String>>,
+}
+
+/// What of the functions a set of modules uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Full names of the product's functions that are called, each once.
+    pub functions: Vec<String>,
+    /// Whether calls go through rules, since some `with` replaces a function.
+    pub shim: bool,
+}
+
+/// A line that `print` wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrintLine {
+    /// The file of the statement.
+    pub file: String,
+    /// The line of the statement.
+    pub line: u32,
+    /// What was printed.
+    pub message: String,
+}
+
+/// A sound, rewritten set of modules with its data.
+pub struct Loaded {
+    engine: Engine,
+    data: Value,
+    files: HashMap<String, (Arc<FileText>, Rewritten)>,
+    packages: Vec<Package>,
+    uses: Uses,
+    pub(super) tree: Tree,
+    pub(super) options: LoadOptions,
+    pub(super) replaced: Vec<Vec<Step>>,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded").field("packages", &self.packages).finish_non_exhaustive()
+    }
+}
+
+impl Loaded {
+    pub(super) fn new(
+        modules: Vec<Module>,
+        tree: Tree,
+        data: Value,
+        options: &LoadOptions,
+    ) -> Result<Self, Error> {
+        let functions = Functions::new(options);
+        let mut hidden = Hidden::new(hidden_name(&tree));
+        let all = || modules.iter().flat_map(|m| &m.uses);
+        let shim = Shim::new(all(), &functions, &mut hidden);
+        let replaced: Vec<_> = all()
+            .filter(|u| u.head == Head::Data && u.role == Role::Target)
+            .map(|u| u.steps.clone())
+            .collect();
+        let views = Views { tree: &tree, data: &data, replaced };
+        let mut found = Vec::new();
+        let mut files = HashMap::with_capacity(modules.len());
+        let mut engine = new_engine();
+        for module in &modules {
+            let edits = match rewrite::module(module, &shim, &views, &mut hidden) {
+                Ok(edits) => edits,
+                Err(diagnostic) => {
+                    found.push(diagnostic);
+                    continue;
+                }
+            };
+            let rewritten = module.file.rewrite(edits);
+            add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
+            files.insert(module.file.path().to_owned(), (module.file.clone(), rewritten));
+        }
+        if !found.is_empty() {
+            return Err(Error::policy(found));
+        }
+        if let Some(text) = hidden.text() {
+            add(&mut engine, &hidden.package, &text, false)?;
+        }
+        engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
+        let replaced = views.replaced;
+        let packages = packages(&modules, &tree);
+        let uses = used(&modules, &functions, &shim);
+        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), replaced })
+    }
+
+    /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is
+    /// registered and nothing prepared.
+    pub fn engine(&self) -> Engine {
+        self.engine.clone()
+    }
+
+    /// All packages, by path.
+    pub fn packages(&self) -> impl Iterator<Item = &Package> {
+        self.packages.iter()
+    }
+
+    /// The data documents, merged.
+    pub fn data(&self) -> &Value {
+        &self.data
+    }
+
+    /// What of the functions the modules use.
+    pub fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    /// The author's position of a position that the interpreter reports.
+    pub fn position(&self, file: &str, line: u32, column: u32) -> Option<Position> {
+        let (author, rewritten) = self.files.get(file)?;
+        let start = rewritten.author_offset_at(line, column);
+        let end = start + super::text::token_length(author.author(), start);
+        Some(author.position(start, end))
+    }
+
+    /// An error of the interpreter's as a diagnostic in the author's text.
+    pub fn diagnose(&self, error: &str) -> Diagnostic {
+        let place = report::locate(error).into_iter().rfind(|p| self.files.contains_key(&p.file));
+        let message = report::message(error, place.as_ref());
+        let diagnostic = Diagnostic::error("evaluation-error", message);
+        match place.and_then(|p| self.position(&p.file, p.line, p.column)) {
+            Some(position) => diagnostic.at(position),
+            None => diagnostic,
+        }
+    }
+
+    /// A line that the interpreter gathered from `print`, with the file and line of the statement.
+    pub fn print_line(&self, line: &str) -> PrintLine {
+        // A path may hold `:` and digits, so only a known one is taken for a file.
+        let known = line.match_indices(':').find_map(|(at, _)| {
+            let file = line.get(..at)?;
+            self.files.get(file)?;
+            let (number, message) = line.get(at + 1..)?.split_once(": ")?;
+            Some((file, number.parse().ok()?, message))
+        });
+        match known {
+            Some((file, line, message)) => {
+                PrintLine { file: file.to_owned(), line, message: message.to_owned() }
+            }
+            None => PrintLine { file: String::new(), line: 0, message: line.to_owned() },
+        }
+    }
+
+    /// A file's text as the interpreter sees it.
+    #[cfg(test)]
+    pub(super) fn rewritten(&self, file: &str) -> Option<&str> {
+        self.files.get(file).map(|(_, rewritten)| rewritten.text.as_str())
+    }
+}
+
+fn new_engine() -> Engine {
+    use std::num::{NonZeroU32, NonZeroUsize};
+    let mut engine = Engine::new();
+    engine.set_strict_builtin_errors(true);
+    // Rewriting makes a module longer by full paths; the author's text is bounded by itself.
+    let bytes = NonZeroUsize::new(MAX_MODULE_BYTES * 64).unwrap_or(NonZeroUsize::MAX);
+    engine.set_policy_length_config(regorus::PolicyLengthConfig {
+        max_col: NonZeroU32::new(MAX_COLUMN).unwrap_or(NonZeroU32::MAX),
+        max_file_bytes: bytes,
+        max_lines: NonZeroUsize::new(1_000_000).unwrap_or(NonZeroUsize::MAX),
+    });
+    engine
+}
+
+fn add(engine: &mut Engine, path: &str, text: &str, v0: bool) -> Result<(), Error> {
+    engine.set_rego_v0(v0);
+    engine
+        .add_policy(path.to_owned(), text.to_owned())
+        .map(drop)
+        .map_err(|error| internal(&error.to_string()))
+}
+
+fn internal(error: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("the interpreter refused a rewritten policy: {error}"))
+}
+
+fn strings(path: &[Arc<str>]) -> Vec<String> {
+    path.iter().map(ToString::to_string).collect()
+}
+
+fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
+    let mut rules: HashMap<&[Arc<str>], Vec<RuleInfo>> = HashMap::new();
+    for group in &tree.groups {
+        let Some((first, module)) =
+            group.definitions.first().and_then(|d| Some((d, modules.get(d.module)?)))
+        else {
+            continue;
+        };
+        rules.entry(group.path.get(..group.package).unwrap_or(&[])).or_default().push(RuleInfo {
+            path: strings(&group.path),
+            name: group.path.last().map(ToString::to_string).unwrap_or_default(),
+            kind: group.kind(),
+            has_default: group.definitions.iter().any(|d| d.is_default),
+            position: module.file.position(first.start, first.end),
+        });
+    }
+    let mut packages: Vec<Package> = tree
+        .packages
+        .iter()
+        .map(|package| {
+            let mut rules = rules.remove(package.path.as_slice()).unwrap_or_default();
+            rules.sort_by(|a, b| a.path.cmp(&b.path));
+            let own = || package.modules.iter().filter_map(|index| modules.get(*index));
+            let named = package.path.last().is_some_and(|name| name.ends_with("_test"));
+            Package {
+                path: strings(&package.path),
+                rules,
+                files: own().map(|m| m.file.path().to_owned()).collect(),
+                is_test: named || own().all(|m| m.file.path().ends_with("_test.rego")),
+                refers_to: refers_to(own(), &package.path, tree),
+            }
+        })
+        .collect();
+    packages.sort_by(|a, b| a.path.cmp(&b.path));
+    packages
+}
+
+/// The other packages that modules import or refer to.
+fn refers_to<'a>(
+    modules: impl Iterator<Item = &'a Module>,
+    own: &[Arc<str>],
+    tree: &Tree,
+) -> Vec<Vec<String>> {
+    let mut found = std::collections::BTreeSet::new();
+    let mut visit = |path: &mut dyn Iterator<Item = &Arc<str>>| {
+        let mut node = &tree.root;
+        for key in path {
+            match node.children.get(key) {
+                Some(child) => node = child,
+                None => break,
+            }
+            if let Some(package) = node.package.and_then(|p| tree.packages.get(p))
+                && package.path != own
+            {
+                found.insert(strings(&package.path));
+            }
+        }
+    };
+    for module in modules {
+        for import in module.imports.iter().filter(|i| i.head == Head::Data) {
+            visit(&mut import.path.iter());
+        }
+        for used in module.uses.iter().filter(|u| u.head == Head::Data) {
+            visit(&mut used.keys());
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn used(modules: &[Module], functions: &Functions<'_>, shim: &Shim) -> Uses {
+    let mut names = std::collections::BTreeSet::new();
+    for found in modules.iter().flat_map(|m| &m.uses) {
+        if let Head::Name(name) = &found.head
+            && name.as_ref() == functions.options().product.as_str()
+            && matches!(found.role, Role::Call { .. } | Role::Replacement)
+        {
+            names.insert(super::names::full_name(found));
+        }
+    }
+    Uses { functions: names.into_iter().collect(), shim: shim.is_on() }
+}
+
+/// Runs on a large stack, as [`super::load`] does.
+pub(super) fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    parse::on_large_stack(work)
+}

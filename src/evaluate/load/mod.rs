@@ -1,0 +1,163 @@
+//! From sources to a sound set of modules.
+//!
+//! The interpreter disagrees with Rego in ways that let gates pass, and some policies make it die
+//! or hang. The rule here: what is loaded is evaluated as Rego means it, or refused with a reason
+//! and a position. Owns every check that needs no evaluation, the rewriting of modules, and the
+//! way back from positions in rewritten text. It evaluates nothing, and reads no files:
+//! [`super::sources`] does.
+
+mod builtins;
+mod conflicts;
+mod cycles;
+mod data;
+mod imports;
+mod lex;
+mod loaded;
+mod names;
+mod parse;
+mod query;
+mod report;
+mod rewrite;
+mod scope;
+mod text;
+mod tree;
+mod views;
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+pub use loaded::{Loaded, Package, PrintLine, RuleInfo, Uses};
+pub use query::{QueryForm, QueryTarget, RewrittenQuery};
+pub use tree::RuleKind;
+
+use self::builtins::Functions;
+use self::parse::Module;
+use self::tree::Tree;
+use super::sources::Sources;
+use crate::{Diagnostic, Error, Product};
+
+/// One of the product's functions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionName {
+    /// The name after the product's: `discover`.
+    pub short: String,
+    /// How many arguments it takes.
+    pub arity: u8,
+}
+
+/// How modules are loaded.
+#[derive(Debug, Clone, Default)]
+pub struct LoadOptions {
+    /// The name that the functions start with.
+    pub product: Product,
+    /// The product's functions.
+    pub functions: Vec<FunctionName>,
+    /// The host's own extensions: full name and number of arguments.
+    pub host_functions: Vec<(String, u8)>,
+    /// Built-ins that the evaluation provides in place of the interpreter's.
+    pub provided_builtins: Vec<(String, u8)>,
+    /// Modules are Rego v0 unless they import `rego.v1`.
+    pub rego_v0: bool,
+    /// Load test modules too: packages whose last part ends in `_test`, files ending in
+    /// `_test.rego`.
+    pub include_tests: bool,
+}
+
+/// Loads sources.
+///
+/// # Errors
+/// [`Error::Policy`] with everything that was found: the first error of each file that doesn't
+/// parse, or else all that is wrong among the modules.
+pub fn load(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
+    parse::on_large_stack(|| run(sources, options))?
+}
+
+fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
+    let mut found = Vec::new();
+    let mut modules = parsed(sources, options, &mut found);
+    if !found.is_empty() {
+        return Err(Error::policy(found));
+    }
+    let data = data::merge(&sources.data, &mut found);
+    let mut tree = Tree::default();
+    for (index, module) in modules.iter_mut().enumerate() {
+        imports::read(module, &options.product, &mut found);
+        tree.add(index, &module.ast);
+    }
+    for module in &mut modules {
+        let package = tree::package_path(&module.ast);
+        let roots = tree.package_at(&package).map(|p| &p.roots);
+        let globals = scope::Globals::new(&module.imports, &package, roots);
+        module.uses = scope::uses(&module.ast, &globals);
+    }
+    let functions = Functions::new(options);
+    check(&modules, &tree, &data, &functions, &mut found);
+    if !found.is_empty() {
+        found.sort_by(|a, b| order(a).cmp(&order(b)));
+        return Err(Error::policy(found));
+    }
+    Loaded::new(modules, tree, data, options)
+}
+
+fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
+    diagnostic.position.as_ref().map(|p| (p.file.as_str(), p.line, p.column))
+}
+
+fn check(
+    modules: &[Module],
+    tree: &Tree,
+    data: &regorus::Value,
+    functions: &Functions<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    conflicts::check(modules, tree, data, found);
+    let names = names::Names { functions, tree };
+    for module in modules {
+        names.module(module, found);
+    }
+    cycles::check(modules, tree, found);
+}
+
+/// Parses every module that is to be loaded.
+fn parsed(sources: &Sources, options: &LoadOptions, found: &mut Vec<Diagnostic>) -> Vec<Module> {
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    let mut paths: HashSet<&str> = HashSet::new();
+    let mut modules = Vec::new();
+    for source in &sources.modules {
+        if !options.include_tests && source.path.ends_with("_test.rego") {
+            continue;
+        }
+        if !seen.insert((&source.path, &source.text)) {
+            continue;
+        }
+        if !paths.insert(&source.path) {
+            let message = format!("two modules are called `{}`", source.path);
+            found.push(Diagnostic::error("module-conflict", message));
+            continue;
+        }
+        let file = Arc::new(text::FileText::new(&source.path, &source.text));
+        match parse::module(file, options.rego_v0) {
+            Ok(module) if !options.include_tests && is_test_package(&module) => {}
+            Ok(module) => modules.push(module),
+            Err(diagnostic) => found.push(diagnostic),
+        }
+    }
+    modules
+}
+
+fn is_test_package(module: &Module) -> bool {
+    tree::package_path(&module.ast).last().is_some_and(|name| name.ends_with("_test"))
+}
+
+/// A package name that no author can guess, and that `tree` doesn't have.
+fn hidden_name(tree: &Tree) -> String {
+    loop {
+        // Two random keys, without a dependency for them.
+        let word = || std::hash::RandomState::new().build_hasher().finish();
+        let name = format!("hidden_{:016x}{:016x}", word(), word());
+        if tree.node([&name]).is_none() {
+            return name;
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Queries, checked and rewritten as modules are.
+//!
+//! Owns what a query is allowed to name and whether it is one reference into `data`. It doesn't
+//! evaluate it.
+
+use std::sync::Arc;
+
+use regorus::unstable as ast;
+
+use super::builtins::Functions;
+use super::hidden_name;
+use super::loaded::{Loaded, contained};
+use super::names::Names;
+use super::parse;
+use super::rewrite::{self, Shim};
+use super::scope::{self, Head, Role, Use};
+use super::text::FileText;
+use super::views::{Hidden, Views};
+use crate::{Diagnostic, Error};
+
+/// The file name that positions in a query have.
+pub const QUERY: &str = "<query>";
+
+/// What a query that is one reference names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueryTarget {
+    /// All of `data`.
+    Root,
+    /// A package, or a path above packages.
+    Package,
+    /// A rule, or something in its value.
+    Rule,
+    /// A document that no package touches, or nothing.
+    Document,
+}
+
+/// The form of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueryForm {
+    /// Exactly one reference into `data`, without variables.
+    Reference {
+        /// The path below `data`.
+        path: Vec<String>,
+        /// What it names.
+        target: QueryTarget,
+    },
+    /// Anything else.
+    Expression,
+}
+
+/// A query that the interpreter answers as Rego means it.
+#[derive(Debug, Clone)]
+pub struct RewrittenQuery {
+    /// The text for the interpreter.
+    pub text: String,
+    /// Whether it is one reference.
+    pub form: QueryForm,
+    /// A module that must be added to the engine first: name and text.
+    pub module: Option<(String, String)>,
+    /// Full names of the product's functions that the query calls.
+    pub functions: Vec<String>,
+}
+
+impl Loaded {
+    /// Checks and rewrites a query. Aliases don't reach into queries.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] with everything that is wrong with it.
+    pub fn rewrite_query(&self, query: &str) -> Result<RewrittenQuery, Error> {
+        let file = FileText::new(QUERY, query);
+        contained(|| self.query(&file))?.map_err(Error::policy)
+    }
+
+    fn query(&self, file: &FileText) -> Result<RewrittenQuery, Vec<Diagnostic>> {
+        parse::bounds(file).map_err(|d| vec![d])?;
+        let wrong = |message: String| vec![parse::error(file, &message)];
+        let source = ast::Source::from_contents(QUERY.to_owned(), file.author().to_owned())
+            .map_err(|e| wrong(e.to_string()))?;
+        let parsed = parse::parser(&source, self.options.rego_v0)
+            .and_then(|mut p| p.parse_user_query().map_err(|e| e.to_string()))
+            .map_err(wrong)?;
+        let uses = scope::query_uses(&parsed);
+        let functions = Functions::new(&self.options);
+        let mut found = Vec::new();
+        let names = Names { functions: &functions, tree: &self.tree };
+        names.uses(file, &uses, !self.options.rego_v0, &mut found);
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let mut hidden = Hidden::new(hidden_name(&self.tree));
+        let shim = Shim::new(uses.iter(), &functions, &mut hidden);
+        if shim.is_on() && !self.uses().shim {
+            return Err(vec![
+                Diagnostic::error(
+                    "with-target",
+                    "a query can't replace functions that the loaded modules call directly",
+                )
+                .with_hint("write the `with` into a test module"),
+            ]);
+        }
+        let mut replaced = self.replaced.clone();
+        replaced.extend(targets(&uses));
+        let views = Views { tree: &self.tree, data: self.data(), replaced };
+        let edits = rewrite::references(&uses, &shim, &views, &mut hidden).map_err(|(at, d)| {
+            let position = uses.get(at).map(|u| file.position(u.start, u.end()));
+            vec![match position {
+                Some(position) => d.at(position),
+                None => d,
+            }]
+        })?;
+        Ok(RewrittenQuery {
+            text: file.rewrite(edits).text,
+            form: form(self, &parsed, &uses),
+            module: hidden.text().map(|text| (hidden.package.clone(), text)),
+            functions: called(&uses, self.options.product.as_str()),
+        })
+    }
+}
+
+fn targets(uses: &[Use]) -> impl Iterator<Item = Vec<scope::Step>> {
+    uses.iter().filter(|u| u.head == Head::Data && u.role == Role::Target).map(|u| u.steps.clone())
+}
+
+fn called(uses: &[Use], product: &str) -> Vec<String> {
+    let mut names: Vec<String> = uses
+        .iter()
+        .filter(|u| matches!(&u.head, Head::Name(name) if name.as_ref() == product))
+        .map(super::names::full_name)
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use]) -> QueryForm {
+    let [stmt] = query.stmts.as_slice() else { return QueryForm::Expression };
+    let ast::Literal::Expr { expr, .. } = &stmt.literal else { return QueryForm::Expression };
+    let [only] = uses else { return QueryForm::Expression };
+    let reference = matches!(
+        expr.as_ref(),
+        ast::Expr::Var { .. } | ast::Expr::RefDot { .. } | ast::Expr::RefBrack { .. }
+    );
+    let path: Vec<Arc<str>> = only.keys().cloned().collect();
+    if !reference
+        || !stmt.with_mods.is_empty()
+        || only.head != Head::Data
+        || path.len() != only.steps.len()
+    {
+        return QueryForm::Expression;
+    }
+    let target = target(loaded, &path);
+    QueryForm::Reference { path: path.iter().map(ToString::to_string).collect(), target }
+}
+
+fn target(loaded: &Loaded, path: &[Arc<str>]) -> QueryTarget {
+    if path.is_empty() {
+        return QueryTarget::Root;
+    }
+    let mut node = &loaded.tree.root;
+    for key in path {
+        match node.children.get(key) {
+            Some(child) => node = child,
+            None => return QueryTarget::Document,
+        }
+        if node.group.is_some() {
+            return QueryTarget::Rule;
+        }
+    }
+    if node.packages { QueryTarget::Package } else { QueryTarget::Rule }
+}

@@ -1,0 +1,133 @@
+//! From an author's module to one that the interpreter evaluates as Rego means it.
+//!
+//! Owns which edits a module gets: imports go, and references through them become full paths;
+//! whole packages become views; functions that some `with` replaces are called through rules,
+//! since the interpreter replaces rules only. The edits themselves are [`super::text`]'s.
+
+use std::collections::BTreeMap;
+
+use super::builtins::{Called, Functions};
+use super::imports;
+use super::names::full_name;
+use super::parse::Module;
+use super::scope::{Head, Role, Use};
+use super::text::Edit;
+use super::tree::data_path;
+use super::views::{Hidden, Views};
+use crate::Diagnostic;
+
+/// The functions that calls go to through a hidden rule: name to rule.
+#[derive(Debug, Default)]
+pub(super) struct Shim {
+    /// Functions of the host and the product that some `with` replaces or puts in a place.
+    replaceable: BTreeMap<String, String>,
+    /// Built-ins that some `with` puts in another function's place.
+    replacements: BTreeMap<String, String>,
+}
+
+impl Shim {
+    /// Finds what needs a rule, in all modules, and writes the rules.
+    pub(super) fn new<'a>(
+        uses: impl Iterator<Item = &'a Use>,
+        functions: &Functions<'_>,
+        hidden: &mut Hidden,
+    ) -> Self {
+        let mut shim = Self::default();
+        for found in uses {
+            if !matches!(found.head, Head::Name(_))
+                || !matches!(found.role, Role::Target | Role::Replacement)
+            {
+                continue;
+            }
+            let name = full_name(found);
+            let Called::Function(arity) = functions.called(&name, false) else { continue };
+            let list = if functions.extension(&name).is_some() {
+                &mut shim.replaceable
+            } else if found.role == Role::Replacement {
+                &mut shim.replacements
+            } else {
+                continue;
+            };
+            if list.contains_key(&name) {
+                continue;
+            }
+            let kind = if functions.extension(&name).is_some() { 'f' } else { 'b' };
+            let rule = format!("{kind}{}", list.len());
+            let args = (0..arity).map(|i| format!("a{i}")).collect::<Vec<_>>().join(", ");
+            hidden.push(format!("{rule}({args}) := {name}({args})"));
+            list.insert(name, hidden.reference(&rule));
+        }
+        shim
+    }
+
+    /// Whether calls of the product's or the host's functions go through rules.
+    pub(super) fn is_on(&self) -> bool {
+        !self.replaceable.is_empty()
+    }
+
+    fn rule(&self, found: &Use) -> Option<&String> {
+        if !matches!(found.head, Head::Name(_)) || found.role == Role::Read {
+            return None;
+        }
+        let name = full_name(found);
+        let replacement =
+            (found.role == Role::Replacement).then(|| self.replacements.get(&name)).flatten();
+        replacement.or_else(|| self.replaceable.get(&name))
+    }
+}
+
+/// The edits of the references `uses`.
+pub(super) fn references(
+    uses: &[Use],
+    shim: &Shim,
+    views: &Views<'_>,
+    hidden: &mut Hidden,
+) -> Result<Vec<Edit>, (usize, Diagnostic)> {
+    let mut edits = Vec::new();
+    for (index, found) in uses.iter().enumerate() {
+        if let Some(count) = views.needed(found) {
+            let text = views.make(found, count, hidden).map_err(|d| (index, d))?;
+            // Of the path, so many steps came with the name: an import's.
+            let given = found.steps.len() - found.written();
+            let end = match count.checked_sub(given + 1) {
+                Some(last) => found.ends.get(last).copied().unwrap_or(found.name_end),
+                None => found.name_end,
+            };
+            edits.push(Edit { start: found.start, end, text });
+        } else if let Some(text) = shim.rule(found) {
+            edits.push(Edit { start: found.start, end: found.end(), text: text.clone() });
+        } else if found.import.is_some() {
+            let given = found.steps.len() - found.written();
+            let path: Vec<_> = found.keys().take(given).collect();
+            let text = data_path(&path);
+            let text = match found.head {
+                Head::Input => format!("input{}", text.strip_prefix("data").unwrap_or("")),
+                _ => text,
+            };
+            edits.push(Edit { start: found.start, end: found.name_end, text });
+        }
+    }
+    Ok(edits)
+}
+
+/// All edits of a module.
+pub(super) fn module(
+    module: &Module,
+    shim: &Shim,
+    views: &Views<'_>,
+    hidden: &mut Hidden,
+) -> Result<Vec<Edit>, Diagnostic> {
+    let mut edits =
+        references(&module.uses, shim, views, hidden).map_err(|(index, d)| {
+            match module.uses.get(index) {
+                Some(found) => d.at(module.file.position(found.start, found.end())),
+                None => d,
+            }
+        })?;
+    for (start, end) in imports::hidden(&module.ast) {
+        let text = module.file.author().get(start..end).unwrap_or("");
+        let blank = text.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' });
+        edits.push(Edit { start, end, text: blank.collect() });
+    }
+    Ok(edits)
+}

@@ -1,0 +1,253 @@
+//! A module's text as its author wrote it, as the interpreter sees it, and the way back.
+//!
+//! Owns byte-offset edits and every translation between offsets, lines and columns. Edits never
+//! hold or remove a line break, so a line keeps its number and only columns shift.
+
+use std::sync::OnceLock;
+
+use crate::Position;
+
+/// Replaces the bytes from `start` to `end` of the author's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) text: String,
+}
+
+/// One file's two texts.
+#[derive(Debug)]
+pub(super) struct FileText {
+    path: String,
+    author: String,
+    /// Where each line of the author's text starts.
+    lines: OnceLock<Vec<usize>>,
+}
+
+/// What the interpreter sees of a file.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    edits: Vec<Edit>,
+}
+
+impl FileText {
+    pub(super) fn new(path: &str, text: &str) -> Self {
+        // A byte order mark is no part of the text; the parser takes it for a character.
+        let author = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self { path: path.to_owned(), author: author.to_owned(), lines: OnceLock::new() }
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn author(&self) -> &str {
+        &self.author
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| line_starts(&self.author))
+    }
+
+    /// The position of the bytes from `start` to `end`.
+    pub(super) fn position(&self, start: usize, end: usize) -> Position {
+        let start = floor(&self.author, start);
+        let index = self.lines().partition_point(|at| *at <= start).saturating_sub(1);
+        let line_start = self.lines().get(index).copied().unwrap_or(0);
+        let rest = self.author.get(line_start..).unwrap_or("");
+        let line = rest.split('\n').next().unwrap_or("").trim_end_matches('\r');
+        let within = (start - line_start).min(line.len());
+        let until = floor(line, end.saturating_sub(line_start).min(line.len())).max(within);
+        let count = |text: Option<&str>| {
+            u32::try_from(text.unwrap_or("").chars().count()).unwrap_or(u32::MAX)
+        };
+        Position {
+            file: self.path.clone(),
+            line: u32::try_from(index + 1).unwrap_or(u32::MAX),
+            column: count(line.get(..within)).saturating_add(1),
+            length: count(line.get(within..until)).max(1),
+            text: line.to_owned(),
+        }
+    }
+
+    /// The position of a line and a column as the parser counts them in the author's text.
+    pub(super) fn position_at(&self, line: u32, column: u32) -> Position {
+        let start = offset_of(&self.author, line, column);
+        self.position(start, start + token_length(&self.author, start))
+    }
+
+    /// Applies edits, which must not overlap.
+    pub(super) fn rewrite(&self, mut edits: Vec<Edit>) -> Rewritten {
+        edits.sort_by_key(|edit| (edit.start, edit.end));
+        let mut text = String::with_capacity(self.author.len() + edits.len() * 16);
+        let mut at = 0;
+        edits.retain(|edit| {
+            let Some(kept) = self.author.get(at..edit.start) else { return false };
+            text.push_str(kept);
+            text.push_str(&edit.text);
+            at = edit.end;
+            true
+        });
+        text.push_str(self.author.get(at..).unwrap_or(""));
+        Rewritten { text, edits }
+    }
+}
+
+impl Rewritten {
+    /// The author's offset of an offset in the rewritten text; what an edit put in is where the
+    /// edit starts.
+    pub(super) fn author_offset(&self, offset: usize) -> usize {
+        // Bytes put in and bytes taken out before `offset`.
+        let (mut put, mut taken) = (0, 0);
+        for edit in &self.edits {
+            let start = edit.start + put - taken;
+            if offset < start {
+                break;
+            }
+            if offset < start + edit.text.len() {
+                return edit.start;
+            }
+            put += edit.text.len();
+            taken += edit.end - edit.start;
+        }
+        offset + taken - put
+    }
+
+    /// The author's offset of a line and a column as the parser counts them.
+    pub(super) fn author_offset_at(&self, line: u32, column: u32) -> usize {
+        self.author_offset(offset_of(&self.text, line, column))
+    }
+
+    /// Whether the text differs from the author's.
+    #[cfg(test)]
+    pub(super) fn is_edited(&self) -> bool {
+        !self.edits.is_empty()
+    }
+}
+
+fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// How many bytes the word or sign at `at` has.
+pub(super) fn token_length(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or("");
+    let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) }
+}
+
+/// The offset of a line and a column as the parser counts them: a tab is four columns, a quoted
+/// string as many as it has bytes, any other character one.
+pub(super) fn offset_of(text: &str, line: u32, column: u32) -> usize {
+    let target = line.max(1);
+    let (mut at_line, mut at_column) = (1_u32, 1_u32);
+    // The quote of the string that we are in, and whether the last character was a backslash.
+    let (mut quote, mut escaped, mut comment) = (None, false, false);
+    for (offset, c) in text.char_indices() {
+        if at_line == target && at_column >= column.max(1) {
+            return offset;
+        }
+        if c == '\n' {
+            if at_line == target {
+                return offset;
+            }
+            at_line += 1;
+            at_column = 1;
+            comment = false;
+            quote = quote.filter(|q| *q == '`');
+            escaped = false;
+            continue;
+        }
+        at_column += match (quote, c) {
+            (Some('"'), c) => u32::try_from(c.len_utf8()).unwrap_or(1),
+            (_, '\t') => 4,
+            _ => 1,
+        };
+        match quote {
+            Some('"') if escaped => escaped = false,
+            Some('"') if c == '\\' => escaped = true,
+            Some(q) if c == q => quote = None,
+            Some(_) => {}
+            None if comment => {}
+            None if c == '#' => comment = true,
+            None if c == '"' || c == '`' => quote = Some(c),
+            None => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn positions_count_characters() {
+        let file = FileText::new("a.rego", "\u{feff}package p\r\n\tx := \"é\" + y\r\n");
+        let at = file.author().find('y').unwrap();
+        let position = file.position(at, at + 1);
+        assert_eq!((position.line, position.column, position.length), (2, 13, 1));
+        assert_eq!(position.text, "\tx := \"é\" + y");
+        // The parser counts 4 for the tab and 2 for `é`.
+        assert_eq!(file.position_at(2, 17), position);
+    }
+
+    #[test]
+    fn offsets_lead_back_to_the_author() {
+        let file = FileText::new("a.rego", "ab.c + d");
+        let edits = vec![
+            Edit { start: 7, end: 8, text: "data.long.d".into() },
+            Edit { start: 0, end: 2, text: "data.x".into() },
+        ];
+        let rewritten = file.rewrite(edits);
+        assert_eq!(rewritten.text, "data.x.c + data.long.d");
+        for (new, old) in [(0, 0), (5, 0), (6, 2), (7, 3), (9, 5), (11, 7), (15, 7), (22, 8)] {
+            assert_eq!(rewritten.author_offset(new), old, "{new}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn edits_keep_lines_and_round_trip(
+            text in "[a-z \n\té\"]{0,80}",
+            spans in prop::collection::vec((0_usize..80, 0_usize..5, "[a-z]{0,8}"), 0..6),
+        ) {
+            let file = FileText::new("a", &text);
+            let mut edits: Vec<Edit> = Vec::new();
+            let mut at = 0;
+            for (gap, length, word) in spans {
+                let start = floor(&text, at + gap % 20);
+                let end = floor(&text, start + length).max(start);
+                if text[start..end].contains('\n') || start < at { continue; }
+                edits.push(Edit { start, end, text: word });
+                at = end + 1;
+                if at >= text.len() { break; }
+            }
+            let kept: Vec<usize> = (0..text.len())
+                .filter(|i| text.is_char_boundary(*i))
+                .filter(|i| !edits.iter().any(|e| e.start <= *i && *i < e.end))
+                .collect();
+            let rewritten = file.rewrite(edits.clone());
+            prop_assert_eq!(rewritten.text.matches('\n').count(), text.matches('\n').count());
+            for old in kept {
+                let shift: isize = edits.iter().filter(|e| e.end <= old)
+                    .map(|e| isize::try_from(e.text.len()).unwrap() - isize::try_from(e.end - e.start).unwrap())
+                    .sum();
+                let new = old.checked_add_signed(shift).unwrap();
+                prop_assert_eq!(rewritten.author_offset(new), old);
+            }
+        }
+    }
+}

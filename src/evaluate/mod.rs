@@ -1,0 +1,4 @@
+//! Evaluation of policies.
+
+pub mod load;
+pub mod sources;
