@@ -109,19 +109,21 @@ fn composed(plan: &mut Plan, package: usize, number: usize) -> Symbol {
     symbol(package, name, Kind::Levels, false)
 }
 
+const SPREAD: usize = 0;
 fn function(plan: &mut Plan, package: usize, number: usize) -> Symbol {
     let name = format!("f{number}");
     let kind = *plan.random.pick(&KINDS);
     let params: Vec<Kind> =
         (0..=plan.random.below(2)).map(|_| *plan.random.pick(&KINDS)).collect();
+    let home = plan.file_of(package);
     if plan.random.chance(25) {
-        let file = plan.file_of(package);
+        let file = home;
         let value = Scope::new(plan, file).constant(kind);
         let holes = vec!["_"; params.len()].join(", ");
         plan.files[file].rules.push(format!("default {name}({holes}) := {value}"));
     }
     for _ in 0..=plan.random.below(3) {
-        let file = plan.file_of(package);
+        let file = if plan.random.chance(SPREAD) { plan.file_of(package) } else { home };
         let mut scope = Scope::new(plan, file);
         scope.in_function = true;
         let arguments: Vec<String> = params.iter().map(|&k| argument(&mut scope, k)).collect();
