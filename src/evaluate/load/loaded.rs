@@ -114,7 +114,10 @@ impl Loaded {
                     continue;
                 }
             };
-            let rewritten = module.file.rewrite(edits);
+            let mut rewritten = module.file.rewrite(edits);
+            if module.file.author().contains("not") {
+                rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1)?);
+            }
             add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
             files.insert(module.file.path().to_owned(), (module.file.clone(), rewritten));
         }
