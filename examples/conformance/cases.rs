@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use regorus::Value;
 use rego_platform::regorus;
+use regorus::Value;
 
 /// One case. Fields that only describe (`want_defined`, `filename`) are left unread, as OPA's own
 /// runner leaves them.

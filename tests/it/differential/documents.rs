@@ -60,9 +60,7 @@ fn forget(object: &mut Value, random: &mut Random) {
 pub(super) fn in_input(kind: Kind, random: &mut Random) -> &'static str {
     match kind {
         Kind::Bool => "ok",
-        Kind::Number => {
-            *random.pick::<&str>(&["n", "n", "deep.er.n", "xs[0]", "m.a", "m[\"b\"]"])
-        }
+        Kind::Number => *random.pick::<&str>(&["n", "n", "deep.er.n", "xs[0]", "m.a", "m[\"b\"]"]),
         Kind::Text => "user",
         Kind::Numbers => "xs",
         Kind::Texts => "",

@@ -137,8 +137,7 @@ impl Server {
                 ("/v1/query".to_owned(), json!({ "query": query, "input": input }))
             }
         };
-        let (status, answer) =
-            self.request("POST", &path, &body.to_string()).expect("opa answers");
+        let (status, answer) = self.request("POST", &path, &body.to_string()).expect("opa answers");
         if status != 200 {
             return Answer::Error(answer.to_string());
         }

@@ -5,8 +5,7 @@ use super::plan::{KINDS, Kind, Plan, Symbol};
 
 /// Adds one rule or function, in one definition or several.
 pub(super) fn add(plan: &mut Plan) {
-    let open: Vec<usize> =
-        (0..plan.packages.len()).filter(|&p| !plan.packages[p].closed).collect();
+    let open: Vec<usize> = (0..plan.packages.len()).filter(|&p| !plan.packages[p].closed).collect();
     if open.is_empty() {
         return;
     }
@@ -34,7 +33,7 @@ fn complete(plan: &mut Plan, package: usize, number: usize) -> Symbol {
         default(plan, package, &name, kind);
     }
     // Two definitions of one value often conflict, which OPA reports as an error.
-    let definitions = if plan.random.chance(15) { 2 } else { 1 };
+    let definitions = if plan.random.chance(5) { 2 } else { 1 };
     for _ in 0..definitions {
         let file = plan.file_of(package);
         let mut scope = Scope::new(plan, file);
@@ -113,8 +112,7 @@ const SPREAD: usize = 0;
 fn function(plan: &mut Plan, package: usize, number: usize) -> Symbol {
     let name = format!("f{number}");
     let kind = *plan.random.pick(&KINDS);
-    let params: Vec<Kind> =
-        (0..=plan.random.below(2)).map(|_| *plan.random.pick(&KINDS)).collect();
+    let params: Vec<Kind> = (0..=plan.random.below(2)).map(|_| *plan.random.pick(&KINDS)).collect();
     let home = plan.file_of(package);
     if plan.random.chance(25) {
         let file = home;
@@ -122,7 +120,8 @@ fn function(plan: &mut Plan, package: usize, number: usize) -> Symbol {
         let holes = vec!["_"; params.len()].join(", ");
         plan.files[file].rules.push(format!("default {name}({holes}) := {value}"));
     }
-    for _ in 0..=plan.random.below(3) {
+    let several = if plan.random.chance(30) { 1 + plan.random.below(2) } else { 0 };
+    for _ in 0..=several {
         let file = if plan.random.chance(SPREAD) { plan.file_of(package) } else { home };
         let mut scope = Scope::new(plan, file);
         scope.in_function = true;

@@ -7,10 +7,16 @@ use super::answer::Answer;
 use super::generate::{Case, Question};
 
 pub(crate) fn answers(case: &Case) -> Vec<Answer> {
-    let modules = case.modules.iter().map(|(path, text)| ModuleSource { path: path.clone(), text: text.clone() });
+    let modules = case
+        .modules
+        .iter()
+        .map(|(path, text)| ModuleSource { path: path.clone(), text: text.clone() });
     let sources = Sources {
         modules: modules.collect(),
-        data: vec![DataSource { path: "data.json".to_owned(), value: Value::from(case.data.clone()) }],
+        data: vec![DataSource {
+            path: "data.json".to_owned(),
+            value: Value::from(case.data.clone()),
+        }],
     };
     match load(&sources, &LoadOptions::default()) {
         Ok(loaded) => case.questions.iter().map(|q| answer(&loaded, case, q)).collect(),
