@@ -6,7 +6,7 @@
 //! front:
 //!
 //! ```text
-//! not startswith(input.user, "a")  →  __not0 := [input.user]; not startswith(__not0[0], "a")
+//! not startswith(input.user, "a")  →  __not0 := [(input.user)]; not startswith(__not0[0], "a")
 //! ```
 //!
 //! and those that move `some x` to the start of its body, since the interpreter can't declare a
@@ -169,8 +169,9 @@ impl<'a> Finder<'a> {
         self.count += 1;
         // Without braces a body has one statement only.
         let unbraced = single && !self.closed_after(range(&stmt.span).1);
+        // Operands are put in parentheses: `[a | b]` would be a comprehension.
         let brace = if unbraced { "{ " } else { "" };
-        opening(self.text, (start, first), &format!("{brace}{name} := ["), &mut self.edits);
+        opening(self.text, (start, first), &format!("{brace}{name} := [("), &mut self.edits);
         let mut again = single_line(self.slice(start, first));
         for (index, &(_, operand_end)) in operands.iter().enumerate() {
             again.push_str(&format!("{name}[{index}]"));
@@ -186,7 +187,7 @@ impl<'a> Finder<'a> {
             }
             _ => String::new(),
         };
-        closing(self.text, (last, end), &format!("] {modifiers}; {again}"), &mut self.edits);
+        closing(self.text, (last, end), &format!(")] {modifiers}; {again}"), &mut self.edits);
         if unbraced {
             let at = range(&stmt.span).1;
             self.edits.push(Edit { start: at, end: at, text: " }".to_owned() });
@@ -372,6 +373,7 @@ mod tests {
             ("r if { some x in input.xs; not x > 3 }", &yes),
             ("r if { not count({x | x := input.user}) > 3 }", &yes),
             ("r if { not \"b\" in ({\"a\"} | {\"c\"}) }", &yes),
+            ("r if { not \"b\" in (object.keys({\"b\": 1}) | {\"c\"}) }", &None),
             ("r if { not \"a\" in ({\"a\"} | {\"c\"}) }", &None),
             ("r if { not (input.xs[0] + 1) * 2 > 10 }", &yes),
             ("r if { not (input.xs[0] > 5) }", &yes),

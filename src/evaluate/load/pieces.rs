@@ -10,9 +10,9 @@ pub(super) fn opening(text: &str, piece: (usize, usize), put: &str, edits: &mut 
     replace(text, piece, put, true, edits);
 }
 
-/// Replaces a piece between two operands by a comma.
+/// Replaces a piece between two operands in parentheses by a comma.
 pub(super) fn separating(text: &str, piece: (usize, usize), edits: &mut Vec<Edit>) {
-    replace(text, piece, ", ", true, edits);
+    replace(text, piece, "), (", true, edits);
 }
 
 /// Replaces a piece, the text in its last line, where what follows the piece stands.
