@@ -9,6 +9,7 @@ use std::sync::Arc;
 use regorus::{Engine, Value};
 
 use super::builtins::Functions;
+use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::report;
 use super::rewrite::{self, Shim};
@@ -117,7 +118,7 @@ impl Loaded {
                 }
             };
             let mut rewritten = module.file.rewrite(edits);
-            if module.file.author().contains("not") {
+            if !negation::edits(&module.ast).is_empty() {
                 rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1)?);
             }
             add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;

@@ -16,6 +16,7 @@ mod loaded;
 mod names;
 mod negation;
 mod parse;
+mod pieces;
 mod query;
 mod report;
 mod rewrite;
