@@ -66,6 +66,20 @@ impl Check<'_> {
             let hint = format!("the other definition is at {}", self.place(first));
             out.push(self.at(Diagnostic::error(code, message).with_hint(hint), other));
         }
+        // The interpreter keeps one module per function and reads the others' bodies as if they
+        // were that one's.
+        if matches!(first.kind, RuleKind::Function { .. })
+            && let Some(other) = group.definitions.iter().find(|d| d.module != first.module)
+        {
+            let message = format!("function `{}` is defined in more than one file", group.name());
+            let hint = format!(
+                "move its definitions into one file; the other is at {}",
+                self.place(first)
+            );
+            out.push(
+                self.at(Diagnostic::error("function-over-files", message).with_hint(hint), other),
+            );
+        }
         let mut defaults = group.definitions.iter().filter(|d| d.is_default);
         if let (Some(one), Some(two)) = (defaults.next(), defaults.next())
             && one.kind != RuleKind::PartialObject

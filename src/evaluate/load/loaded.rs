@@ -13,7 +13,7 @@ use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::report;
 use super::rewrite::{self, Shim};
-use super::scope::{Head, Role, Step};
+use super::scope::{Head, Role};
 use super::text::{FileText, Rewritten};
 use super::tree::{RuleKind, Tree};
 use super::views::{Hidden, Views};
@@ -79,7 +79,6 @@ pub struct Loaded {
     uses: Uses,
     pub(super) tree: Tree,
     pub(super) options: LoadOptions,
-    pub(super) replaced: Vec<Vec<Step>>,
     /// Paths that are taken as a whole somewhere.
     pub(super) viewed: Vec<Vec<Arc<str>>>,
 }
@@ -134,20 +133,9 @@ impl Loaded {
         let viewed = all()
             .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
             .collect();
-        let replaced = views.replaced;
         let packages = packages(&modules, &tree);
         let uses = used(&modules, &functions, &shim);
-        Ok(Self {
-            engine,
-            data,
-            files,
-            packages,
-            uses,
-            tree,
-            options: options.clone(),
-            replaced,
-            viewed,
-        })
+        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), viewed })
     }
 
     /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is

@@ -98,7 +98,7 @@ fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
         let roots = tree.package_at(&package).map(|p| &p.roots);
         let globals = scope::Globals::new(&module.imports, &package, roots);
         let names = scope::names(&module.ast, &globals);
-        names::locals(&module.file, &names.called, &mut found);
+        names::misread(&module.file, &names, &mut found);
         (module.uses, module.hiding) = (names.uses, names.hiding);
     }
     let functions = Functions::new(options);

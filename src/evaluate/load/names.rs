@@ -255,17 +255,26 @@ impl Names<'_> {
     }
 }
 
-/// Refuses calls of locals.
-pub(super) fn locals(file: &FileText, called: &[(usize, usize)], out: &mut Vec<Diagnostic>) {
-    for &(start, end) in called {
+/// Refuses what the interpreter takes for calls and Rego doesn't.
+pub(super) fn misread(file: &FileText, names: &super::scope::Names, out: &mut Vec<Diagnostic>) {
+    for &(start, end) in &names.called {
         let name = file.author().get(start..end).unwrap_or("");
+        let message = format!("`{name}` is no function: its name is a variable here");
         out.push(
-            Diagnostic::error(
-                "unknown-function",
-                format!("`{name}` is no function: its name is a variable here"),
-            )
-            .with_hint("give the variable another name")
-            .at(file.position(start, end)),
+            Diagnostic::error("unknown-function", message)
+                .with_hint("give the variable another name")
+                .at(file.position(start, end)),
+        );
+    }
+    for &(start, end) in &names.apart {
+        let name = file.author().get(start..end).unwrap_or("");
+        let message = format!("the parenthesis after `{name}` stands apart from it");
+        out.push(
+            Diagnostic::error("parse-error", message)
+                .with_hint(
+                    "write a call without white space, and end a statement before `(` with `;`",
+                )
+                .at(file.position(start, end)),
         );
     }
 }

@@ -408,7 +408,8 @@ mod tests {
 
     #[test]
     fn some_in_the_middle_of_a_body_declares_once() {
-        let (text, value) = rewritten("r if { x := input.xs[_]; some i; input.xs[i] == x; i == 1 }");
+        let (text, value) =
+            rewritten("r if { x := input.xs[_]; some i; input.xs[i] == x; i == 1 }");
         assert_eq!(value, Some(Value::from(true)), "{text}");
     }
 }

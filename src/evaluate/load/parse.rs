@@ -103,6 +103,14 @@ pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
     Ok(super::negation::edits(&module.map_err(broken)?))
 }
 
+/// As [`again`], for a query.
+pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, String> {
+    let source =
+        ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;
+    let query = parser(&source, v0)?.parse_user_query().map_err(|e| e.to_string())?;
+    Ok(super::negation::query_edits(&query))
+}
+
 /// The parser's error as a diagnostic.
 pub(super) fn error(file: &FileText, text: &str) -> Diagnostic {
     let found = super::report::locate(text).into_iter().rfind(|at| at.file == file.path());

@@ -11,6 +11,7 @@ use super::builtins::Functions;
 use super::hidden_name;
 use super::loaded::{Loaded, contained};
 use super::names::Names;
+use super::negation;
 use super::parse;
 use super::rewrite::{self, Shim};
 use super::scope::{self, Head, Role, Use};
@@ -105,8 +106,8 @@ impl Loaded {
                 .with_hint("write the `with` into a test module"),
             ]);
         }
-        let mut replaced = self.replaced.clone();
-        replaced.extend(targets(&uses));
+        // What modules replace with `with` isn't replaced out here.
+        let replaced = targets(&uses).collect();
         let views = Views { tree: &self.tree, data: self.data(), replaced };
         if let Some(at) = uses.iter().find(|u| {
             u.head == Head::Data
@@ -127,8 +128,13 @@ impl Loaded {
                 None => d,
             }]
         })?;
+        let mut rewritten = file.rewrite(edits);
+        if !negation::query_edits(&parsed).is_empty() {
+            let again = parse::query_again(&rewritten.text, self.options.rego_v0).map_err(wrong)?;
+            rewritten.again(again);
+        }
         Ok(RewrittenQuery {
-            text: file.rewrite(edits).text,
+            text: rewritten.text,
             form: form(self, &parsed, &uses, &views),
             module: hidden.text().map(|text| (hidden.package.clone(), text)),
             functions: called(&uses, self.options.product.as_str()),

@@ -216,6 +216,9 @@ pub(super) struct Names {
     pub(super) hiding: Vec<(usize, usize)>,
     /// Byte ranges of locals that are called, or replaced by `with`.
     pub(super) called: Vec<(usize, usize)>,
+    /// Byte ranges of calls whose parenthesis stands apart from the name, which Rego reads as two
+    /// terms and the interpreter as one.
+    pub(super) apart: Vec<(usize, usize)>,
 }
 
 /// Resolves the names of a module.
@@ -353,6 +356,10 @@ impl Walk<'_> {
 
     fn call(&mut self, expr: &ExprRef, statement: bool) {
         if let Expr::Call { fcn, params, .. } = expr.as_ref() {
+            let span = fcn.span();
+            if span.source.contents().as_bytes().get(end(span)) != Some(&b'(') {
+                self.found.apart.push((span.start as usize, end(span)));
+            }
             self.reference(fcn, Role::Call { arguments: params.len(), statement });
             params.iter().for_each(|param| self.expr(param));
         }
