@@ -6,6 +6,8 @@
 //! way back from positions in rewritten text. It evaluates nothing, and reads no files:
 //! [`super::sources`] does.
 
+#![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
+
 mod builtins;
 mod conflicts;
 mod cycles;

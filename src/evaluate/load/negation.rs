@@ -14,6 +14,7 @@
 //! what they mean to the interpreter.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use regorus::unstable as ast;
 
@@ -77,12 +78,16 @@ impl<'a> Finder<'a> {
         };
         let mut arguments = HashSet::new();
         if let RuleHead::Func { args, .. } = head {
-            args.iter().for_each(|arg| pattern(arg, &mut arguments));
+            for arg in args {
+                pattern(arg, &mut arguments);
+            }
         }
         self.locals.push(arguments);
         self.locals.push(bodies.first().map(|body| declared(&body.query)).unwrap_or_default());
         self.expr(path);
-        inner.into_iter().for_each(|expr| self.expr(expr));
+        for expr in inner {
+            self.expr(expr);
+        }
         if let Some(assign) = assign {
             self.expr(&assign.value);
         }
@@ -119,7 +124,9 @@ impl<'a> Finder<'a> {
                     self.locals.pop();
                 }
             }
-            stmt.with_mods.iter().for_each(|modifier| self.expr(&modifier.r#as));
+            for modifier in &stmt.with_mods {
+                self.expr(&modifier.r#as);
+            }
         }
         self.locals.pop();
     }
@@ -142,14 +149,20 @@ impl<'a> Finder<'a> {
                     }
                 }
             }
-            other => children(other).into_iter().for_each(|child| self.expr(child)),
+            other => {
+                for child in children(other) {
+                    self.expr(child);
+                }
+            }
         }
     }
 
     fn comprehension(&mut self, query: &'a Query, terms: &[&'a ExprRef]) {
         self.query(query, Braces::Given);
         self.locals.push(declared(query));
-        terms.iter().for_each(|term| self.expr(term));
+        for term in terms {
+            self.expr(term);
+        }
         self.locals.pop();
     }
 
@@ -174,7 +187,7 @@ impl<'a> Finder<'a> {
         opening(self.text, (start, first), &format!("{brace}{name} := [("), &mut self.edits);
         let mut again = single_line(self.slice(start, first));
         for (index, &(_, operand_end)) in operands.iter().enumerate() {
-            again.push_str(&format!("{name}[{index}]"));
+            let _ = write!(again, "{name}[{index}]");
             let next = operands.get(index + 1).map_or(end, |operand| operand.0);
             again.push_str(&single_line(self.slice(operand_end, next)));
             if index + 1 < operands.len() {
@@ -307,7 +320,9 @@ fn declared(query: &Query) -> HashSet<&str> {
         match &stmt.literal {
             Literal::SomeVars { vars, .. } => names.extend(vars.iter().map(Span::text)),
             Literal::SomeIn { key, value, .. } => {
-                key.iter().chain([value]).for_each(|expr| pattern(expr, &mut names));
+                for expr in key.iter().chain([value]) {
+                    pattern(expr, &mut names);
+                }
             }
             Literal::Expr { expr, .. } => {
                 if let Expr::AssignExpr { op: ast::AssignOp::ColEq, lhs, .. } = expr.as_ref() {
@@ -326,8 +341,16 @@ fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
         Expr::Var { span, .. } => {
             names.insert(span.text());
         }
-        Expr::Array { items, .. } => items.iter().for_each(|item| pattern(item, names)),
-        Expr::Object { fields, .. } => fields.iter().for_each(|(_, _, v)| pattern(v, names)),
+        Expr::Array { items, .. } => {
+            for item in items {
+                pattern(item, names);
+            }
+        }
+        Expr::Object { fields, .. } => {
+            for (_, _, v) in fields {
+                pattern(v, names);
+            }
+        }
         _ => {}
     }
 }

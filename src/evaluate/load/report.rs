@@ -63,6 +63,8 @@ pub(super) fn message(text: &str, place: Option<&Place>) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing)]
+
     use super::*;
 
     #[test]

@@ -257,13 +257,17 @@ impl Walk<'_> {
         match rule {
             Rule::Default { args, value, .. } => {
                 let mut names = HashSet::new();
-                args.iter().for_each(|arg| pattern(arg, &mut names));
+                for arg in args {
+                    pattern(arg, &mut names);
+                }
                 self.scoped(names, |walk| walk.expr(value));
             }
             Rule::Spec { head, bodies, .. } => {
                 let mut names = HashSet::new();
                 if let RuleHead::Func { args, .. } = head {
-                    args.iter().for_each(|arg| pattern(arg, &mut names));
+                    for arg in args {
+                        pattern(arg, &mut names);
+                    }
                 }
                 self.scoped(names, |walk| {
                     let first = bodies.first().map(|b| declared(&b.query)).unwrap_or_default();
@@ -286,7 +290,9 @@ impl Walk<'_> {
             RuleHead::Compr { refr, assign, .. } => (refr, assign.as_ref().map(|a| &a.value)),
             RuleHead::Set { refr, key, .. } => (refr, key.as_ref()),
             RuleHead::Func { refr, args, assign, .. } => {
-                args.iter().for_each(|arg| self.expr(arg));
+                for arg in args {
+                    self.expr(arg);
+                }
                 (refr, assign.as_ref().map(|a| &a.value))
             }
         };
@@ -303,7 +309,11 @@ impl Walk<'_> {
     fn query(&mut self, query: &Query) {
         for stmt in &query.stmts {
             match &stmt.literal {
-                Literal::SomeVars { vars, .. } => vars.iter().for_each(|span| self.local(span)),
+                Literal::SomeVars { vars, .. } => {
+                    for span in vars {
+                        self.local(span);
+                    }
+                }
                 Literal::SomeIn { key, value, collection, .. } => {
                     if let Some(key) = key {
                         self.expr(key);
@@ -313,7 +323,9 @@ impl Walk<'_> {
                 }
                 Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.statement(expr),
                 Literal::Every { key, value, domain, query, .. } => {
-                    key.iter().chain([value]).for_each(|span| self.local(span));
+                    for span in key.iter().chain([value]) {
+                        self.local(span);
+                    }
                     let names =
                         key.iter().chain([value]).map(|span| Arc::from(span.text())).collect();
                     self.scoped(names, |walk| {
@@ -361,7 +373,9 @@ impl Walk<'_> {
                 self.found.apart.push((span.start as usize, end(span)));
             }
             self.reference(fcn, Role::Call { arguments: params.len(), statement });
-            params.iter().for_each(|param| self.expr(param));
+            for param in params {
+                self.expr(param);
+            }
         }
     }
 
@@ -376,7 +390,9 @@ impl Walk<'_> {
                 self.reference(expr, Role::Read);
             }
             Expr::Array { items, .. } | Expr::Set { items, .. } => {
-                items.iter().for_each(|item| self.expr(item));
+                for item in items {
+                    self.expr(item);
+                }
             }
             Expr::Object { fields, .. } => {
                 for (_, key, value) in fields {
@@ -398,7 +414,9 @@ impl Walk<'_> {
                 self.expr(rhs);
             }
             Expr::Membership { key, value, collection, .. } => {
-                key.iter().for_each(|key| self.expr(key));
+                for key in key {
+                    self.expr(key);
+                }
                 self.expr(value);
                 self.expr(collection);
             }
@@ -407,7 +425,9 @@ impl Walk<'_> {
 
     fn comprehension(&mut self, terms: &[&ExprRef], query: &Query) {
         self.scoped(declared(query), |walk| {
-            terms.iter().for_each(|term| walk.expr(term));
+            for term in terms {
+                walk.expr(term);
+            }
             walk.query(query);
         });
     }
@@ -482,9 +502,15 @@ fn pattern(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
         Expr::Var { span, .. } => {
             names.insert(span.text().into());
         }
-        Expr::Array { items, .. } => items.iter().for_each(|item| pattern(item, names)),
+        Expr::Array { items, .. } => {
+            for item in items {
+                pattern(item, names);
+            }
+        }
         Expr::Object { fields, .. } => {
-            fields.iter().for_each(|(_, _, value)| pattern(value, names));
+            for (_, _, value) in fields {
+                pattern(value, names);
+            }
         }
         _ => {}
     }
@@ -497,7 +523,9 @@ fn variables(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
             names.insert(span.text().into());
         }
         Expr::Array { items, .. } | Expr::Set { items, .. } => {
-            items.iter().for_each(|item| variables(item, names));
+            for item in items {
+                variables(item, names);
+            }
         }
         Expr::Object { fields, .. } => {
             for (_, key, value) in fields {
@@ -523,7 +551,9 @@ fn declare(query: &Query, names: &mut HashSet<Arc<str>>) {
                 names.extend(vars.iter().map(|span| Arc::from(span.text())));
             }
             Literal::SomeIn { key, value, .. } => {
-                key.iter().for_each(|key| variables(key, names));
+                for key in key {
+                    variables(key, names);
+                }
                 variables(value, names);
             }
             Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => {

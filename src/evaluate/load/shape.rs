@@ -41,7 +41,9 @@ impl Check<'_> {
     fn rule(&mut self, rule: &Rule, v1: bool) {
         match rule {
             Rule::Default { value, args, .. } => {
-                args.iter().for_each(|arg| self.parameter(arg));
+                for arg in args {
+                    self.parameter(arg);
+                }
                 self.constant(value);
             }
             Rule::Spec { head, bodies, .. } => {
@@ -52,7 +54,9 @@ impl Check<'_> {
                     }
                     RuleHead::Set { refr, key, .. } => (refr, key.as_ref()),
                     RuleHead::Func { refr, args, assign, .. } => {
-                        args.iter().for_each(|arg| self.parameter(arg));
+                        for arg in args {
+                            self.parameter(arg);
+                        }
                         (refr, assign.as_ref().map(|a| &a.value))
                     }
                 };
@@ -102,7 +106,9 @@ impl Check<'_> {
             | Expr::ObjectCompr { .. } => {}
             Expr::UnaryExpr { expr, .. } if matches!(expr.as_ref(), Expr::Number { .. }) => {}
             Expr::Array { items, .. } | Expr::Set { items, .. } => {
-                items.iter().for_each(|item| self.constant(item));
+                for item in items {
+                    self.constant(item);
+                }
             }
             Expr::Object { fields, .. } => {
                 for (_, key, value) in fields {
@@ -155,7 +161,9 @@ impl Check<'_> {
             match &statement.literal {
                 Literal::SomeVars { vars, .. } => names.extend(vars),
                 Literal::SomeIn { key, value, collection, .. } => {
-                    key.iter().chain([value]).for_each(|part| declared_in(part, &mut names));
+                    for part in key.iter().chain([value]) {
+                        declared_in(part, &mut names);
+                    }
                     values.push(collection);
                 }
                 Literal::Expr { expr, .. } => match expr.as_ref() {
@@ -222,9 +230,15 @@ impl Check<'_> {
 fn declared_in<'a>(expr: &'a ExprRef, names: &mut Vec<&'a Span>) {
     match expr.as_ref() {
         Expr::Var { span, .. } => names.push(span),
-        Expr::Array { items, .. } => items.iter().for_each(|item| declared_in(item, names)),
+        Expr::Array { items, .. } => {
+            for item in items {
+                declared_in(item, names);
+            }
+        }
         Expr::Object { fields, .. } => {
-            fields.iter().for_each(|(_, _, value)| declared_in(value, names));
+            for (_, _, value) in fields {
+                declared_in(value, names);
+            }
         }
         _ => {}
     }
