@@ -5,6 +5,8 @@
 pub mod builtins;
 mod client;
 mod diagnostic;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 mod error;
 pub mod evaluate;
 mod platform;

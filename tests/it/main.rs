@@ -1,1 +1,5 @@
-fn main() {}
+//! Tests through real HTTP and through the command.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+mod emulator;
