@@ -125,6 +125,12 @@ impl Emulator {
         self.0.shared.tokens.named(name).map(str::to_owned)
     }
 
+    /// The names of the data set's tokens, in the order of its files.
+    pub fn token_names(&self) -> Vec<String> {
+        let credentials = &self.0.shared.dataset.identity.credentials;
+        credentials.iter().map(|credential| credential.name.as_str().to_owned()).collect()
+    }
+
     /// The text of the token that the data set says to use when none is named.
     pub fn default_token(&self) -> String {
         let name = self.0.shared.dataset.service.default_token.as_str();

@@ -101,40 +101,61 @@ impl Server {
             store: store_address,
         };
         let shared = Arc::new(Shared::new(dataset, options, addresses));
-        let internal = |error: std::io::Error| {
-            Error::new(ErrorKind::Internal, "can't start the emulator").with_source(error)
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(internal)?;
-        let listeners = {
-            // A tokio listener registers with the runtime it is made in.
-            let _guard = runtime.enter();
-            [
-                (Api::ControlPlane, tokio::net::TcpListener::from_std(controlplane)),
-                (Api::Backend, tokio::net::TcpListener::from_std(backend)),
-                (Api::Store, tokio::net::TcpListener::from_std(store)),
-            ]
-        };
-        let mut services = Vec::new();
-        for (api, listener) in listeners {
-            services.push((router(api, &shared), listener.map_err(internal)?));
-        }
+        let listeners = [
+            (router(Api::ControlPlane, &shared), controlplane),
+            (router(Api::Backend, &shared), backend),
+            (router(Api::Store, &shared), store),
+        ];
         let (stop, stopped) = oneshot::channel::<()>();
-        let serve = move || {
-            runtime.block_on(async move {
-                for (router, listener) in services {
-                    let service = router.into_make_service_with_connect_info::<Doom>();
-                    tokio::spawn(async move { axum::serve(Sockets(listener), service).await });
-                }
-                let _ = stopped.await;
-            });
-            // Connections that are still open end with the runtime.
-            runtime.shutdown_background();
-        };
-        let thread = std::thread::Builder::new().name("emulator".to_owned()).spawn(serve);
-        let thread = thread.map_err(internal)?;
-        Ok(Self { shared, stop: Some(stop), thread: Some(thread) })
+        let (ready, started) = std::sync::mpsc::channel();
+        // The runtime lives and dies on this thread: one that is dropped inside another panics.
+        let thread = std::thread::Builder::new()
+            .name("emulator".to_owned())
+            .spawn(move || serve(listeners, &ready, stopped))
+            .map_err(internal)?;
+        let server = Self { shared, stop: Some(stop), thread: Some(thread) };
+        match started.recv() {
+            Ok(Ok(())) => Ok(server),
+            Ok(Err(error)) => Err(internal(error)),
+            Err(error) => Err(internal(std::io::Error::other(error))),
+        }
     }
+}
+
+fn internal(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Internal, "can't start the emulator").with_source(error)
+}
+
+/// Serves until it is told to stop; says first whether it could start.
+fn serve(
+    listeners: [(Router, TcpListener); 3],
+    ready: &std::sync::mpsc::Sender<std::io::Result<()>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    runtime.block_on(async move {
+        for (router, listener) in listeners {
+            let listener = match tokio::net::TcpListener::from_std(listener) {
+                Ok(listener) => listener,
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                    return;
+                }
+            };
+            let service = router.into_make_service_with_connect_info::<Doom>();
+            tokio::spawn(async move { axum::serve(Sockets(listener), service).await });
+        }
+        let _ = ready.send(Ok(()));
+        let _ = stopped.await;
+    });
+    // Connections that are still open end with the runtime.
+    runtime.shutdown_background();
 }
 
 impl Drop for Server {

@@ -66,6 +66,11 @@ impl Calls for Pass {
 }
 
 impl Pass {
+    /// A pass that never notes: each call is fetched when it is made.
+    pub fn exact(session: Arc<Session>) -> Self {
+        Self::new(session, 1, true)
+    }
+
     fn new(session: Arc<Session>, number: u32, blocking: bool) -> Self {
         Self {
             session,

@@ -28,11 +28,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// Checks the arguments of a call of the function with the full name `name`.
-    pub fn new(
-        product: &Product,
-        name: &str,
-        arguments: &[Value],
-    ) -> Result<Self, Error> {
+    pub fn new(product: &Product, name: &str, arguments: &[Value]) -> Result<Self, Error> {
         let function = name
             .strip_prefix(product.as_str())
             .and_then(|rest| rest.strip_prefix('.'))

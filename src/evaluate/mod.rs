@@ -13,7 +13,7 @@ mod ledger;
 pub mod load;
 pub(crate) mod output;
 mod policies;
-pub(crate) mod query;
+mod query;
 mod recording;
 pub(crate) mod scope;
 mod session;
@@ -21,6 +21,7 @@ pub mod sources;
 
 pub use ledger::{Entry, Ledger, Origin};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print};
+pub use query::QueryOutput;
 pub use recording::{Recording, Replay};
 pub use session::{Answers, Budget};
 

@@ -179,7 +179,8 @@ impl Replay {
                 None => error,
             });
         }
-        let message = format!("the recording doesn't know the call with {}", shorten(arguments, 200));
+        let message =
+            format!("the recording doesn't know the call with {}", shorten(arguments, 200));
         Err(Error::new(ErrorKind::NotAnswered, message)
             .with_hint("record again with the same policies and inputs"))
     }

@@ -189,8 +189,7 @@ impl Session {
             self.bell.wait(self.deadline, |arrived| {
                 self.collect(arrived);
                 let state = self.lock();
-                state.known.contains_key(&first.key)
-                    || !state.on_their_way.contains_key(&first.key)
+                state.known.contains_key(&first.key) || !state.on_their_way.contains_key(&first.key)
             });
         }
     }

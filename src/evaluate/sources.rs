@@ -1,8 +1,18 @@
 //! Where modules and data come from.
 //!
-//! Owns reading files and folders as `opa eval -d` does.
+//! Owns reading files and folders as `opa eval -d` does: Rego, JSON and YAML files, in folders
+//! that give data its path, with everything that can't be read refused by name. It looks at no
+//! module's text; [`super::load`] does. Embedders that have their texts in memory fill
+//! [`Sources`] themselves.
+
+mod documents;
+mod files;
+
+use std::path::PathBuf;
 
 use regorus::Value;
+
+use crate::{Diagnostic, Error};
 
 /// One module's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,3 +40,90 @@ pub struct Sources {
     /// The data documents.
     pub data: Vec<DataSource>,
 }
+
+/// Bounds on what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceLimits {
+    /// Largest file.
+    pub file_bytes: u64,
+    /// All files together.
+    pub total_bytes: u64,
+    /// How many files.
+    pub files: usize,
+}
+
+impl Default for SourceLimits {
+    fn default() -> Self {
+        Self { file_bytes: 256 << 20, total_bytes: 1 << 30, files: 100_000 }
+    }
+}
+
+impl Sources {
+    /// Reads files and folders. Each argument is a path, or `a.b:path` to put data under
+    /// `data.a.b`.
+    ///
+    /// Within a folder, `.rego`, `.json`, `.yaml` and `.yml` files count, hidden ones too; the
+    /// folders below the given one are the data's path. A file named outright must be of one of
+    /// these kinds.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] with everything that can't be read.
+    pub fn read<S: AsRef<str>>(
+        arguments: impl IntoIterator<Item = S>,
+        limits: SourceLimits,
+    ) -> Result<Self, Error> {
+        let mut found = Vec::new();
+        let mut files = files::Files::new(limits, &mut found);
+        for argument in arguments {
+            let (prefix, path) = split(argument.as_ref());
+            files.add(&path, &prefix);
+        }
+        let list = files.list;
+        let mut sources = Self::default();
+        let mut total = 0;
+        for file in list {
+            match files::read(&file.path, &mut total, limits) {
+                Ok(text) => sources.take(file, text, &mut found),
+                Err(diagnostic) => found.push(diagnostic),
+            }
+        }
+        if found.is_empty() { Ok(sources) } else { Err(Error::policy(found)) }
+    }
+
+    fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
+        let name = file.path.to_string_lossy().into_owned();
+        if file.kind == files::Kind::Rego {
+            if !self.modules.iter().any(|m| m.path == name) {
+                self.modules.push(ModuleSource { path: name, text });
+            }
+            return;
+        }
+        match documents::parse(&name, &text, file.kind) {
+            Ok(value) => {
+                let value = file.prefix.into_iter().rev().fold(value, |value, key| {
+                    let object: std::collections::BTreeMap<Value, Value> =
+                        [(Value::from(key), value)].into();
+                    Value::from(object)
+                });
+                self.data.push(DataSource { path: name, value });
+            }
+            Err(diagnostic) => found.push(diagnostic),
+        }
+    }
+}
+
+/// `a.b:path` taken apart, unless the whole of it is a path.
+fn split(argument: &str) -> (Vec<String>, PathBuf) {
+    let plain = argument.strip_prefix("file://").unwrap_or(argument);
+    if plain.len() == argument.len()
+        && !std::path::Path::new(plain).exists()
+        && let Some((prefix, path)) = plain.split_once(':')
+        && !prefix.is_empty()
+    {
+        return (prefix.split('.').map(str::to_owned).collect(), PathBuf::from(path));
+    }
+    (Vec::new(), PathBuf::from(plain))
+}
+
+#[cfg(test)]
+mod tests;

@@ -37,16 +37,24 @@ pub(super) type Problem = Box<Diagnostic>;
 
 /// Everything wrong with a data set, so that one look mends it all.
 #[derive(Default)]
-pub(super) struct Problems(pub Vec<Diagnostic>);
+pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
     pub fn push(&mut self, problem: Problem) {
-        self.0.push(*problem);
+        self.0.push(problem);
+    }
+
+    /// How many there are so far.
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// An error when there is any problem.
     pub fn check(&mut self) -> Result<(), Error> {
-        if self.0.is_empty() { Ok(()) } else { Err(Error::policy(std::mem::take(&mut self.0))) }
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(Error::policy(self.0.drain(..).map(|problem| *problem).collect()))
     }
 }
 
@@ -105,6 +113,11 @@ impl Folder {
         std::fs::read(real)
             .map(Some)
             .map_err(|e| self.problem(path, code::PATH, format!("can't read this file: {e}")))
+    }
+
+    /// Whether a name is a folder, or a link to one; looks no further.
+    pub fn is_dir(&self, name: &str) -> bool {
+        self.root.join(name).is_dir()
     }
 
     /// The names in a folder of the data set, sorted, hidden ones left out.

@@ -107,7 +107,7 @@ impl Identity {
 
 pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
     let mut identity = Identity::default();
-    let before = problems.0.len();
+    let before = problems.count();
     for (source, organizations) in folder.topic::<Vec<Organization>>("organizations", problems) {
         for organization in organizations {
             let name = organization.name.as_str();
@@ -117,7 +117,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
             identity.organizations.push(organization);
         }
     }
-    if identity.organizations.is_empty() && problems.0.len() == before {
+    if identity.organizations.is_empty() && problems.count() == before {
         let path = std::path::Path::new("organizations.yaml");
         let message = "the data set has no organization".to_owned();
         problems.push(folder.problem(path, code::CONTENT, message));

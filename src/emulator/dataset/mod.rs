@@ -92,9 +92,11 @@ impl std::fmt::Debug for Dataset {
     }
 }
 
-/// The files and folders of the first level.
+/// Topics that are one file.
+const FILES: &[&str] = &["artifacts", "prompts", "service"];
+
+/// Topics that are one file, a folder of files, or both.
 const TOPICS: &[&str] = &[
-    "artifacts",
     "compliance",
     "evidence",
     "frameworks",
@@ -102,8 +104,6 @@ const TOPICS: &[&str] = &[
     "organizations",
     "products",
     "projects",
-    "prompts",
-    "service",
     "users",
 ];
 
@@ -117,15 +117,21 @@ fn known_files(folder: &Folder, problems: &mut Problems) {
         let path = Path::new(&name);
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let stem = path.file_stem().and_then(|e| e.to_str()).unwrap_or_default();
-        let known = match extension {
-            "yaml" | "" => TOPICS.contains(&stem),
-            "yml" | "json" => false,
-            _ => true,
+        let known = if folder.is_dir(&name) {
+            name == "artifacts" || TOPICS.contains(&name.as_str())
+        } else {
+            match extension {
+                "yaml" => FILES.contains(&stem) || TOPICS.contains(&stem),
+                "yml" | "json" => false,
+                // Such as a README or a licence, unless it has a topic's name.
+                _ => !FILES.contains(&stem) && !TOPICS.contains(&stem),
+            }
         };
         if !known {
-            let message =
-                format!("`{}` isn't one of the data set's files", crate::text::escape(&name));
-            let hint = crate::text::nearest(stem, TOPICS.iter().copied()).map_or_else(
+            let shown = crate::text::escape(&name);
+            let message = format!("`{shown}` isn't one of the data set's files");
+            let all = FILES.iter().chain(TOPICS).copied();
+            let hint = crate::text::nearest(stem, all).map_or_else(
                 || "see the data set's README for the files it has".to_owned(),
                 |near| format!("did you mean `{near}.yaml`?"),
             );

@@ -13,7 +13,7 @@ use super::scalars::Name;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Paging {
-    /// By an opaque cursor, as wire binding has it.
+    /// By an opaque cursor that each page gives for the next.
     #[default]
     Cursor,
     /// By the offset of the first item and a page size (interface 2.1).
@@ -61,9 +61,9 @@ pub(super) struct Loaded {
 }
 
 pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Option<Loaded> {
-    let before = problems.0.len();
+    let before = problems.count();
     let loaded = folder.file::<Service>("service.yaml", problems);
-    if loaded.is_none() && problems.0.len() == before {
+    if loaded.is_none() && problems.count() == before {
         let path = std::path::Path::new("service.yaml");
         let message = "the data set has no `service.yaml`".to_owned();
         problems.push(folder.problem(path, code::PATH, message));

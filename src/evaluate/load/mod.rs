@@ -14,6 +14,7 @@ mod imports;
 mod lex;
 mod loaded;
 mod names;
+mod negation;
 mod parse;
 mod query;
 mod report;

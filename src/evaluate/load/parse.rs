@@ -3,14 +3,14 @@
 //! Owns the call of the interpreter's parser, on a stack that is large enough for what
 //! [`super::lex`] lets through, and the translation of its errors. It checks no meaning.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
 use regorus::unstable as ast;
 
 use super::lex;
 use super::scope::{Import, Use};
-use super::text::FileText;
+use super::text::{Edit, FileText};
 use crate::{Diagnostic, Error, ErrorKind};
 
 /// Rewriting makes lines longer; the parser's own limit of 1,024 columns would refuse them.
@@ -81,6 +81,22 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
         Ok(ast) => Ok(Module { file, ast, imports: Vec::new(), uses: Vec::new() }),
         Err(message) => Err(error(&file, &message)),
     }
+}
+
+/// The edits that rewritten text needs, before the interpreter sees it, to negate as Rego does.
+pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
+    let broken = |e: String| {
+        Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
+    };
+    let source = ast::Source::from_contents_with_limits(
+        String::new(),
+        text.to_owned(),
+        NonZeroUsize::MAX,
+        NonZeroUsize::MAX,
+    )
+    .map_err(|e| broken(e.to_string()))?;
+    let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
+    Ok(super::negation::edits(&module.map_err(broken)?))
 }
 
 /// The parser's error as a diagnostic.

@@ -28,7 +28,8 @@ pub(super) struct FileText {
 #[derive(Debug)]
 pub(super) struct Rewritten {
     pub(super) text: String,
-    edits: Vec<Edit>,
+    /// The edits, in the order in which they were applied.
+    layers: Vec<Vec<Edit>>,
 }
 
 impl FileText {
@@ -78,52 +79,66 @@ impl FileText {
     }
 
     /// Applies edits, which must not overlap.
-    pub(super) fn rewrite(&self, mut edits: Vec<Edit>) -> Rewritten {
-        edits.sort_by_key(|edit| (edit.start, edit.end));
-        let mut text = String::with_capacity(self.author.len() + edits.len() * 16);
-        let mut at = 0;
-        edits.retain(|edit| {
-            let Some(kept) = self.author.get(at..edit.start) else { return false };
-            text.push_str(kept);
-            text.push_str(&edit.text);
-            at = edit.end;
-            true
-        });
-        text.push_str(self.author.get(at..).unwrap_or(""));
-        Rewritten { text, edits }
+    pub(super) fn rewrite(&self, edits: Vec<Edit>) -> Rewritten {
+        let (text, edits) = apply(&self.author, edits);
+        Rewritten { text, layers: vec![edits] }
     }
 }
 
 impl Rewritten {
+    /// Applies edits to the text that is there already.
+    pub(super) fn again(&mut self, edits: Vec<Edit>) {
+        if !edits.is_empty() {
+            let (text, edits) = apply(&self.text, edits);
+            self.text = text;
+            self.layers.push(edits);
+        }
+    }
+
     /// The author's offset of an offset in the rewritten text; what an edit put in is where the
     /// edit starts.
     pub(super) fn author_offset(&self, offset: usize) -> usize {
-        // Bytes put in and bytes taken out before `offset`.
-        let (mut put, mut taken) = (0, 0);
-        for edit in &self.edits {
-            let start = edit.start + put - taken;
-            if offset < start {
-                break;
-            }
-            if offset < start + edit.text.len() {
-                return edit.start;
-            }
-            put += edit.text.len();
-            taken += edit.end - edit.start;
-        }
-        offset + taken - put
+        self.layers.iter().rev().fold(offset, |offset, edits| before(edits, offset))
     }
 
     /// The author's offset of a line and a column as the parser counts them.
     pub(super) fn author_offset_at(&self, line: u32, column: u32) -> usize {
         self.author_offset(offset_of(&self.text, line, column))
     }
+}
 
-    /// Whether the text differs from the author's.
-    #[cfg(test)]
-    pub(super) fn is_edited(&self) -> bool {
-        !self.edits.is_empty()
+/// The text after the edits, and those that were applied, in order.
+fn apply(text: &str, mut edits: Vec<Edit>) -> (String, Vec<Edit>) {
+    edits.sort_by_key(|edit| (edit.start, edit.end));
+    let mut out = String::with_capacity(text.len() + edits.len() * 16);
+    let mut at = 0;
+    edits.retain(|edit| {
+        let Some(kept) = text.get(at..edit.start) else { return false };
+        out.push_str(kept);
+        out.push_str(&edit.text);
+        at = edit.end;
+        true
+    });
+    out.push_str(text.get(at..).unwrap_or(""));
+    (out, edits)
+}
+
+/// The offset before the edits of an offset after them.
+fn before(edits: &[Edit], offset: usize) -> usize {
+    // Bytes put in and bytes taken out before `offset`.
+    let (mut put, mut taken) = (0, 0);
+    for edit in edits {
+        let start = edit.start + put - taken;
+        if offset < start {
+            break;
+        }
+        if offset < start + edit.text.len() {
+            return edit.start;
+        }
+        put += edit.text.len();
+        taken += edit.end - edit.start;
     }
+    offset + taken - put
 }
 
 fn line_starts(text: &str) -> Vec<usize> {
@@ -239,7 +254,7 @@ mod tests {
                 .filter(|i| text.is_char_boundary(*i))
                 .filter(|i| !edits.iter().any(|e| e.start <= *i && *i < e.end))
                 .collect();
-            let rewritten = file.rewrite(edits.clone());
+            let mut rewritten = file.rewrite(edits.clone());
             prop_assert_eq!(rewritten.text.matches('\n').count(), text.matches('\n').count());
             for old in kept {
                 let shift: isize = edits.iter().filter(|e| e.end <= old)
@@ -248,6 +263,11 @@ mod tests {
                 let new = old.checked_add_signed(shift).unwrap();
                 prop_assert_eq!(rewritten.author_offset(new), old);
             }
+            // A second layer on top leads back through both.
+            let shift = 3;
+            let first = rewritten.author_offset(0);
+            rewritten.again(vec![Edit { start: 0, end: 0, text: "abc".into() }]);
+            prop_assert_eq!(rewritten.author_offset(shift), first);
         }
     }
 }

@@ -23,7 +23,8 @@ fn as_organization(emulator: &Emulator, token: &str, organization: &str) -> Answ
 fn tokens_are_jwts_and_the_same_each_time() {
     let one = start(EmulatorOptions::default());
     let two = start(EmulatorOptions::default());
-    for name in ["user", "ci", "globex-ci", "expired", "free"] {
+    assert_eq!(one.token_names(), ["user", "ci", "globex-ci", "expired", "free"]);
+    for name in &one.token_names() {
         assert_eq!(one.token(name), two.token(name), "{name}");
         assert!(one.token(name).is_some(), "{name}");
     }
@@ -59,7 +60,7 @@ fn another_product_has_other_audiences_and_another_header() {
 fn without_a_good_token_everything_but_infoz_is_401() {
     let emulator = start(EmulatorOptions::default());
     let good = emulator.default_token();
-    let forged = format!("{}x", good);
+    let forged = format!("{good}x");
     let expired = emulator.token("expired").unwrap();
     let control = emulator.controlplane_url();
     let base = emulator.base_url();

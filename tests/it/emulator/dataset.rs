@@ -64,10 +64,10 @@ fn broken_files_are_refused_with_file_and_line() {
     refused("service.yaml", "max_page_size: 100", "max_page_size: 0", "nonzero");
     refused("graph/payments-api.yaml", "kind: CONTAINER_IMAGE", "kind: image", "`image`");
     refused("graph/payments-api.yaml", CLEAN_IMAGE, "sha256:abc", "sha256:abc");
-    refused("projects.yaml", "- id: 3", "- id: x", "UUID");
+    refused("projects.yaml", "2fb90197-269e", "2fb90197-269x", "UUID");
     refused("evidence/payments-api.yaml", "created_at: 2026", "created_at: x2026", "x2026");
     refused("compliance.yaml", "status: pass", "state: pass", "state");
-    refused("prompts.yaml", "skipped: true", "skip: true", "skip");
+    refused("prompts.yaml", "  skipped: true", "  skip: true", "skip");
 }
 
 #[test]
@@ -131,6 +131,14 @@ fn files_that_nobody_reads_are_refused() {
     });
     assert!(found[0].message.contains("complianse.yaml"), "{found:?}");
     assert_eq!(found[0].hint.as_deref(), Some("did you mean `compliance.yaml`?"));
+    for name in ["graph.yml", "graph.json", "users", "service.txt"] {
+        let found = problems(|root| std::fs::write(root.join(name), "x").unwrap());
+        assert!(found[0].message.contains(name), "{found:?}");
+    }
+    for name in ["prompts", "graphs"] {
+        let found = problems(|root| std::fs::create_dir(root.join(name)).unwrap());
+        assert!(found[0].message.contains(name), "{found:?}");
+    }
     let found = problems(|root| std::fs::write(root.join("evidence/a.json"), "[]").unwrap());
     assert!(found[0].hint.as_deref().unwrap().contains(".yaml"), "{found:?}");
 }

@@ -71,6 +71,26 @@ fn a_ticket_is_for_one_digest_and_for_a_while() {
 }
 
 #[test]
+fn a_store_on_every_address_is_named_as_the_caller_names_the_service() {
+    let store_listen = "0.0.0.0:0".parse().unwrap();
+    let emulator = start(EmulatorOptions { store_listen, ..EmulatorOptions::default() });
+    let url = format!("{}/download/{BINARY}", emulator.controlplane_url());
+    let (token, store) = (emulator.default_token(), emulator.store_url());
+    let port = store.rsplit_once(':').unwrap().1;
+    assert_eq!(store, format!("http://127.0.0.1:{port}"));
+    for (host, expected) in [
+        ("service.example:8080", format!("http://service.example:{port}/")),
+        ("service.example", format!("http://service.example:{port}/")),
+        ("[::1]", format!("http://[::1]:{port}/")),
+    ] {
+        let answer =
+            send(|client| client.get(&url).bearer_auth(&token).header("host", host)).unwrap();
+        assert!(answer.header("location").starts_with(&expected), "{host}");
+    }
+    assert_eq!(get(&location(&emulator, BINARY), None).status, 200);
+}
+
+#[test]
 fn what_cannot_be_downloaded_is_refused() {
     let emulator = start(EmulatorOptions::default());
     for (digest, status) in [

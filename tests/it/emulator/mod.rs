@@ -103,7 +103,7 @@ pub fn every_page(
         pages += 1;
         assert!(pages < 1000, "the cursors never end");
         all.extend(at(&page, rows).as_array().cloned().unwrap_or_default());
-        next = at(&page, cursor).as_str().unwrap_or_default().to_owned();
+        next = at(&page, cursor).as_str().map(str::to_owned).unwrap_or_default();
         if next.is_empty() {
             return (all, pages);
         }

@@ -1,0 +1,115 @@
+//! JSON and YAML documents.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use regorus::Value;
+
+use super::arguments::{any, members, string};
+use super::{Fault, Outcome, Scope, differs, native, size};
+use crate::evaluate::output;
+
+/// `json.marshal(document)`, with the characters escaped that HTML gives a meaning.
+pub(super) fn marshal(scope: &Scope, args: &[Value]) -> Outcome {
+    let document = any(args, 0)?;
+    size::string(scope, size::written(scope, document)?)?;
+    let text = output::compact(document).map_err(Fault::Refused)?;
+    Ok(Value::from(for_html(&text)))
+}
+
+/// `json.marshal_with_options(document, options)`.
+pub(super) fn marshal_with_options(scope: &Scope, args: &[Value]) -> Outcome {
+    // Each line is indented; there are no more lines than parts, and depth times indent of each.
+    let text = size::written(scope, any(args, 0)?)?;
+    let options = size::written(scope, any(args, 1)?)?;
+    size::string(scope, text.saturating_mul(options.saturating_add(1)))?;
+    match native::call(scope, "json.marshal_with_options", args)? {
+        Value::String(text) if for_html(&text) == *text => Ok(Value::String(text)),
+        Value::String(_) => differs("a document with characters that HTML gives a meaning"),
+        other => Ok(other),
+    }
+}
+
+fn for_html(text: &str) -> String {
+    text.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+/// `json.unmarshal(text)`: the memory that the document will take is charged.
+pub(super) fn unmarshal(scope: &Scope, args: &[Value]) -> Outcome {
+    let text = string(args, 0)?;
+    size::bytes(scope, text.len() as u64 * 4)?;
+    // regorus reads an object with this one key as a number.
+    if text.contains("$serde_json") {
+        return differs("a document with the key `$serde_json::private::Number`");
+    }
+    native::call(scope, "json.unmarshal", args)
+}
+
+/// `json.is_valid(text)`.
+pub(super) fn is_valid(scope: &Scope, args: &[Value]) -> Outcome {
+    size::bytes(scope, string(args, 0)?.len() as u64 * 4)?;
+    native::call(scope, "json.is_valid", args)
+}
+
+/// Plain scalars that YAML 1.1, which OPA reads, and 1.2, which regorus reads, take for different
+/// things, and what only one of them knows. It may find too much in texts, never too little.
+static DISPUTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?m)(?:^|[\s\[{,:-])(",
+        r"y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF",
+        r"|<<|!\S*|=",
+        r"|[-+]?0[0-9_]+|[-+]?0o[0-7_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*_[0-9_.]*|[-+]?[0-9][0-9_.]*(?::[0-5]?[0-9](?:\.[0-9]*)?)+",
+        r"|\+[0-9.][0-9._eE+-]*|[-+]?[0-9._]+[eE][0-9]+",
+        r")(?:\s|$|[,\]}:])",
+    ))
+    .ok()
+});
+
+/// `yaml.unmarshal(text)`, where all versions of YAML agree on what it says.
+pub(super) fn yaml_unmarshal(scope: &Scope, args: &[Value]) -> Outcome {
+    let text = string(args, 0)?;
+    size::bytes(scope, text.len() as u64 * 8)?;
+    match &*DISPUTED {
+        Some(disputed) => {
+            if let Some(found) = disputed.captures(text).and_then(|found| found.get(1)) {
+                let found = crate::text::shorten(found.as_str(), 30);
+                return differs(format!("versions of YAML disagree about `{found}`: quote it"));
+            }
+        }
+        None => return differs("YAML can't be checked"),
+    }
+    native::call(scope, "yaml.unmarshal", args)
+}
+
+/// `yaml.marshal(document)`, where it needs no quotes, which OPA chooses otherwise.
+pub(super) fn yaml_marshal(scope: &Scope, args: &[Value]) -> Outcome {
+    // Indentation: two columns for each level, on each line.
+    size::string(scope, size::written(scope, any(args, 0)?)?.saturating_mul(8))?;
+    match native::call(scope, "yaml.marshal", args)? {
+        Value::String(text) if text.contains(['\'', '"', '|', '>']) => {
+            differs("a document with strings that YAML has to quote: use json.marshal")
+        }
+        other => Ok(other),
+    }
+}
+
+/// Paths of `json.remove` and `json.filter` that regorus reads as OPA does.
+pub(super) fn paths(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
+    for path in members(args, 1)? {
+        if let Value::String(path) = path
+            && (path.starts_with('/') || path.contains('~'))
+        {
+            return differs("a path that begins with `/` or has a `~`: write it as an array");
+        }
+    }
+    Ok(0)
+}
+
+/// `json.match_schema` and `json.verify_schema`: regorus knows other drafts and formats.
+pub(super) fn schema(_: &Scope, _: &[Value]) -> Outcome {
+    differs("schemas are checked by other rules than OPA's here: check the fields in the policy")
+}

@@ -1,0 +1,160 @@
+//! Files and folders.
+//!
+//! Owns finding and reading files, within bounds, and never twice around a loop of links.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::SourceLimits;
+use crate::Diagnostic;
+
+/// Deepest nesting of folders.
+const MAX_FOLDERS: usize = 64;
+
+/// What a file's name says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Rego,
+    Json,
+    Yaml,
+}
+
+/// One file to read, and where its data goes.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) path: PathBuf,
+    pub(super) prefix: Vec<String>,
+    pub(super) kind: Kind,
+}
+
+/// The files that arguments name.
+pub(super) struct Files<'a> {
+    pub(super) list: Vec<File>,
+    limits: SourceLimits,
+    found: &'a mut Vec<Diagnostic>,
+    /// The folders that we are in, without links.
+    open: Vec<PathBuf>,
+}
+
+fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
+    Diagnostic::error(code, format!("`{}` {why}", path.display()))
+}
+
+fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "doesn't exist".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "can't be read: permission denied".to_owned(),
+        _ => format!("can't be read: {error}"),
+    };
+    problem("unreadable", path, &why)
+}
+
+fn kind(path: &Path) -> Option<Kind> {
+    match path.extension()?.to_str()? {
+        "rego" => Some(Kind::Rego),
+        "json" => Some(Kind::Json),
+        "yaml" | "yml" => Some(Kind::Yaml),
+        _ => None,
+    }
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(limits: SourceLimits, found: &'a mut Vec<Diagnostic>) -> Self {
+        Self { list: Vec::new(), limits, found, open: Vec::new() }
+    }
+
+    /// Adds a path as it was given.
+    pub(super) fn add(&mut self, path: &Path, prefix: &[String]) {
+        match std::fs::metadata(path) {
+            Err(error) => self.found.push(io_problem(path, &error)),
+            Ok(meta) if meta.is_dir() => self.folder(path, prefix),
+            Ok(_) => match kind(path) {
+                Some(kind) => self.push(path, prefix, kind),
+                None => self.found.push(
+                    problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
+                        .with_hint("its name must end in .rego, .json, .yaml or .yml"),
+                ),
+            },
+        }
+    }
+
+    fn push(&mut self, path: &Path, prefix: &[String], kind: Kind) {
+        if self.list.len() == self.limits.files {
+            let why = format!("is one file too many: at most {} are loaded", self.limits.files);
+            self.found.push(problem("too-large", path, &why));
+        }
+        if self.list.len() <= self.limits.files {
+            self.list.push(File { path: path.to_owned(), prefix: prefix.to_vec(), kind });
+        }
+    }
+
+    fn folder(&mut self, path: &Path, prefix: &[String]) {
+        let entries = std::fs::canonicalize(path)
+            .and_then(|real| Ok((real, std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?)));
+        let (real, mut entries) = match entries {
+            Ok(found) => found,
+            Err(error) => return self.found.push(io_problem(path, &error)),
+        };
+        if self.open.contains(&real) || self.open.len() >= MAX_FOLDERS {
+            let why = "is a folder within itself, through a link, or nested too deeply";
+            return self.found.push(problem("folder-loop", path, why));
+        }
+        self.open.push(real);
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            self.entry(&entry.path(), prefix);
+        }
+        self.open.pop();
+    }
+
+    fn entry(&mut self, path: &Path, prefix: &[String]) {
+        let meta = match std::fs::metadata(path) {
+            Ok(meta) => meta,
+            // What doesn't count needn't be readable: an editor's dangling lock, for one.
+            Err(_) if kind(path).is_none() => return,
+            Err(error) => return self.found.push(io_problem(path, &error)),
+        };
+        if meta.is_file() {
+            if let Some(kind) = kind(path) {
+                self.push(path, prefix, kind);
+            }
+        } else if meta.is_dir() {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                let why = "has a name that is no UTF-8, which data can't have as a path";
+                return self.found.push(problem("unreadable", path, why));
+            };
+            let mut prefix = prefix.to_vec();
+            prefix.push(name.to_owned());
+            self.folder(path, &prefix);
+        } else if kind(path).is_some() {
+            self.found.push(problem("unreadable", path, "is no regular file"));
+        }
+    }
+}
+
+/// Reads a file as text.
+pub(super) fn read(
+    path: &Path,
+    total: &mut u64,
+    limits: SourceLimits,
+) -> Result<String, Diagnostic> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(limits.file_bytes + 1).read_to_end(&mut bytes))
+        .map_err(|error| io_problem(path, &error))?;
+    let length = bytes.len() as u64;
+    if length > limits.file_bytes {
+        let why = format!("is larger than {} bytes", limits.file_bytes);
+        return Err(problem("too-large", path, &why));
+    }
+    *total += length;
+    if *total > limits.total_bytes {
+        let why = format!("makes the files larger than {} bytes together", limits.total_bytes);
+        return Err(problem("too-large", path, &why));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        problem("unreadable", path, &format!("is no text: byte {} is no UTF-8", offset + 1))
+            .with_hint("save it as UTF-8")
+    })
+}

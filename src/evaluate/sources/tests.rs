@@ -1,0 +1,133 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+
+fn write(root: &Path, files: &[(&str, &[u8])]) {
+    for (name, bytes) in files {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+fn read(arguments: &[&str]) -> Result<Sources, Error> {
+    Sources::read(arguments, SourceLimits::default())
+}
+
+fn refusals(arguments: &[&str]) -> Vec<(String, String, Option<(u32, u32)>)> {
+    let error = read(arguments).unwrap_err();
+    error
+        .diagnostics()
+        .iter()
+        .map(|d| {
+            let at = d.position.as_ref().map(|p| (p.line, p.column));
+            (d.code.to_owned(), d.message.clone(), at)
+        })
+        .collect()
+}
+
+fn merged(sources: &Sources) -> serde_json::Value {
+    let loaded =
+        crate::evaluate::load::load(sources, &crate::evaluate::load::LoadOptions::default());
+    serde_json::to_value(loaded.unwrap().data()).unwrap()
+}
+
+#[test]
+fn folders_give_data_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("r.json", b"\xef\xbb\xbf{\"a\": 1}"),
+            ("sub/x.yaml", b"b: 2\nc: \"yes\"\n"),
+            ("sub/deep/y.yml", b"c: [1, 2.5, null, true]\n"),
+            (".hidden/h.json", b"{\"h\": 1}"),
+            ("readme.txt", b"\xff"),
+            ("t.rego", b"package t"),
+        ],
+    );
+    let root = dir.path().to_str().unwrap();
+    let sources = read(&[root]).unwrap();
+    assert_eq!(sources.modules.len(), 1);
+    assert_eq!(
+        merged(&sources),
+        serde_json::json!({
+            "a": 1,
+            ".hidden": {"h": 1},
+            "sub": {"b": 2, "c": "yes", "deep": {"c": [1, 2.5, null, true]}},
+        })
+    );
+    let file = read(&[&format!("{root}/sub/x.yaml")]).unwrap();
+    assert_eq!(merged(&file), serde_json::json!({"b": 2, "c": "yes"}));
+    let under = read(&[&format!("foo.bar:{root}/sub/deep")]).unwrap();
+    assert_eq!(merged(&under), serde_json::json!({"foo": {"bar": {"c": [1, 2.5, null, true]}}}));
+}
+
+#[test]
+fn what_is_wrong_has_file_and_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().to_str().unwrap();
+    for (name, text, at, said) in [
+        ("a.json", &b"{\n \"a\": }"[..], Some((2, 7)), "no JSON"),
+        ("b.json", b"", None, "is empty"),
+        ("c.json", b"[1]", Some((1, 1)), "holds no object"),
+        ("d.json", b"\xff\xfe", None, "no UTF-8"),
+        ("e.yaml", b"a: 1\nb: yes\n", Some((2, 4)), "YAML 1.1"),
+        ("f.yaml", b"a: 1\n1: x\n", None, "no string"),
+        ("g.yaml", b"a: !!binary aGk=\n", None, "no JSON"),
+        ("h.yaml", b"a: .inf\n", Some((1, 4)), "no JSON number"),
+        ("i.yaml", b"a: 1\n---\nb: 2\n", None, "document"),
+        ("j.yaml", b"a: 010\n", Some((1, 4)), "YAML 1.1"),
+        ("k.yaml", b"a: &x {b: 1}\nc:\n  <<: *x\n", Some((3, 3)), "merge"),
+        ("l.json", b"{\"x\": 1} {\"y\": 2}", Some((1, 10)), "trailing"),
+        ("m.txt", b"{}", None, "neither"),
+        ("missing.json", b"-", None, "exist"),
+    ] {
+        if text != b"-" {
+            write(dir.path(), &[(name, text)]);
+        }
+        let found = refusals(&[&format!("{root}/{name}")]);
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        assert!(found[0].1.contains(said), "{name}: {found:?}");
+        if at.is_some() {
+            assert_eq!(found[0].2, at, "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn deep_documents_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let deep = format!("{{\"a\": {}{}}}", "[".repeat(5_000), "]".repeat(5_000));
+    write(dir.path(), &[("a.json", deep.as_bytes()), ("b.yaml", deep.as_bytes())]);
+    assert_eq!(refusals(&[dir.path().to_str().unwrap()]).len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn loops_of_links_end() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("sub/x.json", b"{\"b\": 2}")]);
+    std::os::unix::fs::symlink("..", dir.path().join("sub/loop")).unwrap();
+    let found = refusals(&[dir.path().to_str().unwrap()]);
+    assert_eq!(found[0].0, "folder-loop");
+    fs::remove_file(dir.path().join("sub/loop")).unwrap();
+    std::os::unix::fs::symlink("x.json", dir.path().join("sub/y.json")).unwrap();
+    let sources = read(&[dir.path().to_str().unwrap()]).unwrap();
+    assert_eq!(sources.data.len(), 2);
+}
+
+#[test]
+fn bounds_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("a.json", b"{\"a\": 1}"), ("b.json", b"{\"b\": 1}")]);
+    let root = dir.path().to_str().unwrap();
+    let code = |limits| Sources::read([root], limits).unwrap_err().diagnostics()[0].code;
+    let limits = SourceLimits::default();
+    assert_eq!(code(SourceLimits { files: 1, ..limits }), "too-large");
+    assert_eq!(code(SourceLimits { file_bytes: 7, ..limits }), "too-large");
+    assert_eq!(code(SourceLimits { total_bytes: 10, ..limits }), "too-large");
+}
