@@ -4,4 +4,5 @@
 
 mod emulator;
 mod passes;
+mod policies;
 mod support;
