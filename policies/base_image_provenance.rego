@@ -65,7 +65,8 @@ deny contains {"message": message, "digest": digest} if {
 deny contains {"message": message, "digest": digest} if {
 	some base in base_images
 	some digest in provenance(base)
-	not base in subjects(statements[digest])
+	statement := statements[digest]
+	not base in subjects(statement)
 	message := sprintf("`%s`, provenance of the base image, is about something else", [digest])
 }
 
@@ -75,7 +76,10 @@ attestations := {reference.digest |
 	reference.kind == "ATTESTATION"
 }
 
-attestation_nodes[digest] := platform.discover(digest, "ATTESTATION") if some digest in attestations
+attestation_nodes[digest] := node if {
+	some digest in attestations
+	node := platform.discover(digest, "ATTESTATION")
+}
 
 # Second step: the images that they name, besides the one they are about.
 base_images := {reference.digest |
@@ -85,26 +89,31 @@ base_images := {reference.digest |
 	reference.digest != input.image
 }
 
-base_nodes[digest] := platform.discover(digest, "CONTAINER_IMAGE") if some digest in base_images
+base_nodes[digest] := node if {
+	some digest in base_images
+	node := platform.discover(digest, "CONTAINER_IMAGE")
+}
 
 provenance(base) := {reference.digest |
 	some reference in base_nodes[base].references
 	reference.kind == "ATTESTATION"
 }
 
-envelopes[digest] := platform.download_artifact(digest) if {
+envelopes[digest] := envelope if {
 	some base in base_images
 	some digest in provenance(base)
+	envelope := platform.download_artifact(digest)
 }
 
 # An attestation is a DSSE envelope: JSON that carries the statement as base64.
-statements[digest] := json.unmarshal(payload) if {
-	some digest, text in envelopes
-	json.is_valid(text)
-	envelope := json.unmarshal(text)
-	base64.is_valid(envelope.payload)
-	payload := base64.decode(envelope.payload)
-	json.is_valid(payload)
+statements[digest] := statement if {
+	some digest, envelope in envelopes
+	json.is_valid(envelope)
+	encoded := json.unmarshal(envelope).payload
+	base64.is_valid(encoded)
+	decoded := base64.decode(encoded)
+	json.is_valid(decoded)
+	statement := json.unmarshal(decoded)
 }
 
 subjects(statement) := {sprintf("sha256:%s", [subject.digest.sha256]) | some subject in statement.subject}

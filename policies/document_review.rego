@@ -22,7 +22,7 @@ deny contains "the input has no `documents`" if count(documents) == 0
 
 deny contains message if {
 	some document in documents
-	not reviews[document.digest]
+	not reviewed(document)
 	message := sprintf("the document `%s` was not reviewed", [label(document)])
 }
 
@@ -53,10 +53,14 @@ documents := [document | some document in input.documents]
 
 # The function takes raw text as well: without this check, whatever stands for the digest would
 # be reviewed in the document's place.
-reviews[document.digest] := platform.evidence_prompt(document.digest, prompt) if {
+reviews[document.digest] := review if {
 	some document in documents
 	regex.match(`^sha256:[0-9a-f]{64}$`, document.digest)
+	review := platform.evidence_prompt(document.digest, prompt)
 }
+
+# Negated as a function: `not reviews[document.digest]` is undefined without a digest, not true.
+reviewed(document) if reviews[document.digest]
 
 approvers(document) := {approval.by |
 	some approval in input.approvals

@@ -30,7 +30,7 @@ violations contains {"message": message, "framework_id": id} if {
 
 violations contains {"message": message, "framework_id": id, "requirement_id": row.requirement_id} if {
 	some row in compliance.evaluations
-	not row.status in passing
+	not passes(row)
 	id := row.framework_id
 	message := sprintf(
 		"`%s` of the framework `%s` has the status `%s`",
@@ -40,9 +40,13 @@ violations contains {"message": message, "framework_id": id, "requirement_id": r
 
 violations contains {"message": message} if {
 	some row in compliance.evaluations
-	row.project_version_id != input.project_version_id
+	not about_this_version(row)
 	message := sprintf("`%s` was evaluated for another version, `%s`", [row.display_name, row.project_version_id])
 }
+
+passes(row) if row.status in passing
+
+about_this_version(row) if row.project_version_id == input.project_version_id
 
 evaluated := {row.framework_id | some row in compliance.evaluations}
 

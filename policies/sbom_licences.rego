@@ -66,11 +66,15 @@ evidence := platform.evidence({
 	"hide_attestation": true,
 })
 
-contents[sbom.digest] := platform.download_artifact(sbom.digest) if some sbom in sboms
+contents[sbom.digest] := content if {
+	some sbom in sboms
+	content := platform.download_artifact(sbom.digest)
+}
 
-documents[digest] := json.unmarshal(content) if {
+documents[digest] := document if {
 	some digest, content in contents
 	json.is_valid(content)
+	document := json.unmarshal(content)
 }
 
 # What a document consists of, by digest; nothing where it lists no components.

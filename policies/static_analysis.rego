@@ -38,7 +38,7 @@ problems contains message if {
 problems contains message if {
 	some report in reports
 	some run in logs[report.digest].runs
-	not is_array(run.results)
+	not has_results(run)
 	message := sprintf("a run in `%s` has no results", [report.name])
 }
 
@@ -65,11 +65,15 @@ evidence := platform.evidence({
 	"latest": true,
 })
 
-contents[report.digest] := platform.download_artifact(report.digest) if some report in reports
+contents[report.digest] := content if {
+	some report in reports
+	content := platform.download_artifact(report.digest)
+}
 
-logs[digest] := json.unmarshal(content) if {
+logs[digest] := log if {
 	some digest, content in contents
 	json.is_valid(content)
+	log := json.unmarshal(content)
 }
 
 ran(digest) if {
@@ -77,6 +81,8 @@ ran(digest) if {
 	is_array(logs[digest].runs)
 	count(logs[digest].runs) > 0
 }
+
+has_results(run) if is_array(run.results)
 
 # A result without a level has its rule's default, and that is `warning` where the rule has none.
 level(run, finding) := finding.level if {

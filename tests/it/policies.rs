@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use rego_platform::emulator::Emulator;
-use rego_platform::evaluate::Evaluated;
+use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::regorus::{Engine, Value};
 use rego_platform::{NotFound, Platform, Token};
 use serde_json::{Value as Json, json};
@@ -48,11 +48,15 @@ fn plain(platform: &Platform, name: &str, rule: &str, input: &str) -> Value {
     engine.add_policy(path, text).unwrap();
     engine.set_input(Value::from_json_str(input).unwrap());
     let value = engine.eval_rule(format!("data.{name}.{rule}"));
-    registration.check(value).unwrap()
+    registration.check(value).unwrap_or_else(|e| panic!("{name}: {}", e.report()))
 }
 
 fn as_json(value: &Value) -> Json {
     serde_json::to_value(value).unwrap()
+}
+
+fn value(output: &QueryOutput) -> Json {
+    as_json(&output.value)
 }
 
 /// The messages of a set of violations, in its order.
@@ -66,9 +70,9 @@ fn messages(value: &Json) -> Vec<String> {
 fn verdict(platform: &Platform, name: &str, rule: &str, input: &str) -> Json {
     let evaluated = batched(platform, name, rule, input);
     let output = evaluated.result.unwrap_or_else(|e| panic!("{name}: {}", e.report()));
-    let value = as_json(&output.value);
-    assert_eq!(value, as_json(&plain(platform, name, rule, input)), "{name}.{rule}");
-    value
+    let found = value(&output);
+    assert_eq!(found, as_json(&plain(platform, name, rule, input)), "{name}.{rule}");
+    found
 }
 
 /// Checks the violations of a policy's two inputs.
@@ -254,7 +258,7 @@ fn an_input_without_anything_passes_nowhere() {
             let evaluated = batched(&platform, name, rule, text);
             // A malformed argument is an error, which is no verdict either.
             if let Ok(output) = evaluated.result {
-                assert!(!messages(&as_json(&output.value)).is_empty(), "{name} passes {text}");
+                assert!(!messages(&value(&output)).is_empty(), "{name} passes {text}");
             }
         }
     }
@@ -290,14 +294,20 @@ fn no_policy_passes_on_what_is_not_found() {
         let text = input(&format!("{name}/pass"));
         emulator.set_faults(Vec::new());
         emulator.clear_requests();
-        assert_eq!(verdict(&platform, name, rule, &text), json!([]), "{name}");
+        batched(&platform, name, rule, &text).result.unwrap();
         let requests = emulator.requests().len();
+        let mut verdicts = 0;
         for index in (0..requests).step_by(requests.div_ceil(8)) {
-            emulator
-                .set_faults(vec![format!("*:status=404:after={index}:count=1").parse().unwrap()]);
-            let value = plain(&platform, name, rule, &text);
-            assert!(!messages(&as_json(&value)).is_empty(), "{name} passes without call {index}");
+            let fault = format!("*:status=404:after={index}:count=1");
+            emulator.set_faults(vec![fault.parse().unwrap()]);
+            // What the content store doesn't have is an error still: the platform has it.
+            if let Ok(output) = batched(&platform, name, rule, &text).result {
+                let found = messages(&value(&output));
+                assert!(!found.is_empty(), "{name} passes without the answer to call {index}");
+                verdicts += 1;
+            }
         }
+        assert!(verdicts > 0, "{name}");
     }
 }
 
