@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod builtins;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod client;
 mod diagnostic;
 #[cfg(feature = "emulator")]

@@ -113,6 +113,26 @@ impl Platform {
         answer.map(|a| a.value).map_err(|e| e.in_call(full))
     }
 
+    /// An artifact's bytes, verified against `digest` (`sha256:<64 hex>`), as they are: what
+    /// `download_artifact` gives a policy as text, or as base64 where it isn't UTF-8.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn download(&self, digest: &str) -> Result<Vec<u8>, Error> {
+        let name = "download_artifact";
+        let client = Arc::clone(&self.inner.client);
+        let deadline = self.call_deadline();
+        let run = || {
+            // The function's own check of its argument; the request itself isn't sent.
+            find(name)?.request(&[Value::from(digest)])?;
+            let digest = digest.to_owned();
+            self.runtime()?.block_on(async move {
+                crate::client::download(&client, &Context::new(deadline, None), &digest).await
+            })?
+        };
+        run().map_err(|e: Error| e.in_call(self.product().function(name)))
+    }
+
     /// The control plane's public information; needs no token.
     ///
     /// # Errors
@@ -215,6 +235,8 @@ pub struct PlatformBuilder {
     max_pages: usize,
     not_found: NotFound,
     proxy_from_env: bool,
+    #[cfg(feature = "cache")]
+    cache: Option<(std::path::PathBuf, u64)>,
 }
 
 impl Default for PlatformBuilder {
@@ -240,6 +262,8 @@ impl Default for PlatformBuilder {
             max_pages: 10_000,
             not_found: NotFound::Error,
             proxy_from_env: true,
+            #[cfg(feature = "cache")]
+            cache: None,
         }
     }
 }
@@ -333,6 +357,16 @@ impl PlatformBuilder {
         self
     }
 
+    /// Keeps artifacts in `folder`, at most `max_bytes` of them; nowhere by default.
+    ///
+    /// An artifact is taken from there only after the service granted this token access to it.
+    /// Any number of processes can share the folder, which is made private to its user.
+    #[cfg(feature = "cache")]
+    pub fn artifact_cache(mut self, folder: impl Into<std::path::PathBuf>, max_bytes: u64) -> Self {
+        self.cache = Some((folder.into(), max_bytes));
+        self
+    }
+
     /// Takes token, organization and addresses from the environment (`PLATFORM_TOKEN`,
     /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`), where they are
     /// set and not empty; `PLATFORM` stands for the product's name in upper case.
@@ -393,6 +427,10 @@ impl PlatformBuilder {
             max_artifact_bytes: self.max_artifact_bytes,
             max_results: self.max_results,
             max_pages: self.max_pages,
+            #[cfg(feature = "cache")]
+            cache: self
+                .cache
+                .map(|(folder, max)| Arc::new(crate::client::cache::Cache::new(folder, max))),
             product: self.product,
         };
         Ok(Platform {

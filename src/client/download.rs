@@ -41,9 +41,14 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
     let reply = match reply.status {
         StatusCode::OK => reply,
         status if is_redirect(status) && !is_login(&reply) => {
-            let from =
-                client.settings.endpoints.url(DOWNLOAD, Some(digest), &client.settings.product)?;
-            follow(client, context, from, reply).await?
+            let product = &client.settings.product;
+            let from = client.settings.endpoints.url(DOWNLOAD, Some(digest), product)?;
+            // The redirect is the service's word that this token may have the content.
+            let to = target(&from, &reply, client.settings.insecure)?;
+            if let Some(content) = cached(client, context, digest).await? {
+                return Ok(content);
+            }
+            follow(client, context, to).await?
         }
         status => {
             let headers = reply.headers.clone();
@@ -59,7 +64,45 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
             });
         }
     };
-    read(context, reply, cap, digest).await
+    let content = read(context, reply, cap, digest).await?;
+    keep(client, content).await
+}
+
+/// The content from the cache, where there is one.
+#[cfg(feature = "cache")]
+async fn cached(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+) -> Result<Option<Vec<u8>>, Failed> {
+    let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
+    let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
+    let read = tokio::task::spawn_blocking(move || cache.read(&digest, cap));
+    let Ok(Some(content)) = read.await else { return Ok(None) };
+    context.count(content.len() as u64)?;
+    context.cached.store(true, std::sync::atomic::Ordering::Relaxed);
+    Ok(Some(content))
+}
+
+#[cfg(not(feature = "cache"))]
+async fn cached(_: &Client, _: &Context, _: &str) -> Result<Option<Vec<u8>>, Failed> {
+    Ok(None)
+}
+
+/// Keeps verified content for the next time.
+#[cfg(feature = "cache")]
+async fn keep(client: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
+    let Some(cache) = client.settings.cache.clone() else { return Ok(content) };
+    let kept = tokio::task::spawn_blocking(move || {
+        cache.write(&content);
+        content
+    });
+    kept.await.map_err(|_| Error::new(ErrorKind::Internal, "the cache's thread is gone").into())
+}
+
+#[cfg(not(feature = "cache"))]
+async fn keep(_: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
+    Ok(content)
 }
 
 fn is_redirect(status: StatusCode) -> bool {
@@ -72,14 +115,8 @@ fn is_login(reply: &Reply) -> bool {
 }
 
 /// Follows the redirects of a download, without a token, to the answer of the content store.
-async fn follow(
-    client: &Client,
-    context: &Context,
-    mut from: Url,
-    mut reply: Reply,
-) -> Result<Reply, Failed> {
+async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply, Failed> {
     for _ in 0..MAX_HOPS {
-        let to = target(&from, &reply, client.settings.insecure)?;
         let request = Request {
             method: Method::GET,
             url: to.clone(),
@@ -88,10 +125,10 @@ async fn follow(
             organization: None,
             deadline: context.deadline,
         };
-        reply = client.exchange(context, request).await?;
+        let reply = client.exchange(context, request).await?;
         match reply.status {
             StatusCode::OK => return Ok(reply),
-            status if is_redirect(status) => from = to,
+            status if is_redirect(status) => to = target(&to, &reply, client.settings.insecure)?,
             status => return Err(store_error(status, &reply, &to)),
         }
     }

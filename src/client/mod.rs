@@ -6,6 +6,8 @@
 
 mod answer;
 mod auth;
+#[cfg(feature = "cache")]
+pub(crate) mod cache;
 mod download;
 mod endpoints;
 mod json;
@@ -16,7 +18,7 @@ mod runtime;
 mod transport;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -66,6 +68,8 @@ pub(crate) struct Settings {
     pub max_artifact_bytes: u64,
     pub max_results: usize,
     pub max_pages: usize,
+    #[cfg(feature = "cache")]
+    pub cache: Option<Arc<cache::Cache>>,
 }
 
 /// What one call may cost, and what it cost so far.
@@ -76,11 +80,30 @@ pub(crate) struct Context {
     pub bytes: AtomicU64,
     /// Bytes that may still be read by everything that shares the allowance.
     pub allowance: Option<Arc<Allowance>>,
+    /// Whether the content came from the cache.
+    pub cached: AtomicBool,
 }
 
 impl Context {
     pub const fn new(deadline: Instant, allowance: Option<Arc<Allowance>>) -> Self {
-        Self { deadline, attempts: AtomicU32::new(0), bytes: AtomicU64::new(0), allowance }
+        Self {
+            deadline,
+            attempts: AtomicU32::new(0),
+            bytes: AtomicU64::new(0),
+            allowance,
+            cached: AtomicBool::new(false),
+        }
+    }
+
+    /// Counts bytes that came from elsewhere than a body.
+    #[cfg(feature = "cache")]
+    fn count(&self, bytes: u64) -> Result<(), Error> {
+        match self.allowance.as_deref() {
+            Some(allowance) if !allowance.take(bytes) => return Err(allowance.used_up()),
+            _ => {}
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Reads a body to its end, counted; what a failed attempt used of the allowance comes back.

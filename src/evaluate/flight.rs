@@ -22,6 +22,8 @@ pub(crate) struct Outcome {
     pub attempts: u32,
     pub bytes: u64,
     pub latency: Duration,
+    /// Whether the content came from the cache.
+    pub cached: bool,
 }
 
 /// A call on its way, or arrived. Dropped by everybody who waits for it, it is given up.
@@ -179,6 +181,7 @@ impl Flights {
                 attempts: context.attempts.load(Ordering::Relaxed),
                 bytes: context.bytes.load(Ordering::Relaxed),
                 latency: started.elapsed(),
+                cached: context.cached.load(Ordering::Relaxed),
             };
             flights.land(&key, &flight);
             if let Some(flight) = flight.upgrade() {

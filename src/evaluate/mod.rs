@@ -11,7 +11,7 @@ pub(crate) mod contain;
 mod flight;
 mod ledger;
 pub mod load;
-pub(crate) mod output;
+mod output;
 mod policies;
 mod query;
 mod recording;
@@ -20,8 +20,9 @@ mod session;
 pub mod sources;
 
 pub use ledger::{Entry, Ledger, Origin};
-pub use policies::{EvaluateOptions, Evaluated, Policies, Print};
-pub use query::QueryOutput;
+pub use output::{Format, write};
+pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query};
+pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 pub use session::{Answers, Budget};
 

@@ -1,89 +1,340 @@
-//! Result documents and how they are written.
+//! Result documents, and how they are written.
+//!
+//! Owns the text of values and of answers to queries: the bytes of `opa eval` in each of its
+//! formats. An undefined value has no text here; writing one is an error.
+
+use std::fmt::Write as _;
 
 use regorus::Value;
 
+use super::query::{QueryOutput, Row};
 use crate::{Error, ErrorKind};
 
-/// `value` as compact JSON, as OPA writes it: keys sorted by what they are, sets as sorted arrays.
-pub(crate) fn compact(value: &Value) -> Result<String, Error> {
+#[path = "output_table.rs"]
+mod table;
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// The whole document.
+    #[default]
+    Json,
+    /// A value, or a table of bindings and expressions.
+    Pretty,
+    /// Values on a line for each row, strings as they are.
+    Raw,
+    /// The values of each row.
+    Values,
+    /// The bindings of each row.
+    Bindings,
+}
+
+/// `output` in `format`, with a line break at the end of all but nothing.
+pub fn write(output: &QueryOutput, format: Format) -> Result<String, Error> {
+    match format {
+        Format::Json => document(output),
+        Format::Pretty => table::pretty(output),
+        Format::Raw => raw(output),
+        Format::Values => each(output, |row, out| {
+            let mut list = List::new('[', out, 0);
+            for answer in &row.expressions {
+                list.next(|out| indented(&answer.value, 1, out))?;
+            }
+            list.end(']');
+            Ok(())
+        }),
+        Format::Bindings => each(output, |row, out| bindings(row, 0, out)),
+    }
+}
+
+/// The result document: `{"result":[…]}`, and `{}` when the query is undefined.
+pub(crate) fn document(output: &QueryOutput) -> Result<String, Error> {
     let mut out = String::new();
-    write(value, &mut out)?;
+    if output.is_undefined() {
+        return Ok("{}\n".to_owned());
+    }
+    out.push_str("{\n  \"result\": ");
+    let mut rows = List::new('[', &mut out, 1);
+    for row in &output.rows {
+        rows.next(|out| one(row, out))?;
+    }
+    rows.end(']');
+    out.push_str("\n}\n");
     Ok(out)
 }
 
-fn write(value: &Value, out: &mut String) -> Result<(), Error> {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) => {
-            let _ = number;
-            out.push_str(&crate::evaluate::output::number(value)?);
+fn one(row: &Row, out: &mut String) -> Result<(), Error> {
+    let mut fields = List::new('{', out, 2);
+    fields.next(|out| {
+        out.push_str("\"expressions\": ");
+        let mut list = List::new('[', out, 3);
+        for answer in &row.expressions {
+            list.next(|out| {
+                let mut fields = List::new('{', out, 4);
+                fields.next(|out| {
+                    out.push_str("\"value\": ");
+                    indented(&answer.value, 5, out)
+                })?;
+                fields.next(|out| {
+                    out.push_str("\"text\": ");
+                    quote(&answer.text, out);
+                    Ok(())
+                })?;
+                fields.next(|out| {
+                    let (row, column) = (answer.row, answer.column);
+                    let pad = "  ".repeat(6);
+                    let end = "  ".repeat(5);
+                    let _ = write!(
+                        out,
+                        "\"location\": {{\n{pad}\"row\": {row},\n{pad}\"col\": {column}\n{end}}}"
+                    );
+                    Ok(())
+                })?;
+                fields.end('}');
+                Ok(())
+            })?;
         }
-        Value::String(text) => quote(text, out),
-        Value::Array(array) => list(array.iter(), out)?,
-        Value::Set(set) => list(set.iter_sorted(), out)?,
-        Value::Object(object) => {
+        list.end(']');
+        Ok(())
+    })?;
+    if !row.bindings.is_empty() {
+        fields.next(|out| {
+            out.push_str("\"bindings\": ");
+            bindings(row, 3, out)
+        })?;
+    }
+    fields.end('}');
+    Ok(())
+}
+
+fn bindings(row: &Row, level: usize, out: &mut String) -> Result<(), Error> {
+    let mut fields = List::new('{', out, level);
+    for (name, value) in &row.bindings {
+        fields.next(|out| {
+            quote(name, out);
+            out.push_str(": ");
+            indented(value, level + 1, out)
+        })?;
+    }
+    fields.end('}');
+    Ok(())
+}
+
+fn each(
+    output: &QueryOutput,
+    row: impl Fn(&Row, &mut String) -> Result<(), Error>,
+) -> Result<String, Error> {
+    let mut out = String::new();
+    for one in &output.rows {
+        row(one, &mut out)?;
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn raw(output: &QueryOutput) -> Result<String, Error> {
+    let mut out = String::new();
+    for row in &output.rows {
+        for (index, answer) in row.expressions.iter().enumerate() {
+            if index > 0 {
+                out.push(' ');
+            }
+            match &answer.value {
+                Value::String(text) => out.push_str(text),
+                other => out.push_str(&compact(other)?),
+            }
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// `value` as JSON over several lines.
+pub(crate) fn pretty(value: &Value) -> Result<String, Error> {
+    let mut out = String::new();
+    indented(value, 0, &mut out)?;
+    Ok(out)
+}
+
+/// `value` as JSON on one line: keys sorted by their text, sets as sorted arrays, the characters
+/// escaped that HTML gives a meaning, as OPA writes it.
+pub(crate) fn compact(value: &Value) -> Result<String, Error> {
+    let mut out = String::new();
+    narrow(value, &mut out)?;
+    Ok(out)
+}
+
+fn narrow(value: &Value, out: &mut String) -> Result<(), Error> {
+    match value {
+        Value::Array(array) => narrow_list(array.iter(), out)?,
+        Value::Set(set) => narrow_list(set.iter_sorted(), out)?,
+        Value::Object(_) => {
             out.push('{');
-            for (index, (key, member)) in object.iter_sorted().enumerate() {
+            for (index, (key, member)) in fields(value)?.into_iter().enumerate() {
                 if index > 0 {
                     out.push(',');
                 }
-                self::key(key, out)?;
+                quote(&key, out);
                 out.push(':');
-                write(member, out)?;
+                narrow(member, out)?;
             }
             out.push('}');
         }
-        Value::Undefined => return Err(undefined()),
+        scalar => self::scalar(scalar, out)?,
     }
     Ok(())
 }
 
-fn undefined() -> Error {
-    Error::new(ErrorKind::Internal, "a value that is undefined can't be written")
-}
-
-fn list<'a>(members: impl Iterator<Item = &'a Value>, out: &mut String) -> Result<(), Error> {
+fn narrow_list<'a>(members: impl Iterator<Item = &'a Value>, out: &mut String) -> Result<(), Error> {
     out.push('[');
     for (index, member) in members.enumerate() {
         if index > 0 {
             out.push(',');
         }
-        write(member, out)?;
+        narrow(member, out)?;
     }
     out.push(']');
     Ok(())
 }
 
-/// An object's key: a string as it is, anything else as the text of its JSON.
-fn key(key: &Value, out: &mut String) -> Result<(), Error> {
-    if let Value::String(text) = key {
-        quote(text, out);
-    } else {
-        quote(&compact(key)?, out);
+fn indented(value: &Value, level: usize, out: &mut String) -> Result<(), Error> {
+    match value {
+        Value::Array(array) => indented_list(array.iter(), level, out)?,
+        Value::Set(set) => indented_list(set.iter_sorted(), level, out)?,
+        Value::Object(_) => {
+            let mut list = List::new('{', out, level);
+            for (key, member) in fields(value)? {
+                list.next(|out| {
+                    quote(&key, out);
+                    out.push_str(": ");
+                    indented(member, level + 1, out)
+                })?;
+            }
+            list.end('}');
+        }
+        scalar => self::scalar(scalar, out)?,
+    }
+    Ok(())
+}
+
+fn indented_list<'a>(
+    members: impl Iterator<Item = &'a Value>,
+    level: usize,
+    out: &mut String,
+) -> Result<(), Error> {
+    let mut list = List::new('[', out, level);
+    for member in members {
+        list.next(|out| indented(member, level + 1, out))?;
+    }
+    list.end(']');
+    Ok(())
+}
+
+/// An object's fields by the text of their keys: a string as it is, anything else as its JSON.
+fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
+    let Value::Object(object) = object else { return Ok(Vec::new()) };
+    let mut fields = Vec::with_capacity(object.len());
+    let mut plain = true;
+    for (key, member) in object.iter_sorted() {
+        let key = match key {
+            Value::String(text) => text.to_string(),
+            other => {
+                plain = false;
+                compact(other)?
+            }
+        };
+        fields.push((key, member));
+    }
+    if !plain {
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        if let Some([(key, _), _]) = fields.array_windows().find(|[(a, _), (b, _)]| a == b) {
+            let key = crate::text::shorten(key, 60);
+            let message = format!("two keys of an object are both `{key}` in JSON");
+            return Err(Error::new(ErrorKind::Policy, message));
+        }
+    }
+    Ok(fields)
+}
+
+fn scalar(value: &Value, out: &mut String) -> Result<(), Error> {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(is) => out.push_str(if *is { "true" } else { "false" }),
+        Value::Number(_) => out.push_str(&number(value)?),
+        Value::String(text) => quote(text, out),
+        _ => {
+            let message = "a value that is undefined has no text";
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
     }
     Ok(())
 }
 
 fn number(value: &Value) -> Result<String, Error> {
-    let Value::Number(number) = value else { return Err(undefined()) };
+    let too_large =
+        || Error::new(ErrorKind::TooLarge, "a number is larger than any that JSON is read with");
+    let Value::Number(number) = value else { return Err(too_large()) };
     if number.as_big().is_some() {
         return Ok(number.format_decimal());
     }
-    match number.as_f64() {
-        Some(float) if float.is_finite() => Ok(serde_json::Number::from_f64(float)
-            .map_or_else(|| number.format_decimal(), |number| number.to_string())),
-        _ => {
-            let message = "a number is larger than JSON can say";
-            Err(Error::new(ErrorKind::TooLarge, message))
+    let float = number.as_f64().filter(|float| float.is_finite());
+    float.and_then(serde_json::Number::from_f64).map(|number| number.to_string()).ok_or_else(too_large)
+}
+
+/// `text` in double quotes.
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
         }
+    }
+    out.push('"');
+}
+
+/// An array or object over several lines; `[]` and `{}` when nothing is in it.
+struct List<'a> {
+    out: &'a mut String,
+    level: usize,
+    empty: bool,
+}
+
+impl<'a> List<'a> {
+    fn new(open: char, out: &'a mut String, level: usize) -> Self {
+        out.push(open);
+        Self { out, level, empty: true }
+    }
+
+    fn next(&mut self, item: impl FnOnce(&mut String) -> Result<(), Error>) -> Result<(), Error> {
+        self.out.push_str(if self.empty { "\n" } else { ",\n" });
+        self.empty = false;
+        for _ in 0..=self.level {
+            self.out.push_str("  ");
+        }
+        item(self.out)
+    }
+
+    fn end(self, close: char) {
+        if !self.empty {
+            self.out.push('\n');
+            for _ in 0..self.level {
+                self.out.push_str("  ");
+            }
+        }
+        self.out.push(close);
     }
 }
 
-fn quote(text: &str, out: &mut String) {
-    match serde_json::to_string(text) {
-        Ok(quoted) => out.push_str(&quoted),
-        Err(_) => out.push_str("\"\""),
-    }
-}
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use regorus::{Engine, Value};
 
 use super::batch::{Last, drive};
-use super::load::{FunctionName, LoadOptions, Loaded, Package, RewrittenQuery};
-use super::query::QueryOutput;
+use super::load::{
+    FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
+};
+use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
 use super::scope::{Chance, Scope};
 use super::session::{Answers, Budget, Session};
@@ -27,6 +29,8 @@ pub struct Policies {
 
 struct Inner {
     loaded: Loaded,
+    index: RuleIndex,
+    rego_v0: bool,
     /// Never evaluated itself: every pass takes a clone.
     template: Engine,
     product: Product,
@@ -35,6 +39,22 @@ struct Inner {
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inner").field("loaded", &self.loaded).finish_non_exhaustive()
+    }
+}
+
+/// A checked query; it can be evaluated often.
+#[derive(Debug, Clone)]
+pub struct Query {
+    question: Question,
+    /// A module that the query needs beside the loaded ones: name and text.
+    module: Option<(String, String)>,
+    builtins: Vec<String>,
+}
+
+impl Query {
+    /// The text as its author wrote it.
+    pub fn text(&self) -> &str {
+        &self.question.text
     }
 }
 
@@ -108,7 +128,7 @@ impl Policies {
             .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
             .collect();
         options.provided_builtins = bounded::provided_builtins();
-        let product = options.product.clone();
+        let (product, rego_v0) = (options.product.clone(), options.rego_v0);
         let loaded = super::load::load(sources, &options)?;
         let mut template = loaded.engine();
         let names: Vec<(String, u8)> =
@@ -117,7 +137,8 @@ impl Policies {
         bounded::install(&mut template, &names, |name| has(builtins, name))?;
         template.set_gather_prints(true);
         let template = prepare(template)?;
-        Ok(Self { inner: Arc::new(Inner { loaded, template, product }) })
+        let index = index(&loaded);
+        Ok(Self { inner: Arc::new(Inner { loaded, index, rego_v0, template, product }) })
     }
 
     /// All packages, by path.
@@ -134,8 +155,19 @@ impl Policies {
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong with it.
-    pub fn query(&self, text: &str) -> Result<RewrittenQuery, Error> {
-        self.inner.loaded.rewrite_query(text)
+    pub fn query(&self, text: &str) -> Result<Query, Error> {
+        let rewritten = self.inner.loaded.rewrite_query(text)?;
+        let form = form(&rewritten, &self.inner.index);
+        Ok(Query {
+            question: Question {
+                text: text.to_owned(),
+                rewritten: rewritten.text,
+                form,
+                v0: self.inner.rego_v0,
+            },
+            module: rewritten.module,
+            builtins: rewritten.builtins,
+        })
     }
 
     /// Evaluates a query and waits for the result.
@@ -143,7 +175,7 @@ impl Policies {
     /// Works on any thread, also inside an async runtime (whose thread it then blocks).
     pub fn evaluate(
         &self,
-        query: &RewrittenQuery,
+        query: &Query,
         input: Option<&Value>,
         options: &EvaluateOptions,
     ) -> Evaluated {
@@ -165,7 +197,7 @@ impl Policies {
     /// Evaluates a query without blocking the calling task.
     pub async fn evaluate_async(
         &self,
-        query: RewrittenQuery,
+        query: Query,
         input: Option<Value>,
         options: EvaluateOptions,
     ) -> Evaluated {
@@ -191,7 +223,7 @@ impl Policies {
     fn pass(
         &self,
         scope: &Arc<Scope>,
-        rewritten: &RewrittenQuery,
+        query: &Query,
         input: Option<&Value>,
     ) -> Result<Done, Error> {
         let mut engine = self.inner.template.clone();
@@ -201,13 +233,27 @@ impl Policies {
         }
         let installed = &self.inner.loaded.uses().builtins;
         bounded::install(&mut engine, &[], |name| {
-            has(&rewritten.builtins, name) && !has(installed, name)
+            has(&query.builtins, name) && !has(installed, name)
         })?;
-        let (policies, rewritten) = (self.clone(), rewritten.clone());
+        let (policies, query, inner) = (self.clone(), query.clone(), Arc::clone(scope));
         contain::evaluate(scope, engine, move |engine| {
-            let output = query::answer(engine, &rewritten, &policies.inner.loaded);
+            if let Some((name, text)) = query.module {
+                engine.set_rego_v0(false);
+                let added = engine.add_policy(name, text);
+                added.map_err(|error| policies.explain(&inner, &error))?;
+            }
+            let explain = |error: anyhow::Error| policies.explain(&inner, &error);
+            let index = &policies.inner.index;
+            let output = query::answer(engine, &query.question, index, &explain);
             let prints = engine.take_prints().unwrap_or_default();
             Ok(Done { output, prints })
+        })
+    }
+
+    /// What the interpreter says, in the author's text.
+    fn explain(&self, scope: &Scope, error: &anyhow::Error) -> Error {
+        contain::limit(Some(scope), error).unwrap_or_else(|| {
+            Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())])
         })
     }
 
@@ -246,6 +292,33 @@ impl Policies {
             recording.add_value(function.to_owned(), arguments, &value)?;
         }
         Ok(())
+    }
+}
+
+/// What queries can name.
+fn index(loaded: &Loaded) -> RuleIndex {
+    let rules = loaded.packages().flat_map(|package| &package.rules).map(|rule| RulePath {
+        path: rule.path.clone(),
+        is_function: matches!(rule.kind, RuleKind::Function { .. }),
+    });
+    RuleIndex {
+        rules: rules.collect(),
+        packages: loaded.packages().map(|package| package.path.clone()).collect(),
+        data: loaded.data().clone(),
+    }
+}
+
+fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
+    match &query.form {
+        QueryForm::Reference { path, target: QueryTarget::Root | QueryTarget::Package } => {
+            Form::Package(path.clone())
+        }
+        QueryForm::Reference { path, target: QueryTarget::Rule }
+            if index.rules.iter().any(|rule| rule.path == *path && !rule.is_function) =>
+        {
+            Form::Rule(path.clone())
+        }
+        _ => Form::Expression,
     }
 }
 

@@ -241,7 +241,7 @@ impl Scope {
         self.strict
     }
 
-    pub(super) fn bounds(&self) -> &Limits {
+    pub(crate) fn bounds(&self) -> &Limits {
         &self.limits
     }
 

@@ -226,7 +226,11 @@ impl Session {
                 // Not known: the limit was another's, or a guess's.
                 continue;
             }
-            let origin = if boarded.joined { Origin::Shared } else { Origin::Network };
+            let origin = match (boarded.joined, outcome.cached) {
+                (true, _) => Origin::Shared,
+                (false, true) => Origin::Cache,
+                (false, false) => Origin::Network,
+            };
             let order = self.order.fetch_add(1, Ordering::Relaxed);
             state.known.insert(key, Known { outcome, origin, pass, order });
         }
@@ -294,5 +298,5 @@ impl Session {
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
 fn none(result: Result<crate::builtins::Answer, Error>) -> Outcome {
-    Outcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO }
+    Outcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
 }

@@ -13,8 +13,7 @@ use crate::evaluate::output;
 pub(super) fn marshal(scope: &Scope, args: &[Value]) -> Outcome {
     let document = any(args, 0)?;
     size::string(scope, size::written(scope, document)?)?;
-    let text = output::compact(document).map_err(Fault::Refused)?;
-    Ok(Value::from(for_html(&text)))
+    Ok(Value::from(output::compact(document).map_err(Fault::Refused)?))
 }
 
 /// `json.marshal_with_options(document, options)`.

@@ -33,6 +33,8 @@ use std::sync::Arc;
 
 use regorus::{Engine, Value};
 
+pub(crate) use size::fits;
+
 use super::scope::{self, Scope};
 use crate::{Error, ErrorKind};
 
@@ -106,6 +108,12 @@ impl Builtin {
 /// Every built-in that evaluations have, with its number of arguments.
 pub(crate) fn provided_builtins() -> Vec<(String, u8)> {
     table::TABLE.iter().map(|builtin| (builtin.name.to_owned(), builtin.arity())).collect()
+}
+
+/// The number of arguments of the built-in `name`.
+pub(crate) fn arity(name: &str) -> Option<u8> {
+    let found = table::TABLE.iter().find(|builtin| builtin.name == name);
+    found.map(Builtin::arity)
 }
 
 /// Adds `functions` (full names and numbers of arguments, answered by the [`Calls`] of the scope)
@@ -184,4 +192,4 @@ fn named(name: &str, error: Error) -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

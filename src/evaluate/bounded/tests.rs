@@ -8,7 +8,7 @@ use crate::evaluate::scope::Limits;
 use crate::evaluate::scope::tests::scope;
 
 /// The value of `expression` with every built-in replaced; `None` when it is undefined.
-pub(super) fn eval_in(scope: Scope, expression: &str) -> Result<Option<Value>, Error> {
+pub(in crate::evaluate) fn eval_in(scope: Scope, expression: &str) -> Result<Option<Value>, Error> {
     let scope = Arc::new(scope.within(Duration::from_secs(20)));
     let mut engine = Engine::new();
     install(&mut engine, &[("platform.echo".to_owned(), 1)], |_| true).unwrap();
@@ -23,7 +23,7 @@ pub(super) fn eval_in(scope: Scope, expression: &str) -> Result<Option<Value>, E
     })
 }
 
-pub(super) fn eval(expression: &str) -> Result<Option<Value>, Error> {
+pub(in crate::evaluate) fn eval(expression: &str) -> Result<Option<Value>, Error> {
     eval_in(scope(), expression)
 }
 

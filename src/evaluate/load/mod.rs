@@ -20,8 +20,10 @@ mod query;
 mod report;
 mod rewrite;
 mod scope;
+mod terms;
 mod text;
 mod tree;
+mod vars;
 mod views;
 
 use std::collections::HashSet;
@@ -116,6 +118,12 @@ fn check(
     let names = names::Names { functions, tree };
     for module in modules {
         names.module(module, found);
+        let package = tree::package_path(&module.ast);
+        let roots = tree.package_at(&package).map(|p| &p.roots);
+        let globals = scope::Globals::new(&module.imports, &package, roots);
+        let arity = |fcn: &regorus::unstable::ExprRef| names.arity_of(fcn, &globals);
+        let context = vars::Context { globals: &globals, arity: &arity };
+        vars::module(&module.ast, &module.file, &context, found);
     }
     cycles::check(modules, tree, found);
 }

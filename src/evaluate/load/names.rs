@@ -4,9 +4,13 @@
 //! prefix, wrong numbers of arguments, `with` targets that don't exist, built-ins that aren't
 //! available. Reached or not makes no difference. Variables are [`super::vars`]'.
 
+use std::sync::Arc;
+
+use regorus::unstable::ExprRef;
+
 use super::builtins::{Called, Functions};
 use super::parse::Module;
-use super::scope::{Head, Role, Step, Use};
+use super::scope::{Globals, Head, Role, Step, Use};
 use super::text::FileText;
 use super::tree::{RuleKind, Tree, push_step};
 use crate::Diagnostic;
@@ -124,6 +128,35 @@ impl Names<'_> {
                 Called::Function(arity) => Some(arity),
                 _ => None,
             },
+        }
+    }
+
+    /// How many arguments the function takes that an expression names, if it names one.
+    pub(super) fn arity_of(&self, fcn: &ExprRef, globals: &Globals<'_>) -> Option<usize> {
+        let (first, rest) = super::scope::path(fcn)?;
+        let import = globals.import(&first);
+        if let Some(import) = import {
+            let path = import.path.iter().chain(&rest);
+            return self.rule_arity(path);
+        }
+        if globals.is_rule(&first) {
+            return self.rule_arity(globals.package.iter().chain([&first]).chain(&rest));
+        }
+        if first.as_ref() == "data" {
+            return self.rule_arity(rest.iter());
+        }
+        let name: Vec<&str> =
+            std::iter::once(first.as_ref()).chain(rest.iter().map(AsRef::as_ref)).collect();
+        match self.functions.called(&name.join("."), false) {
+            Called::Function(arity) => Some(arity),
+            _ => None,
+        }
+    }
+
+    fn rule_arity<'p>(&self, path: impl Iterator<Item = &'p Arc<str>>) -> Option<usize> {
+        match self.tree.groups.get(self.tree.group_at(path)?)?.kind() {
+            RuleKind::Function { arity } => Some(arity),
+            _ => None,
         }
     }
 

@@ -15,6 +15,7 @@ use super::parse;
 use super::rewrite::{self, Shim};
 use super::scope::{self, Head, Role, Use};
 use super::text::FileText;
+use super::vars;
 use super::views::{Hidden, Views};
 use crate::{Diagnostic, Error};
 
@@ -88,6 +89,10 @@ impl Loaded {
         let mut found = Vec::new();
         let names = Names { functions: &functions, tree: &self.tree };
         names.uses(file, &uses, !self.options.rego_v0, &mut found);
+        let globals = scope::Globals::new(&[], &[], None);
+        let arity = |fcn: &ast::ExprRef| names.arity_of(fcn, &globals);
+        let context = vars::Context { globals: &globals, arity: &arity };
+        vars::query(&parsed, file, &context, &mut found);
         if !found.is_empty() {
             return Err(found);
         }

@@ -117,6 +117,21 @@ impl<'a> Globals<'a> {
             .collect();
         Self { imports, package, rules, aliases }
     }
+
+    pub(super) fn import(&self, name: &str) -> Option<&Import> {
+        self.imports.get(*self.aliases.get(name)?)
+    }
+
+    pub(super) fn is_rule(&self, name: &str) -> bool {
+        self.rules.is_some_and(|rules| rules.contains(name))
+    }
+
+    /// Whether a name that isn't local means something.
+    pub(super) fn has(&self, name: &str) -> bool {
+        matches!(name, "data" | "input")
+            || self.aliases.contains_key(name)
+            || self.rules.is_some_and(|rules| rules.contains(name))
+    }
 }
 
 /// A reference taken apart: the expression it starts from, and its steps.
