@@ -1,12 +1,438 @@
-//! Negation as Rego means it.
+//! Statements whose order matters to the interpreter, and not to Rego.
 //!
-//! Owns the edits that put operands of negated statements in front of them.
+//! Rego evaluates the operands of a negated statement before it: `not startswith(input.user, "a")`
+//! fails when there is no `input.user`. The interpreter takes an undefined operand for a statement
+//! that doesn't hold, so the negation would pass. Owns the edits that evaluate such operands in
+//! front:
+//!
+//! ```text
+//! not startswith(input.user, "a")  →  __not0 := [(input.user)]; not startswith(__not0[0], "a")
+//! ```
+//!
+//! and those that move `some x` to the start of its body, since the interpreter can't declare a
+//! variable twice, once an iteration. What is edited is the rewritten text, in which names mean
+//! what they mean to the interpreter.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use regorus::unstable as ast;
 
+use ast::{Expr, ExprRef, Literal, LiteralStmt, Query, Rule, RuleHead, Span};
+
+use super::pieces::{closing, opening, separating, single_line};
+use super::scope::{Link, chain};
 use super::text::Edit;
 
 /// The edits of a module whose references are rewritten already.
-pub(super) fn edits(_module: &ast::Module) -> Vec<Edit> {
-    Vec::new()
+pub(super) fn edits(module: &ast::Module) -> Vec<Edit> {
+    let mut finder = Finder::new(module.package.span.source.get_contents());
+    for rule in &module.policy {
+        finder.rule(rule);
+    }
+    finder.edits
+}
+
+/// The edits of a query whose references are rewritten already.
+pub(super) fn query_edits(query: &Query) -> Vec<Edit> {
+    let mut finder = Finder::new(query.span.source.get_contents());
+    finder.query(query, Braces::Given);
+    finder.edits
+}
+
+/// Whether a query stands in braces, or anything else that takes several statements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Braces {
+    Given,
+    /// A rule's body: `if not x` has none.
+    Maybe,
+}
+
+struct Finder<'a> {
+    text: &'a str,
+    edits: Vec<Edit>,
+    /// The local names of each query around.
+    locals: Vec<HashSet<&'a str>>,
+    /// What the names of the new variables start with.
+    prefix: String,
+    count: usize,
+}
+
+impl<'a> Finder<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut prefix = "__not".to_owned();
+        while text.contains(&prefix) {
+            prefix.push('_');
+        }
+        Self { text, edits: Vec::new(), locals: Vec::new(), prefix, count: 0 }
+    }
+
+    fn rule(&mut self, rule: &'a Rule) {
+        let Rule::Spec { head, bodies, .. } = rule else { return };
+        let (path, inner, assign) = match head {
+            RuleHead::Compr { refr, assign, .. } => (refr, Vec::new(), assign.as_ref()),
+            RuleHead::Set { refr, key, .. } => (refr, key.iter().collect(), None),
+            RuleHead::Func { refr, args, assign, .. } => {
+                (refr, args.iter().collect(), assign.as_ref())
+            }
+        };
+        let mut arguments = HashSet::new();
+        if let RuleHead::Func { args, .. } = head {
+            for arg in args {
+                pattern(arg, &mut arguments);
+            }
+        }
+        self.locals.push(arguments);
+        self.locals.push(bodies.first().map(|body| declared(&body.query)).unwrap_or_default());
+        self.expr(path);
+        for expr in inner {
+            self.expr(expr);
+        }
+        if let Some(assign) = assign {
+            self.expr(&assign.value);
+        }
+        self.locals.pop();
+        for body in bodies {
+            self.query(&body.query, Braces::Maybe);
+            if let Some(assign) = &body.assign {
+                self.locals.push(declared(&body.query));
+                self.expr(&assign.value);
+                self.locals.pop();
+            }
+        }
+        self.locals.pop();
+    }
+
+    fn query(&mut self, query: &'a Query, braces: Braces) {
+        self.locals.push(declared(query));
+        for (index, stmt) in query.stmts.iter().enumerate() {
+            match &stmt.literal {
+                Literal::SomeVars { span, .. } if index > 0 => self.declare_first(query, span),
+                Literal::SomeVars { .. } => {}
+                Literal::SomeIn { collection, .. } => self.expr(collection),
+                Literal::Expr { expr, .. } => self.expr(expr),
+                Literal::NotExpr { expr, .. } => {
+                    let single = braces == Braces::Maybe && query.stmts.len() == 1;
+                    self.negated(stmt, expr, single);
+                    self.expr(expr);
+                }
+                Literal::Every { key, value, domain, query, .. } => {
+                    self.expr(domain);
+                    let names = key.iter().chain([value]).map(Span::text);
+                    self.locals.push(names.collect());
+                    self.query(query, Braces::Given);
+                    self.locals.pop();
+                }
+            }
+            for modifier in &stmt.with_mods {
+                self.expr(&modifier.r#as);
+            }
+        }
+        self.locals.pop();
+    }
+
+    /// Looks for queries within an expression.
+    fn expr(&mut self, expr: &'a ExprRef) {
+        match expr.as_ref() {
+            Expr::ArrayCompr { term, query, .. } | Expr::SetCompr { term, query, .. } => {
+                self.comprehension(query, &[term]);
+            }
+            Expr::ObjectCompr { key, value, query, .. } => {
+                self.comprehension(query, &[key, value]);
+            }
+            Expr::RefDot { .. } | Expr::RefBrack { .. } => {
+                let chain = chain(expr);
+                self.expr(chain.base);
+                for link in chain.steps {
+                    if let Link::Index(index, _) = link {
+                        self.expr(index);
+                    }
+                }
+            }
+            other => {
+                for child in children(other) {
+                    self.expr(child);
+                }
+            }
+        }
+    }
+
+    fn comprehension(&mut self, query: &'a Query, terms: &[&'a ExprRef]) {
+        self.query(query, Braces::Given);
+        self.locals.push(declared(query));
+        for term in terms {
+            self.expr(term);
+        }
+        self.locals.pop();
+    }
+
+    /// Evaluates the operands of a negated statement in front of it.
+    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) {
+        let operands: Vec<(usize, usize)> = operands(expr)
+            .into_iter()
+            .filter(|operand| self.eager(operand))
+            .map(|operand| range(operand.span()))
+            .collect();
+        let (Some(&(first, _)), Some(&(_, last))) = (operands.first(), operands.last()) else {
+            return;
+        };
+        let Literal::NotExpr { span, .. } = &stmt.literal else { return };
+        let (start, end) = range(span);
+        let name = format!("{}{}", self.prefix, self.count);
+        self.count += 1;
+        // Without braces a body has one statement only.
+        let unbraced = single && !self.closed_after(range(&stmt.span).1);
+        // Operands are put in parentheses: `[a | b]` would be a comprehension.
+        let brace = if unbraced { "{ " } else { "" };
+        opening(self.text, (start, first), &format!("{brace}{name} := [("), &mut self.edits);
+        let mut again = single_line(self.slice(start, first));
+        for (index, &(_, operand_end)) in operands.iter().enumerate() {
+            let _ = write!(again, "{name}[{index}]");
+            let next = operands.get(index + 1).map_or(end, |operand| operand.0);
+            again.push_str(&single_line(self.slice(operand_end, next)));
+            if index + 1 < operands.len() {
+                separating(self.text, (operand_end, next), &mut self.edits);
+            }
+        }
+        let modifiers = match (stmt.with_mods.first(), stmt.with_mods.last()) {
+            (Some(first), Some(_)) => {
+                single_line(self.slice(range(&first.span).0, range(&stmt.span).1))
+            }
+            _ => String::new(),
+        };
+        closing(self.text, (last, end), &format!(")] {modifiers}; {again}"), &mut self.edits);
+        if unbraced {
+            let at = range(&stmt.span).1;
+            self.edits.push(Edit { start: at, end: at, text: " }".to_owned() });
+        }
+    }
+
+    /// Whether an expression may be undefined, or iterate, before what it is an operand of.
+    fn eager(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::String { .. }
+            | Expr::RawString { .. }
+            | Expr::Number { .. }
+            | Expr::Bool { .. }
+            | Expr::Null { .. }
+            | Expr::ArrayCompr { .. }
+            | Expr::SetCompr { .. }
+            | Expr::ObjectCompr { .. } => false,
+            Expr::Var { span, .. } => {
+                let name = span.text();
+                name != "_" && !self.locals.iter().any(|names| names.contains(name))
+            }
+            Expr::Array { .. } | Expr::Set { .. } | Expr::Object { .. } => {
+                children(expr).into_iter().any(|child| self.eager(child))
+            }
+            _ => true,
+        }
+    }
+
+    /// Declares what `some` declares in the middle of a query at its start.
+    fn declare_first(&mut self, query: &Query, span: &Span) {
+        let Some(first) = query.stmts.first() else { return };
+        let (start, end) = range(span);
+        let declaration = format!("{}; ", single_line(self.slice(start, end)));
+        let at = range(&first.span).0;
+        self.edits.push(Edit { start: at, end: at, text: declaration });
+        opening(self.text, (start, end), "true", &mut self.edits);
+    }
+
+    fn slice(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    /// Whether what follows `at` closes a body in braces.
+    fn closed_after(&self, at: usize) -> bool {
+        let mut rest = self.text.get(at..).unwrap_or("").trim_start();
+        while rest.starts_with('#') {
+            rest = rest.split_once('\n').map_or("", |(_, after)| after.trim_start());
+        }
+        rest.starts_with(['}', ';'])
+    }
+}
+
+/// The bytes of a span. A span that starts or ends with a string leaves out its quotes.
+fn range(span: &Span) -> (usize, usize) {
+    let text = span.source.get_contents().as_bytes();
+    let quote = |at: Option<usize>| {
+        at.and_then(|at| text.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'`'))
+    };
+    let (start, end) = (span.start as usize, span.end as usize);
+    let start = if quote(start.checked_sub(1)) { start - 1 } else { start };
+    (start, if quote(Some(end)) { end + 1 } else { end })
+}
+
+/// What Rego evaluates before the expression that is negated, in the order of the text.
+fn operands(expr: &ExprRef) -> Vec<&ExprRef> {
+    match expr.as_ref() {
+        Expr::Call { params, .. } => params.iter().collect(),
+        Expr::RefDot { .. } | Expr::RefBrack { .. } => {
+            let chain = chain(expr);
+            let base = (!matches!(chain.base.as_ref(), Expr::Var { .. })).then_some(chain.base);
+            let indexes = chain.steps.into_iter().filter_map(|link| match link {
+                Link::Index(index, _) => Some(index),
+                Link::Field(..) => None,
+            });
+            base.into_iter().chain(indexes).collect()
+        }
+        Expr::Array { .. } | Expr::Set { .. } | Expr::Object { .. } => vec![expr],
+        Expr::BoolExpr { op: ast::BoolOp::Eq, lhs, rhs, .. }
+        | Expr::AssignExpr { op: ast::AssignOp::Eq, lhs, rhs, .. } => {
+            [lhs, rhs].into_iter().flat_map(compared).collect()
+        }
+        other => children(other),
+    }
+}
+
+/// What is evaluated before a side of an equation. References are read with the equation.
+fn compared(side: &ExprRef) -> Vec<&ExprRef> {
+    match side.as_ref() {
+        Expr::Var { .. } => Vec::new(),
+        Expr::RefDot { .. } | Expr::RefBrack { .. } => operands(side),
+        _ => vec![side],
+    }
+}
+
+/// The expressions directly within one, queries aside.
+fn children(expr: &Expr) -> Vec<&ExprRef> {
+    match expr {
+        Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().collect(),
+        Expr::Object { fields, .. } => fields.iter().flat_map(|(_, k, v)| [k, v]).collect(),
+        Expr::Call { params, .. } => params.iter().collect(),
+        Expr::UnaryExpr { expr, .. } => vec![expr],
+        Expr::BinExpr { lhs, rhs, .. }
+        | Expr::BoolExpr { lhs, rhs, .. }
+        | Expr::ArithExpr { lhs, rhs, .. }
+        | Expr::AssignExpr { lhs, rhs, .. } => vec![lhs, rhs],
+        Expr::Membership { key, value, collection, .. } => {
+            key.iter().chain([value, collection]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The names that a query declares.
+fn declared(query: &Query) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    for stmt in &query.stmts {
+        match &stmt.literal {
+            Literal::SomeVars { vars, .. } => names.extend(vars.iter().map(Span::text)),
+            Literal::SomeIn { key, value, .. } => {
+                for expr in key.iter().chain([value]) {
+                    pattern(expr, &mut names);
+                }
+            }
+            Literal::Expr { expr, .. } => {
+                if let Expr::AssignExpr { op: ast::AssignOp::ColEq, lhs, .. } = expr.as_ref() {
+                    pattern(lhs, &mut names);
+                }
+            }
+            Literal::NotExpr { .. } | Literal::Every { .. } => {}
+        }
+    }
+    names
+}
+
+/// The variables of a pattern.
+fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
+    match expr {
+        Expr::Var { span, .. } => {
+            names.insert(span.text());
+        }
+        Expr::Array { items, .. } => {
+            for item in items {
+                pattern(item, names);
+            }
+        }
+        Expr::Object { fields, .. } => {
+            for (_, _, v) in fields {
+                pattern(v, names);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+    use regorus::Value;
+
+    use crate::evaluate::load::{LoadOptions, load};
+    use crate::evaluate::sources::{ModuleSource, Sources};
+
+    /// The rewritten text after the package's line, and what `data.p.r` is without an input.
+    fn rewritten(rules: &str) -> (String, Option<Value>) {
+        let text = format!("package p\n{rules}");
+        let module = ModuleSource { path: "p.rego".to_owned(), text };
+        let sources = Sources { modules: vec![module], data: Vec::new() };
+        let loaded = load(&sources, &LoadOptions::default()).expect("loads");
+        let text = loaded.rewritten("p.rego").expect("a text").to_owned();
+        let mut engine = loaded.engine();
+        engine.set_input(Value::from_json_str(r#"{"xs": [1, 2]}"#).unwrap());
+        let results = engine.eval_query("data.p.r".to_owned(), false).expect("evaluates");
+        let value = results.result.first().map(|r| r.expressions[0].value.clone());
+        (text.split_once('\n').unwrap().1.to_owned(), value.filter(|v| *v != Value::Undefined))
+    }
+
+    #[test]
+    fn undefined_operands_fail_the_statement() {
+        let yes = Some(Value::from(true));
+        for (rules, want) in [
+            ("r if not startswith(input.user, \"a\")", &None),
+            ("r if { not input.user != \"a\" }", &None),
+            ("r if { not input.user in {\"a\"} }", &None),
+            ("r if { not input.user > 1 with input.n as 1 }", &None),
+            ("r if { not s[input.user] }\ns contains \"a\"", &None),
+            ("r if { not t > 3 }\nt if input.user", &None),
+            ("r if { x := 2; not x > 3; not x in [input.user] }", &None),
+            ("r if { not f(input.user) == 1 }\nf(x) := 2", &None),
+            ("r if not input.user == \"a\"", &yes),
+            ("r if not input.user", &yes),
+            ("r if not input.user.name == upper(\"a\")", &yes),
+            ("r if { some x in input.xs; not x > 3 }", &yes),
+            ("r if { not count({x | x := input.user}) > 3 }", &yes),
+            ("r if { not \"b\" in ({\"a\"} | {\"c\"}) }", &yes),
+            ("r if { not \"b\" in (object.keys({\"b\": 1}) | {\"c\"}) }", &None),
+            ("r if { not \"a\" in ({\"a\"} | {\"c\"}) }", &None),
+            ("r if { not (input.xs[0] + 1) * 2 > 10 }", &yes),
+            ("r if { not (input.xs[0] > 5) }", &yes),
+            ("r if { every x in input.xs { not x + input.xs[0] == 1 } }", &yes),
+        ] {
+            let (text, value) = rewritten(rules);
+            assert_eq!(&value, want, "{rules}\n{text}");
+        }
+    }
+
+    #[test]
+    fn lines_stay_where_they_are() {
+        let rules = "r if {\n\tnot startswith( # first\n\t\tinput.user,\n\t\t`a`, # last\n\t) with \
+                     input.user as # what\n\t\"b\"\n}\ns := 1";
+        let (text, value) = rewritten(rules);
+        assert_eq!(value, Some(Value::from(true)), "{text}");
+        assert_eq!(text.lines().count(), rules.lines().count(), "{text}");
+        assert_eq!(text.lines().last(), Some("s := 1"));
+    }
+
+    #[test]
+    fn what_needs_nothing_stays_as_it_is() {
+        for rules in [
+            "r if not input.user",
+            "r if { x := 1; not x == 2; not startswith(\"b\", \"a\") }",
+            "f(x) if { not x > 1 }",
+            "r if { some x; input.xs[x] }",
+        ] {
+            assert_eq!(rewritten(rules).0, rules);
+        }
+    }
+
+    #[test]
+    fn some_in_the_middle_of_a_body_declares_once() {
+        let (text, value) =
+            rewritten("r if { x := input.xs[_]; some i; input.xs[i] == x; i == 1 }");
+        assert_eq!(value, Some(Value::from(true)), "{text}");
+    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Module {
     pub(super) imports: Vec<Import>,
     /// Filled in when all packages are known.
     pub(super) uses: Vec<Use>,
+    /// Byte ranges of locals that hide a rule.
+    pub(super) hiding: Vec<(usize, usize)>,
 }
 
 /// Runs `work` on a thread with a large stack.
@@ -78,7 +80,9 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
         .map_err(|e| e.to_string())
         .and_then(|source| parser(&source, v0)?.parse().map_err(|e| e.to_string()));
     match parsed {
-        Ok(ast) => Ok(Module { file, ast, imports: Vec::new(), uses: Vec::new() }),
+        Ok(ast) => {
+            Ok(Module { file, ast, imports: Vec::new(), uses: Vec::new(), hiding: Vec::new() })
+        }
         Err(message) => Err(error(&file, &message)),
     }
 }
@@ -97,6 +101,14 @@ pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
     .map_err(|e| broken(e.to_string()))?;
     let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
     Ok(super::negation::edits(&module.map_err(broken)?))
+}
+
+/// As [`again`], for a query.
+pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, String> {
+    let source =
+        ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;
+    let query = parser(&source, v0)?.parse_user_query().map_err(|e| e.to_string())?;
+    Ok(super::negation::query_edits(&query))
 }
 
 /// The parser's error as a diagnostic.
