@@ -6,4 +6,5 @@ mod cli;
 mod differential;
 mod emulator;
 mod passes;
+mod policies;
 mod support;
