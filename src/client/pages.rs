@@ -86,6 +86,9 @@ enum Next {
     Offset(u64),
 }
 
+/// The longest cursor, which goes back in a URL.
+const MAX_CURSOR_BYTES: usize = 8 << 10;
+
 /// Where the reading of a list stands. Fed with every page, it says what to ask for next.
 #[derive(Debug, Default)]
 pub(crate) struct Pager {
@@ -126,6 +129,12 @@ impl Pager {
         self.check(pagination, have)?;
         let next = if !pagination.next_cursor.is_empty() {
             let cursor = pagination.next_cursor.clone();
+            if cursor.len() > MAX_CURSOR_BYTES {
+                return Err(protocol(format!(
+                    "the service's cursor is {} bytes long, the limit is {MAX_CURSOR_BYTES}",
+                    cursor.len()
+                )));
+            }
             if !self.cursors.insert(cursor.clone()) {
                 return Err(protocol(
                     "the service's pages go round in a circle: a cursor came again",
@@ -174,6 +183,11 @@ impl Pager {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether no page has come yet.
+    pub const fn is_at_start(&self) -> bool {
+        self.pages == 0
     }
 
     /// Whether the service announced more rows than have come, or has another page.
@@ -313,7 +327,10 @@ pub(crate) async fn list(client: &Client, context: &Context, list: List) -> Resu
         call.query.clone_from(&list.query);
         call.query.extend(pager.query(page_size));
         let seed = PageSeed { name: list.name, fields: list.fields };
-        let page = client.json(context, &call, |body| parse(seed, body)).await?;
+        let page = client
+            .json(context, &call, |body| parse(seed, body))
+            .await
+            .map_err(|error| within_list(error, &pager))?;
         let came = page.rows.unwrap_or_default();
         let count = came.len();
         rows.extend(came);
@@ -337,6 +354,15 @@ pub(crate) async fn list(client: &Client, context: &Context, list: List) -> Resu
     }
 }
 
+/// A list of which one page has come can't be unknown: that is the service contradicting itself,
+/// which a host must not turn into undefined.
+pub(crate) fn within_list(error: Error, pager: &Pager) -> Error {
+    if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
+        return protocol(format!("the list broke off: {error}"));
+    }
+    error
+}
+
 pub(crate) fn too_many(max: usize) -> Error {
     Error::new(ErrorKind::TooLarge, format!("there are more than {max} results, the limit"))
         .with_hint(
@@ -347,6 +373,14 @@ pub(crate) fn too_many(max: usize) -> Error {
 /// Parses a whole body; nothing may follow the value.
 pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     parse(std::marker::PhantomData::<T>, body)
+}
+
+/// Parses a whole body that is an object; derived types would take an array for one as well.
+pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None | Some(b'{') => parse(std::marker::PhantomData::<T>, body),
+        Some(_) => Err(serde::de::Error::custom("it isn't an object")),
+    }
 }
 
 /// Parses a whole body with a seed; nothing may follow the value.
