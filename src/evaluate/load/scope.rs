@@ -414,7 +414,7 @@ impl Walk<'_> {
                 self.expr(rhs);
             }
             Expr::Membership { key, value, collection, .. } => {
-                for key in key {
+                if let Some(key) = key {
                     self.expr(key);
                 }
                 self.expr(value);
@@ -551,7 +551,7 @@ fn declare(query: &Query, names: &mut HashSet<Arc<str>>) {
                 names.extend(vars.iter().map(|span| Arc::from(span.text())));
             }
             Literal::SomeIn { key, value, .. } => {
-                for key in key {
+                if let Some(key) = key {
                     variables(key, names);
                 }
                 variables(value, names);
