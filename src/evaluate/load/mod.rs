@@ -9,9 +9,11 @@
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
 mod builtins;
+mod chain;
 mod conflicts;
 mod cycles;
 mod data;
+mod declare;
 mod imports;
 mod lex;
 mod loaded;
