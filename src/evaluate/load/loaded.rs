@@ -110,23 +110,22 @@ impl Loaded {
         let mut found = Vec::new();
         let mut files = HashMap::with_capacity(modules.len());
         let mut engine = new_engine();
+        let mut first = Vec::with_capacity(modules.len());
         for module in &modules {
-            let edits = match rewrite::module(module, &shim, &views, &mut hidden) {
-                Ok(edits) => edits,
-                Err(diagnostic) => {
-                    found.push(diagnostic);
-                    continue;
-                }
-            };
-            let mut rewritten = module.file.rewrite(edits);
-            if !negation::edits(&module.ast).is_empty() {
-                rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1)?);
+            match rewrite::module(module, &shim, &views, &mut hidden) {
+                Ok(edits) => first.push((module, module.file.rewrite(edits))),
+                Err(diagnostic) => found.push(diagnostic),
             }
-            add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
-            files.insert(module.file.path().to_owned(), (module.file.clone(), rewritten));
         }
         if !found.is_empty() {
             return Err(Error::policy(found));
+        }
+        for result in parse::for_each(first, |(module, rewritten)| {
+            negated(module, rewritten).map(|rewritten| (module, rewritten))
+        })? {
+            let (module, rewritten) = result?;
+            add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
+            files.insert(module.file.path().to_owned(), (module.file.clone(), rewritten));
         }
         if let Some(text) = hidden.text() {
             add(&mut engine, &hidden.package, &text, false)?;
@@ -202,6 +201,14 @@ impl Loaded {
     pub(super) fn rewritten(&self, file: &str) -> Option<&str> {
         self.files.get(file).map(|(_, rewritten)| rewritten.text.as_str())
     }
+}
+
+/// The second layer: negation, over text in which names are resolved already.
+fn negated(module: &Module, mut rewritten: Rewritten) -> Result<Rewritten, Error> {
+    if !negation::edits(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1)?);
+    }
+    Ok(rewritten)
 }
 
 fn new_engine() -> Engine {

@@ -46,6 +46,39 @@ pub(super) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result
     })
 }
 
+/// Does `work` for each item, on several threads with large stacks when there are many, and keeps
+/// their order.
+pub(super) fn for_each<T: Send, R: Send>(
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Result<Vec<R>, Error> {
+    const MANY: usize = 32;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    if threads < 2 || items.len() < MANY {
+        return Ok(items.into_iter().map(work).collect());
+    }
+    let size = items.len().div_ceil(threads);
+    let mut items = items.into_iter();
+    let parts: Vec<Vec<T>> = (0..threads).map(|_| items.by_ref().take(size).collect()).collect();
+    let work = &work;
+    let broken = |what: &str| Error::new(ErrorKind::Internal, format!("loading policies {what}"));
+    std::thread::scope(|scope| {
+        let mut running = Vec::with_capacity(threads);
+        for part in parts {
+            let thread = std::thread::Builder::new()
+                .name("rego-load".to_owned())
+                .stack_size(STACK)
+                .spawn_scoped(scope, move || part.into_iter().map(work).collect::<Vec<R>>());
+            running.push(thread.map_err(|error| broken("needs a thread").with_source(error))?);
+        }
+        let mut done = Vec::new();
+        for thread in running {
+            done.extend(thread.join().map_err(|_| broken("panicked"))?);
+        }
+        Ok(done)
+    })
+}
+
 /// A parser over `source`, after the bounds were checked.
 pub(super) fn parser(source: &ast::Source, v0: bool) -> Result<ast::Parser<'_>, String> {
     let mut parser = ast::Parser::new(source).map_err(|e| e.to_string())?;
