@@ -56,7 +56,7 @@ fn as_json(value: &Value) -> Json {
 }
 
 fn value(output: &QueryOutput) -> Json {
-    as_json(&output.value)
+    as_json(output.value().unwrap())
 }
 
 /// The messages of a set of violations, in its order.
