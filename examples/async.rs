@@ -50,8 +50,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         evaluate("testdata/inputs/upstream_attestations/fail.json"),
     );
     for (output, ledger) in [clean?, bad?] {
-        println!("{output:?}");
-        println!("{ledger:?}");
+        // An undefined rule isn't an empty one: it has no value, and that is no pass.
+        let violations = output.value().ok_or("the rule is undefined")?.as_set()?;
+        for violation in violations {
+            println!("{}", violation["message"].as_string()?);
+        }
+        let verdict = if violations.is_empty() { "passed" } else { "not passed" };
+        println!("{verdict}: {} calls, {} passes", ledger.calls.len(), ledger.passes);
     }
     Ok(())
 }
