@@ -16,6 +16,9 @@ use crate::{Error, ErrorKind};
 /// Redirects followed from the control plane's answer on.
 const MAX_HOPS: usize = 3;
 
+/// The longest URL that is followed; HTTP's own limit here is 64 KiB.
+const MAX_TARGET_BYTES: usize = 60 << 10;
+
 /// The content of `digest` (`sha256:<64 hex>`, checked by the caller).
 pub(crate) async fn download(
     client: &Client,
@@ -144,6 +147,9 @@ fn target(from: &Url, reply: &Reply, insecure: bool) -> Result<Url, Error> {
         .ok_or_else(|| protocol("the download redirects to nowhere"))?;
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
     let to = from.join(location).map_err(|_| protocol("the download redirects to no URL"))?;
+    if to.as_str().len() > MAX_TARGET_BYTES {
+        return Err(protocol("the download redirects to a URL that is too long"));
+    }
     if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
         return Err(protocol("the download redirects to something other than HTTP"));
     }

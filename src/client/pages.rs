@@ -34,11 +34,16 @@ impl<'de> serde::Deserialize<'de> for Pagination {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pagination, A::Error> {
                 let mut out = Pagination::default();
                 let mut seen = BTreeSet::new();
+                let (mut cursor, mut total) = (None, None);
                 while let Some(key) = map.next_key::<String>()? {
                     if same_name("next_cursor", &key) {
-                        out.next_cursor = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        let next = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        out.next_cursor.clone_from(&next);
+                        agree(&mut cursor, next)?;
                     } else if same_name("total_count", &key) {
-                        out.total_count = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                        let count = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                        out.total_count = count;
+                        agree(&mut total, count)?;
                     } else if key == "page" {
                         out.page = map.next_value::<Option<Count>>()?.map(|c| c.0);
                     } else {
@@ -55,6 +60,15 @@ impl<'de> serde::Deserialize<'de> for Pagination {
         }
         deserializer.deserialize_map(PaginationVisitor)
     }
+}
+
+/// Refuses a field that stands there in both casings with different values.
+fn agree<T: PartialEq, E: serde::de::Error>(first: &mut Option<T>, value: T) -> Result<(), E> {
+    if first.as_ref().is_some_and(|first| *first != value) {
+        return Err(E::custom("a key of `pagination` stands there twice with different values"));
+    }
+    *first = Some(value);
+    Ok(())
 }
 
 /// A count, also when it comes as a string.

@@ -5,6 +5,7 @@
 mod cli;
 mod differential;
 mod emulator;
+mod hostile;
 mod passes;
 mod policies;
 mod support;
