@@ -74,7 +74,7 @@ fn d19_mocks_work_everywhere() {
         every x in [1] { x == 1; not false }\n}\n";
     let mut text = String::from("package t\nimport data.lib\nimport data.p\n");
     for (index, (expression, _)) in cases.iter().enumerate() {
-        text.push_str(&format!("x{index} := v if {{ v := {expression} }}\n"));
+        text += &format!("x{index} := v if {{ v := {expression} }}\n");
     }
     text.push_str("n if { not p.y with platform.evidence as false }\n");
     let lib = format!("{LIB}one(x) := \"one\"\n");
