@@ -3,7 +3,7 @@
 //! Owns what the rest of the crate asks of it: a fresh engine, the packages and rules there are,
 //! and the way from the interpreter's positions back to the author's text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use regorus::{Engine, Value};
@@ -81,6 +81,8 @@ pub struct Loaded {
     pub(super) options: LoadOptions,
     /// Paths that are taken as a whole somewhere.
     pub(super) viewed: Vec<Vec<Arc<str>>>,
+    /// Groups that are functions which some `with` of a module replaces.
+    pub(super) mocked: HashSet<usize>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -104,7 +106,8 @@ impl Loaded {
             .filter(|u| u.head == Head::Data && u.role == Role::Target)
             .map(|u| u.steps.clone())
             .collect();
-        let views = Views { tree: &tree, data: &data, replaced };
+        let mocked = rewrite::mocked(all(), &tree);
+        let views = Views { tree: &tree, data: &data, replaced, mocked: &mocked };
         let mut found = Vec::new();
         let mut files = HashMap::with_capacity(modules.len());
         let mut engine = new_engine();
@@ -134,7 +137,17 @@ impl Loaded {
             .collect();
         let packages = packages(&modules, &tree);
         let uses = used(&modules, &functions, &shim);
-        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), viewed })
+        Ok(Self {
+            engine,
+            data,
+            files,
+            packages,
+            uses,
+            tree,
+            options: options.clone(),
+            viewed,
+            mocked,
+        })
     }
 
     /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is

@@ -16,6 +16,7 @@ use super::parse;
 use super::rewrite::{self, Shim};
 use super::scope::{self, Head, Role, Use};
 use super::text::FileText;
+use super::tree::RuleKind;
 use super::vars;
 use super::views::{Hidden, Views};
 use crate::{Diagnostic, Error};
@@ -97,7 +98,11 @@ impl Loaded {
         }
         let mut hidden = Hidden::new(hidden_name(&self.tree));
         let shim = Shim::new(uses.iter(), &functions, &mut hidden);
-        if shim.is_on() && !self.uses().shim {
+        let functions_here = rewrite::mocked(uses.iter(), &self.tree).into_iter().any(|g| {
+            let kind = self.tree.groups.get(g).map(super::tree::Group::kind);
+            matches!(kind, Some(RuleKind::Function { .. })) && !self.mocked.contains(&g)
+        });
+        if functions_here || (shim.is_on() && !self.uses().shim) {
             return Err(vec![
                 Diagnostic::error(
                     "with-target",
@@ -108,7 +113,7 @@ impl Loaded {
         }
         // What modules replace with `with` isn't replaced out here.
         let replaced = targets(&uses).collect();
-        let views = Views { tree: &self.tree, data: self.data(), replaced };
+        let views = Views { tree: &self.tree, data: self.data(), replaced, mocked: &self.mocked };
         if let Some(at) = uses.iter().find(|u| {
             u.head == Head::Data
                 && u.role == Role::Target
