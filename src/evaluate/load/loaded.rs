@@ -9,6 +9,7 @@ use std::sync::Arc;
 use regorus::{Engine, Value};
 
 use super::builtins::Functions;
+use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::report;
@@ -217,7 +218,10 @@ impl Loaded {
 /// The second layer: negation, over text in which names are resolved already.
 fn negated(module: &Module, mut rewritten: Rewritten) -> Result<Rewritten, Error> {
     if !negation::edits(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1)?);
+        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1, negation::edits)?);
+    }
+    if !modifiers::edits(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1, modifiers::edits)?);
     }
     Ok(rewritten)
 }

@@ -10,6 +10,7 @@ use regorus::unstable as ast;
 use super::builtins::Functions;
 use super::hidden_name;
 use super::loaded::{Loaded, contained};
+use super::modifiers;
 use super::names::Names;
 use super::negation;
 use super::parse;
@@ -134,9 +135,11 @@ impl Loaded {
             }]
         })?;
         let mut rewritten = file.rewrite(edits);
-        if !negation::query_edits(&parsed).is_empty() {
-            let again = parse::query_again(&rewritten.text, self.options.rego_v0).map_err(wrong)?;
-            rewritten.again(again);
+        for find in [negation::query_edits, modifiers_edits] {
+            if !find(&parsed).is_empty() {
+                let v0 = self.options.rego_v0;
+                rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
+            }
         }
         Ok(RewrittenQuery {
             text: rewritten.text,
@@ -145,6 +148,12 @@ impl Loaded {
             functions: called(&uses, self.options.product.as_str()),
         })
     }
+}
+
+fn modifiers_edits(query: &ast::Query) -> Vec<super::text::Edit> {
+    let mut edits = Vec::new();
+    modifiers::query_edits(query, &mut edits);
+    edits
 }
 
 fn targets(uses: &[Use]) -> impl Iterator<Item = Vec<scope::Step>> {
