@@ -17,6 +17,7 @@ mod declare;
 mod imports;
 mod lex;
 mod loaded;
+mod modifiers;
 mod names;
 mod negation;
 mod parse;

@@ -120,8 +120,12 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
     }
 }
 
-/// The edits that rewritten text needs, before the interpreter sees it, to negate as Rego does.
-pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
+/// The edits that `find` makes of text that is rewritten already.
+pub(super) fn again(
+    text: &str,
+    v0: bool,
+    find: fn(&ast::Module) -> Vec<Edit>,
+) -> Result<Vec<Edit>, Error> {
     let broken = |e: String| {
         Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
     };
@@ -133,15 +137,19 @@ pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
     )
     .map_err(|e| broken(e.to_string()))?;
     let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
-    Ok(super::negation::edits(&module.map_err(broken)?))
+    Ok(find(&module.map_err(broken)?))
 }
 
 /// As [`again`], for a query.
-pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, String> {
+pub(super) fn query_again(
+    text: &str,
+    v0: bool,
+    find: fn(&ast::Query) -> Vec<Edit>,
+) -> Result<Vec<Edit>, String> {
     let source =
         ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;
     let query = parser(&source, v0)?.parse_user_query().map_err(|e| e.to_string())?;
-    Ok(super::negation::query_edits(&query))
+    Ok(find(&query))
 }
 
 /// The parser's error as a diagnostic.

@@ -1,6 +1,7 @@
 //! The cases in which the interpreter alone lets gates pass, dies or hangs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::format_push_string, reason = "tests")]
 
 use regorus::{Engine, Value};
 use serde_json::{Value as Json, json};
@@ -236,7 +237,7 @@ fn b8_chains_and_sources_are_bounded() {
     let chain = |n: usize| {
         let mut text = String::from("package p\nr0 := 1\n");
         for i in 1..n {
-            text.push_str(&format!("r{i} := r{} + 1\n", i - 1));
+            text += &format!("r{i} := r{} + 1\n", i - 1);
         }
         text
     };

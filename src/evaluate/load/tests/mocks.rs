@@ -74,7 +74,7 @@ fn d19_mocks_work_everywhere() {
         every x in [1] { x == 1; not false }\n}\n";
     let mut text = String::from("package t\nimport data.lib\nimport data.p\n");
     for (index, (expression, _)) in cases.iter().enumerate() {
-        text.push_str(&format!("x{index} := v if {{ v := {expression} }}\n"));
+        text += &format!("x{index} := v if {{ v := {expression} }}\n");
     }
     text.push_str("n if { not p.y with platform.evidence as false }\n");
     let lib = format!("{LIB}one(x) := \"one\"\n");
@@ -84,4 +84,33 @@ fn d19_mocks_work_everywhere() {
         assert_eq!(evaluate(&loaded, &query, &json!({})).as_ref(), Ok(wanted), "{expression}");
     }
     assert_eq!(evaluate(&loaded, "data.t.n", &json!({})), Ok(json!(true)));
+}
+
+#[test]
+fn a_mock_by_any_name_reaches_every_call() {
+    let modules = [
+        "package p\nimport data.q\nf(a) := a\ng(a) := 7\nh := f(1)\n\
+         by_path := v if { v := h with data.p.f as g }\n\
+         by_name := v if { v := [h, q.h] with f as 3 }\n\
+         by_alias := v if { v := [h, q.h] with q.f as 4 }\n",
+        "package q\nf(a) := a + 1\nh := f(1)\n",
+    ];
+    let loaded = loaded(&modules);
+    let ask = |query: &str| evaluate(&loaded, query, &json!({})).unwrap();
+    assert_eq!(ask("data.p.by_path"), json!(7));
+    assert_eq!(ask("data.p.by_name"), json!([3, 2]));
+    assert_eq!(ask("data.p.by_alias"), json!([1, 4]));
+}
+
+#[test]
+fn an_undefined_replacement_is_never_overlooked() {
+    let module = "package p\nq if input == 5\n\
+        a if { not q with input as data.missing with data.z as 1 }\n\
+        b if { not q with data.z as data.missing with input as 1 }\n\
+        c := v if { v := [input, data.z] with input as data.p.one with data.z as 2 }\none := 1\n";
+    let loaded = loaded(&[module]);
+    let ask = |query: &str| evaluate(&loaded, query, &json!({})).unwrap();
+    assert_eq!(ask("data.p.a"), json!("undefined"));
+    assert_eq!(ask("data.p.b"), json!("undefined"));
+    assert_eq!(ask("data.p.c"), json!([1, 2]));
 }
