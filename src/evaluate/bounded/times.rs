@@ -52,6 +52,7 @@ fn layout(text: &str) -> Result<(), Fault> {
 
 /// `time.format` of a layout that regorus knows as OPA does.
 pub(super) fn format(scope: &Scope, args: &[Value]) -> Outcome {
+    super::collections::of_scalars(scope, args)?;
     if let Some(Value::Array(parts)) = args.first()
         && let Some(Value::String(text)) = parts.get(2)
     {
