@@ -156,15 +156,15 @@ fn rule(
     match index.rules.iter().find(|rule| rule.path == path) {
         Some(rule) if rule.is_function => {
             let message = format!("`{name}` is a function: call it");
-            Err(Error::policy(vec![
-                crate::Diagnostic::error("function-without-call", message).at(Position {
+            Err(Error::policy(vec![crate::Diagnostic::error("function-without-call", message).at(
+                Position {
                     file: "<query>".to_owned(),
                     line: 1,
                     column: 1,
                     length: u32::try_from(name.chars().count()).unwrap_or(1),
                     text: name,
-                }),
-            ]))
+                },
+            )]))
         }
         Some(_) => engine.eval_rule(name).map_err(explain),
         None => Ok(Value::Undefined),
@@ -183,8 +183,11 @@ fn package(
         let below = package.get(path.len()..).unwrap_or_default();
         document = put(document, below, Value::new_object())?;
     }
-    let mut rules: Vec<_> =
-        index.rules.iter().filter(|rule| !rule.is_function && rule.path.starts_with(path)).collect();
+    let mut rules: Vec<_> = index
+        .rules
+        .iter()
+        .filter(|rule| !rule.is_function && rule.path.starts_with(path))
+        .collect();
     rules.sort_by_key(|rule| rule.path.len());
     for (rule, value) in rules.iter().zip(values(engine, &rules, explain)?) {
         let below = rule.path.get(path.len()..).unwrap_or_default();

@@ -17,7 +17,10 @@ use crate::evaluate::{contain, output};
 fn built_ins_that_explode_name_their_limit() {
     let elements = "the limit is 1000000";
     for (expression, says) in [
-        ("numbers.range(1, 10000000001)", "numbers.range: would make 10000000001 elements, the limit is 1000000"),
+        (
+            "numbers.range(1, 10000000001)",
+            "numbers.range: would make 10000000001 elements, the limit is 1000000",
+        ),
         ("numbers.range_step(1, 10000000000, 2)", elements),
         ("numbers.range(-9223372036854775808, 9223372036854775807)", elements),
         (r#"net.cidr_expand("0.0.0.0/0")"#, elements),
@@ -26,10 +29,22 @@ fn built_ins_that_explode_name_their_limit() {
         (r#"sprintf("%999999999d", [1])"#, "a width of 999999999, the limit is 1000000"),
         (r#"sprintf("%.999999999f", [1.5])"#, "a width of 999999999"),
         (r#"sprintf("%*d", [999999999, 1])"#, "a width of 999999999"),
-        (r#"concat(sprintf("%1000000d", [1]), [x | x := sprintf("%d", [numbers.range(1, 1000)[_]])])"#, "string of"),
-        (r#"replace(sprintf("%0100000d", [0]), "0", sprintf("%0100000d", [0]))"#, "string of 10000000000 bytes"),
-        (r#"strings.replace_n({"0": sprintf("%0100000d", [0])}, sprintf("%0100000d", [0]))"#, "string of"),
-        (r#"regex.replace(sprintf("%0100000d", [0]), "0", sprintf("%0100000d", [0]))"#, "string of"),
+        (
+            r#"concat(sprintf("%1000000d", [1]), [x | x := sprintf("%d", [numbers.range(1, 1000)[_]])])"#,
+            "string of",
+        ),
+        (
+            r#"replace(sprintf("%0100000d", [0]), "0", sprintf("%0100000d", [0]))"#,
+            "string of 10000000000 bytes",
+        ),
+        (
+            r#"strings.replace_n({"0": sprintf("%0100000d", [0])}, sprintf("%0100000d", [0]))"#,
+            "string of",
+        ),
+        (
+            r#"regex.replace(sprintf("%0100000d", [0]), "0", sprintf("%0100000d", [0]))"#,
+            "string of",
+        ),
         (r#"regex.match("((a{100}){100}){100}", "a")"#, "compiles to more than"),
     ] {
         let started = Instant::now();
@@ -126,7 +141,12 @@ fn a_document_that_multiplies_is_refused() {
     }
     assert!(eval(&format!("yaml.unmarshal(\"{text}\")")).is_err());
     let brackets = "[".repeat(100_000);
-    assert!(eval(&format!("json.unmarshal(concat(\"\", [x | some i in numbers.range(1, 100000); x := \"[\"]))")).is_err());
+    assert!(
+        eval(&format!(
+            "json.unmarshal(concat(\"\", [x | some i in numbers.range(1, 100000); x := \"[\"]))"
+        ))
+        .is_err()
+    );
     assert_eq!(brackets.len(), 100_000);
 }
 
@@ -167,7 +187,10 @@ fn what_varies_is_the_same_in_all_passes() {
 #[test]
 fn what_has_no_answer_says_why() {
     for (expression, says) in [
-        (r#"http.send({"method": "get", "url": "http://127.0.0.1"})"#, "neither authenticated nor recorded"),
+        (
+            r#"http.send({"method": "get", "url": "http://127.0.0.1"})"#,
+            "neither authenticated nor recorded",
+        ),
         ("opa.runtime()", "no OPA runs this evaluation"),
         (r#"json.match_schema({}, {})"#, "other rules than OPA's"),
     ] {
@@ -196,9 +219,40 @@ fn hostile() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         any::<String>().prop_map(Value::from),
         prop::sample::select(vec![
-            "", "a", "%", "%s%d%[", "(", "[[:", "{", "}", "\\", "\\Q", "é", "\u{0}", "1e999", "-", "0/0", "::/0",
-            "0.0.0.0/0", "2006-01-02", "é2006", "RFC822", "1h", "99999999999999999999h", "[[[", "&a *a", "*", "**",
-            "{a,", "[a-", "%zz", "a=1;b", "a{1000}", "1Ei", "/a/~1b", "9999-12-31T23:59:59Z",
+            "",
+            "a",
+            "%",
+            "%s%d%[",
+            "(",
+            "[[:",
+            "{",
+            "}",
+            "\\",
+            "\\Q",
+            "é",
+            "\u{0}",
+            "1e999",
+            "-",
+            "0/0",
+            "::/0",
+            "0.0.0.0/0",
+            "2006-01-02",
+            "é2006",
+            "RFC822",
+            "1h",
+            "99999999999999999999h",
+            "[[[",
+            "&a *a",
+            "*",
+            "**",
+            "{a,",
+            "[a-",
+            "%zz",
+            "a=1;b",
+            "a{1000}",
+            "1Ei",
+            "/a/~1b",
+            "9999-12-31T23:59:59Z",
         ])
         .prop_map(Value::from),
     ];

@@ -57,7 +57,10 @@ pub(super) fn union_n_size(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
     let mut members = 0_u64;
     for (index, member) in array(args, 0)?.iter().enumerate() {
         let Value::Object(object) = member else {
-            return operand(format!("operand 1 must be array of objects but element {index} is {}", type_name(member)));
+            return operand(format!(
+                "operand 1 must be array of objects but element {index} is {}",
+                type_name(member)
+            ));
         };
         members += object.len() as u64;
     }
@@ -72,7 +75,11 @@ fn all(args: &[Value], taken: &str, kind: fn(&Value) -> bool) -> Result<u64, Fau
         Value::Set(set) => set.iter().all(kind),
         _ => true,
     };
-    if members { Ok(0) } else { operand(format!("operand 1 must have members of type {taken} only")) }
+    if members {
+        Ok(0)
+    } else {
+        operand(format!("operand 1 must have members of type {taken} only"))
+    }
 }
 
 /// `sum` and `product` take numbers.
@@ -90,7 +97,7 @@ pub(super) fn of_scalars(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
     let scalar = |member: &Value| matches!(member, Value::Number(_) | Value::String(_));
     for (index, arg) in args.iter().enumerate() {
         if let Value::Array(array) = arg
-            && !array.iter().all(scalar)
+            && (array.len() < 2 || !array.iter().all(scalar))
         {
             return operand(format!("operand {} must be a time, or one with its zone", index + 1));
         }
@@ -107,9 +114,9 @@ pub(super) fn patches(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
             return operand("operations must have a string for `op`");
         }
         let path = |name: &str| match fields.get(&Value::from(name)) {
-            Some(Value::Array(path)) => {
-                path.iter().all(|step| !matches!(step, Value::Array(_) | Value::Object(_) | Value::Set(_)))
-            }
+            Some(Value::Array(path)) => path
+                .iter()
+                .all(|step| !matches!(step, Value::Array(_) | Value::Object(_) | Value::Set(_))),
             Some(Value::String(_)) | None => true,
             Some(_) => false,
         };

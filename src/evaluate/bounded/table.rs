@@ -25,7 +25,7 @@ pub(super) static TABLE: &[Builtin] = &[
     builtin("bits.lsh", "n n", Own(numbers::lsh)),
     builtin("bits.negate", "n", Native),
     builtin("bits.or", "n n", Native),
-    builtin("bits.rsh", "n n", Native),
+    builtin("bits.rsh", "n n", Own(numbers::rsh)),
     builtin("bits.xor", "n n", Native),
     builtin("ceil", "n", Own(numbers::ceil)),
     builtin("concat", "s at", Sized(strings::concat_size)),

@@ -8,9 +8,8 @@ use super::{Fault, Outcome, Scope, differs, native, operand};
 
 /// `time.add_date(ns, years, months, days)`: days beyond the end of a month run on into the next.
 pub(super) fn add_date(_: &Scope, args: &[Value]) -> Outcome {
-    let number = |index| {
-        integer(args, index)?.map_or_else(|| operand("time outside of valid range"), Ok)
-    };
+    let number =
+        |index| integer(args, index)?.map_or_else(|| operand("time outside of valid range"), Ok);
     let (ns, years, months, days) = (number(0)?, number(1)?, number(2)?, number(3)?);
     let outside = || Fault::Operand("time outside of valid range".to_owned());
     let add = || -> Option<i64> {
@@ -57,8 +56,19 @@ pub(super) fn format(scope: &Scope, args: &[Value]) -> Outcome {
         && let Some(Value::String(text)) = parts.get(2)
     {
         layout(text)?;
+        if &**text != "RFC3339Nano" {
+            return native::call(scope, "time.format", args);
+        }
     }
-    native::call(scope, "time.format", args)
+    let Value::String(text) = native::call(scope, "time.format", args)? else {
+        return Err(Fault::Undefined);
+    };
+    // This layout has no zeros at the end of its fraction.
+    let Some((head, tail)) = text.split_once('.') else { return Ok(Value::String(text)) };
+    let zone = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+    let fraction = tail.strip_suffix(zone).unwrap_or(tail).trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    Ok(Value::from(format!("{head}{dot}{fraction}{zone}")))
 }
 
 /// `time.parse_ns` of a layout that regorus knows as OPA does.
