@@ -31,7 +31,7 @@ problems contains "the release has no SARIF report" if count(reports) == 0
 
 problems contains message if {
 	some report in reports
-	not ran(report.digest)
+	not logs[report.digest]
 	message := sprintf("`%s` is no SARIF report with at least one run", [report.name])
 }
 
@@ -74,12 +74,9 @@ logs[digest] := log if {
 	some digest, content in contents
 	json.is_valid(content)
 	log := json.unmarshal(content)
-}
-
-ran(digest) if {
-	startswith(logs[digest].version, "2.")
-	is_array(logs[digest].runs)
-	count(logs[digest].runs) > 0
+	startswith(log.version, "2.")
+	is_array(log.runs)
+	count(log.runs) > 0
 }
 
 has_results(run) if is_array(run.results)

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use rego_platform::emulator::Emulator;
-use rego_platform::evaluate::{Evaluated, QueryOutput};
+use rego_platform::evaluate::load::LoadOptions;
+use rego_platform::evaluate::sources::{SourceLimits, Sources};
+use rego_platform::evaluate::{Evaluated, Policies, QueryOutput};
 use rego_platform::regorus::{Engine, Value};
 use rego_platform::{NotFound, Platform, Token};
 use serde_json::{Value as Json, json};
@@ -357,4 +359,33 @@ fn what_is_missing_is_named() {
         let violations = messages(&verdict(&platform, name, "deny", older));
         assert!(matches!(violations.as_slice(), [one] if one.starts_with(expected)), "{name}");
     }
+}
+
+/// The policies' own tests, with mocks in place of the service.
+#[test]
+fn the_policies_own_tests_pass() {
+    let sources = Sources::read([root("policies").to_str().unwrap()], SourceLimits::default());
+    let with_tests = LoadOptions { include_tests: true, ..LoadOptions::default() };
+    let policies =
+        Policies::load(&sources.unwrap(), with_tests).unwrap_or_else(|e| panic!("{}", e.report()));
+    // No address: a call that isn't mocked fails.
+    let options = options(&Platform::builder().build().unwrap());
+    let (mut tests, mut failed) = (0, Vec::new());
+    for package in policies.packages().filter(|package| package.is_test) {
+        for rule in package.rules.iter().map(|rule| rule.path.join(".")) {
+            if !rule.contains(".test_") {
+                continue;
+            }
+            let query = policies.query(&format!("data.{rule}")).unwrap();
+            let output = policies.evaluate(&query, None, &options).result;
+            match output {
+                Ok(output) if output.value() == Some(&Value::from(true)) => {}
+                Ok(output) => failed.push(format!("{rule}: {:?}", output.value())),
+                Err(error) => failed.push(format!("{rule}: {}", error.report())),
+            }
+            tests += 1;
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(tests > 30, "{tests}");
 }
