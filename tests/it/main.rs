@@ -2,5 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+mod auth;
 mod emulator;
+mod engines;
+mod functions;
 mod hostile;
