@@ -4,3 +4,5 @@ mod matrix;
 mod script;
 mod server;
 mod stage;
+
+pub use stage::documented;
