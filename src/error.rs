@@ -8,7 +8,6 @@
 //! never repeats the source: print the chain with [`Error::report`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What went wrong, coarse enough to act on.
 ///
@@ -53,6 +52,26 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::InvalidArgument,
+        Self::Unauthenticated,
+        Self::PermissionDenied,
+        Self::NotFound,
+        Self::Ambiguous,
+        Self::RateLimited,
+        Self::Unavailable,
+        Self::TimedOut,
+        Self::Tampered,
+        Self::TooLarge,
+        Self::Protocol,
+        Self::OperationFailed,
+        Self::Configuration,
+        Self::Policy,
+        Self::NotAnswered,
+        Self::Internal,
+    ];
+
     /// The stable name of the kind, as reports and recordings spell it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -220,8 +239,8 @@ impl Error {
         text
     }
 
-    /// `timed out after 5s` and the like.
-    pub(crate) fn timed_out(what: &str, after: Duration) -> Self {
+    /// `the evaluation timed out after 5s` and the like.
+    pub(crate) fn timed_out(what: &str, after: std::time::Duration) -> Self {
         Self::new(ErrorKind::TimedOut, format!("{what} timed out after {after:?}"))
     }
 }

@@ -2,14 +2,26 @@
 
 #![forbid(unsafe_code)]
 
+pub mod builtins;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+mod client;
 mod diagnostic;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 mod error;
 pub mod evaluate;
+mod platform;
 mod product;
+mod register;
 pub mod text;
 
+pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
 pub use error::{Error, ErrorKind};
+pub use platform::{Infoz, NotFound, Platform, PlatformBuilder};
 pub use product::Product;
+pub use register::Registration;
 
 pub use regorus;

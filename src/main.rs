@@ -1,1 +1,9 @@
-fn main() {}
+//! The command `rego-platform`: everything is in the library's `cli`.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rego_platform::cli::run(std::env::args_os())
+}

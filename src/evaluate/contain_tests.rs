@@ -40,8 +40,7 @@ fn a_panic_is_an_error_and_the_worker_goes_on() {
 #[test]
 fn endless_recursion_ends_with_the_deadline() {
     let started = Instant::now();
-    let result =
-        eval("package p\nf(n) := f(n + 1)\nx := f(1)", Duration::from_millis(150));
+    let result = eval("package p\nf(n) := f(n + 1)\nx := f(1)", Duration::from_millis(150));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::TimedOut);
     assert!(started.elapsed() < Duration::from_secs(5));
 }

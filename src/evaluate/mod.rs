@@ -1,9 +1,29 @@
 //! Evaluation of policies: what OPA would answer, or an error with its reason.
+//!
+//! Owns the way from sources to a result: reading (`sources`), loading (`load`), passes (`batch`)
+//! on contained threads (`contain`), with bounded built-ins (`bounded`), recordings and the
+//! ledger. What a call asks the service belongs to `builtins` and `client`.
 
+mod batch;
 pub(crate) mod bounded;
+mod call;
 pub(crate) mod contain;
+mod flight;
+mod ledger;
 pub mod load;
-pub(crate) mod output;
-pub(crate) mod query;
+mod output;
+mod policies;
+mod query;
+mod recording;
 pub(crate) mod scope;
+mod session;
 pub mod sources;
+
+pub use ledger::{Entry, Ledger, Origin};
+pub use output::{Format, write};
+pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query};
+pub use query::{Expression, QueryOutput, Row};
+pub use recording::{Recording, Replay};
+pub use session::{Answers, Budget};
+
+pub(crate) use flight::Flights;

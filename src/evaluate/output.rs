@@ -15,7 +15,7 @@ mod table;
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Format {
+pub enum Format {
     /// The whole document.
     #[default]
     Json,
@@ -30,7 +30,7 @@ pub(crate) enum Format {
 }
 
 /// `output` in `format`, with a line break at the end of all but nothing.
-pub(crate) fn write(output: &QueryOutput, format: Format) -> Result<String, Error> {
+pub fn write(output: &QueryOutput, format: Format) -> Result<String, Error> {
     match format {
         Format::Json => document(output),
         Format::Pretty => table::pretty(output),
@@ -185,7 +185,10 @@ fn narrow(value: &Value, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-fn narrow_list<'a>(members: impl Iterator<Item = &'a Value>, out: &mut String) -> Result<(), Error> {
+fn narrow_list<'a>(
+    members: impl Iterator<Item = &'a Value>,
+    out: &mut String,
+) -> Result<(), Error> {
     out.push('[');
     for (index, member) in members.enumerate() {
         if index > 0 {
@@ -278,7 +281,10 @@ fn number(value: &Value) -> Result<String, Error> {
         return Ok(number.format_decimal());
     }
     let float = number.as_f64().filter(|float| float.is_finite());
-    float.and_then(serde_json::Number::from_f64).map(|number| number.to_string()).ok_or_else(too_large)
+    float
+        .and_then(serde_json::Number::from_f64)
+        .map(|number| number.to_string())
+        .ok_or_else(too_large)
 }
 
 /// `text` in double quotes.

@@ -34,6 +34,7 @@ fn undefined_never_becomes_text() {
 
 #[test]
 fn keys_that_are_one_in_json_are_an_error() {
-    let error = compact(&crate::evaluate::bounded::tests::eval(r#"{1: "a", "1": "b"}"#).unwrap().unwrap());
+    let error =
+        compact(&crate::evaluate::bounded::tests::eval(r#"{1: "a", "1": "b"}"#).unwrap().unwrap());
     assert!(error.unwrap_err().to_string().contains("both `1`"));
 }

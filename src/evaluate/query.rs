@@ -62,7 +62,7 @@ pub(crate) struct Question {
 
 /// One expression of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub struct Expression {
     /// Never undefined.
     pub value: Value,
     /// The expression's text, as its author wrote it.
@@ -75,28 +75,28 @@ pub(crate) struct Answer {
 
 /// One way in which a query is true.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub struct Row {
     /// The expressions, in their order.
-    pub expressions: Vec<Answer>,
+    pub expressions: Vec<Expression>,
     /// The query's variables.
     pub bindings: BTreeMap<String, Value>,
 }
 
 /// The answer to a query; no rows when it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct QueryOutput {
+pub struct QueryOutput {
     /// The rows, in the interpreter's order.
     pub rows: Vec<Row>,
 }
 
 impl QueryOutput {
     /// Whether the query is undefined.
-    pub(crate) fn is_undefined(&self) -> bool {
+    pub fn is_undefined(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The value of a query of one expression with one row.
-    pub(crate) fn value(&self) -> Option<&Value> {
+    pub fn value(&self) -> Option<&Value> {
         match self.rows.as_slice() {
             [Row { expressions, .. }] => match expressions.as_slice() {
                 [one] => Some(&one.value),
@@ -142,7 +142,7 @@ fn single(question: &Question, value: Value) -> QueryOutput {
     let line = head.rsplit('\n').next().unwrap_or_default();
     let column = u32::try_from(line.chars().count()).unwrap_or(u32::MAX - 1) + 1;
     let row = u32::try_from(head.matches('\n').count()).unwrap_or(u32::MAX - 1) + 1;
-    let answer = Answer { value, text: text.to_owned(), row, column };
+    let answer = Expression { value, text: text.to_owned(), row, column };
     QueryOutput { rows: vec![Row { expressions: vec![answer], bindings: BTreeMap::new() }] }
 }
 
@@ -156,15 +156,15 @@ fn rule(
     match index.rules.iter().find(|rule| rule.path == path) {
         Some(rule) if rule.is_function => {
             let message = format!("`{name}` is a function: call it");
-            Err(Error::policy(vec![
-                crate::Diagnostic::error("function-without-call", message).at(Position {
+            Err(Error::policy(vec![crate::Diagnostic::error("function-without-call", message).at(
+                Position {
                     file: "<query>".to_owned(),
                     line: 1,
                     column: 1,
                     length: u32::try_from(name.chars().count()).unwrap_or(1),
                     text: name,
-                }),
-            ]))
+                },
+            )]))
         }
         Some(_) => engine.eval_rule(name).map_err(explain),
         None => Ok(Value::Undefined),
@@ -183,8 +183,11 @@ fn package(
         let below = package.get(path.len()..).unwrap_or_default();
         document = put(document, below, Value::new_object())?;
     }
-    let mut rules: Vec<_> =
-        index.rules.iter().filter(|rule| !rule.is_function && rule.path.starts_with(path)).collect();
+    let mut rules: Vec<_> = index
+        .rules
+        .iter()
+        .filter(|rule| !rule.is_function && rule.path.starts_with(path))
+        .collect();
     rules.sort_by_key(|rule| rule.path.len());
     for (rule, value) in rules.iter().zip(values(engine, &rules, explain)?) {
         let below = rule.path.get(path.len()..).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regorus::Value;
 use regorus::unstable::{AssignOp, Expr, Literal, LiteralStmt, Parser, Source};
 
-use super::{Answer, Row, broken};
+use super::{Expression, Row, broken};
 use crate::Error;
 
 /// What a statement contributes to a row.
@@ -109,7 +109,7 @@ impl Shape {
                 return Ok(None);
             }
             let (text, row, column) = (statement.text.clone(), statement.row, statement.column);
-            expressions.push(Answer { value, text, row, column });
+            expressions.push(Expression { value, text, row, column });
         }
         let bindings: BTreeMap<_, _> = self.variables.iter().cloned().zip(bound).collect();
         if bindings.len() != self.variables.len() {

@@ -85,7 +85,10 @@ impl Chance {
 
     /// The values handed out so far, each once.
     pub(crate) fn given(&self) -> Vec<Fixed> {
-        self.lock().iter().map(|((name, args), value)| (*name, args.clone(), value.clone())).collect()
+        self.lock()
+            .iter()
+            .map(|((name, args), value)| (*name, args.clone(), value.clone()))
+            .collect()
     }
 
     pub(super) fn now_ns(&self) -> i64 {

@@ -57,7 +57,10 @@ pub(super) fn union_n_size(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
     let mut members = 0_u64;
     for (index, member) in array(args, 0)?.iter().enumerate() {
         let Value::Object(object) = member else {
-            return operand(format!("operand 1 must be array of objects but element {index} is {}", type_name(member)));
+            return operand(format!(
+                "operand 1 must be array of objects but element {index} is {}",
+                type_name(member)
+            ));
         };
         members += object.len() as u64;
     }

@@ -282,7 +282,9 @@ impl Printer<'_> {
         Ok(Some(match verb {
             'v' if flags.sharp => pad(flags, quoted(self.scope, text)?),
             's' | 'v' => pad(flags, cut),
-            'q' if flags.sharp && !cut.chars().any(|c| c == '`' || (c.is_control() && c != '\t')) => {
+            'q' if flags.sharp
+                && !cut.chars().any(|c| c == '`' || (c.is_control() && c != '\t')) =>
+            {
                 pad(flags, format!("`{cut}`"))
             }
             'q' if flags.plus && !cut.is_ascii() => {
@@ -329,7 +331,8 @@ fn named(value: &Argument, flags: Flags) -> String {
             pad(flags, text.chars().take(cut).collect())
         }
         Argument::Integer(digits, _) => {
-            let (sign, digits) = digits.strip_prefix('-').map_or(("", &**digits), |rest| ("-", rest));
+            let (sign, digits) =
+                digits.strip_prefix('-').map_or(("", &**digits), |rest| ("-", rest));
             numeric(flags, sign, "", digits)
         }
         Argument::Float(number) => {
@@ -358,7 +361,8 @@ fn integer(
         _ => return Ok(None),
     };
     let number = Value::from_numeric_string(plain).map_err(|_| Fault::Undefined)?;
-    let Value::String(text) = native::call(scope, "format_int", &[number, Value::from(base)])? else {
+    let Value::String(text) = native::call(scope, "format_int", &[number, Value::from(base)])?
+    else {
         return Err(Fault::Undefined);
     };
     let (prefix, text) = match verb {
@@ -391,7 +395,8 @@ fn numeric(flags: Flags, sign: &str, prefix: &str, digits: &str) -> String {
         "" if flags.space => " ",
         sign => sign,
     };
-    let mut digits = if flags.precision == Some(0) && digits == "0" { "" } else { digits }.to_owned();
+    let mut digits =
+        if flags.precision == Some(0) && digits == "0" { "" } else { digits }.to_owned();
     let least = match (flags.precision, flags.width) {
         (Some(precision), _) => precision,
         (None, Some(width)) if flags.zero => width.saturating_sub(sign.len()),

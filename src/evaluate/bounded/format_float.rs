@@ -5,7 +5,16 @@ use super::Flags;
 /// `number` under `verb`, without plus sign and width; `None` when the verb is none for floats.
 pub(super) fn text(verb: char, flags: Flags, number: f64) -> Option<String> {
     if !number.is_finite() {
-        return Some(if number.is_nan() { "NaN" } else if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned());
+        return Some(
+            if number.is_nan() {
+                "NaN"
+            } else if number > 0.0 {
+                "+Inf"
+            } else {
+                "-Inf"
+            }
+            .to_owned(),
+        );
     }
     match verb {
         'v' | 'g' => Some(general(number, flags.precision)),

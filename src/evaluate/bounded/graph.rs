@@ -33,9 +33,10 @@ fn visit(
         result
     };
     match value {
-        Value::Array(array) => {
-            array.iter().enumerate().try_for_each(|(index, member)| step(Value::from(index), member))
-        }
+        Value::Array(array) => array
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, member)| step(Value::from(index), member)),
         Value::Set(set) => set.iter().try_for_each(|member| step(member.clone(), member)),
         Value::Object(object) => {
             object.iter_sorted().try_for_each(|(key, member)| step(key.clone(), member))
@@ -78,7 +79,8 @@ pub(super) fn reachable(scope: &Scope, args: &[Value]) -> Outcome {
 /// `graph.reachable_paths(graph, from)`: there can be exponentially many.
 pub(super) fn reachable_paths(scope: &Scope, args: &[Value]) -> Outcome {
     let graph = object(args, 0)?;
-    let mut search = Search { scope, graph, on: BTreeSet::new(), path: Vec::new(), paths: BTreeSet::new() };
+    let mut search =
+        Search { scope, graph, on: BTreeSet::new(), path: Vec::new(), paths: BTreeSet::new() };
     for node in members(args, 1)? {
         search.visit(node)?;
     }

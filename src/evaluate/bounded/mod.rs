@@ -131,9 +131,7 @@ pub(crate) fn install(
     for (name, arity) in functions {
         let function: Arc<str> = Arc::from(name.as_str());
         let run = move |args: Vec<Value>| ask(&function, args).map_err(anyhow::Error::new);
-        engine
-            .add_extension(name.clone(), *arity, Box::new(run))
-            .map_err(|_| taken(name))?;
+        engine.add_extension(name.clone(), *arity, Box::new(run)).map_err(|_| taken(name))?;
     }
     for builtin in table::TABLE.iter().filter(|builtin| wanted(builtin.name)) {
         let run = move |args: Vec<Value>| answer(builtin, &args).map_err(anyhow::Error::new);

@@ -19,7 +19,8 @@ pub(super) fn expand(scope: &Scope, args: &[Value]) -> Outcome {
 }
 
 fn parse(text: &str) -> Result<(IpAddr, u8), Fault> {
-    let bad = || Fault::Operand(format!("invalid CIDR address: `{}`", crate::text::shorten(text, 60)));
+    let bad =
+        || Fault::Operand(format!("invalid CIDR address: `{}`", crate::text::shorten(text, 60)));
     let (address, bits) = text.split_once('/').ok_or_else(bad)?;
     let address: IpAddr = address.parse().map_err(|_| bad())?;
     if !bits.bytes().all(|b| b.is_ascii_digit()) || bits.len() > 3 {

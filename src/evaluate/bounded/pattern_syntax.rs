@@ -177,8 +177,18 @@ impl Translation<'_> {
     /// that both sides know by the same name.
     fn property(&mut self, case: char) -> Result<String, Fault> {
         const SCRIPTS: [&str; 12] = [
-            "Arabic", "Armenian", "Cyrillic", "Devanagari", "Georgian", "Greek", "Han", "Hangul",
-            "Hebrew", "Hiragana", "Katakana", "Latin",
+            "Arabic",
+            "Armenian",
+            "Cyrillic",
+            "Devanagari",
+            "Georgian",
+            "Greek",
+            "Han",
+            "Hangul",
+            "Hebrew",
+            "Hiragana",
+            "Katakana",
+            "Latin",
         ];
         const LETTERS: &str = "CLMNPSZ";
         let mut name = String::new();
@@ -258,7 +268,8 @@ impl Translation<'_> {
             self.out.push_str("\\{");
             return Ok(false);
         }
-        let too_many = |text: &str| !text.is_empty() && text.parse().map_or(true, |n: u32| n > 1000);
+        let too_many =
+            |text: &str| !text.is_empty() && text.parse().map_or(true, |n: u32| n > 1000);
         if too_many(from) || too_many(to) {
             return invalid();
         }

@@ -114,7 +114,11 @@ pub(super) fn indexof_n(scope: &Scope, args: &[Value]) -> Outcome {
 /// `lower(text)`: character by character, without Unicode's rules for whole words.
 pub(super) fn lower(scope: &Scope, args: &[Value]) -> Outcome {
     // U+0130 is the one character whose lower case is two.
-    map(scope, args, |c| if c == '\u{130}' { Ok('i') } else { Ok(one(c.to_lowercase()).unwrap_or(c)) })
+    map(
+        scope,
+        args,
+        |c| if c == '\u{130}' { Ok('i') } else { Ok(one(c.to_lowercase()).unwrap_or(c)) },
+    )
 }
 
 /// `upper(text)`: characters whose upper case would be several stay as they are.

@@ -8,9 +8,8 @@ use super::{Fault, Outcome, Scope, differs, native, operand};
 
 /// `time.add_date(ns, years, months, days)`: days beyond the end of a month run on into the next.
 pub(super) fn add_date(_: &Scope, args: &[Value]) -> Outcome {
-    let number = |index| {
-        integer(args, index)?.map_or_else(|| operand("time outside of valid range"), Ok)
-    };
+    let number =
+        |index| integer(args, index)?.map_or_else(|| operand("time outside of valid range"), Ok);
     let (ns, years, months, days) = (number(0)?, number(1)?, number(2)?, number(3)?);
     let outside = || Fault::Operand("time outside of valid range".to_owned());
     let add = || -> Option<i64> {

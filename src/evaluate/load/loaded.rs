@@ -55,6 +55,8 @@ pub struct Package {
 pub struct Uses {
     /// Full names of the product's functions that are called, each once.
     pub functions: Vec<String>,
+    /// Names that are neither rules nor the product's functions, each once: built-ins.
+    pub builtins: Vec<String>,
     /// Whether calls go through rules, since some `with` replaces a function.
     pub shim: bool,
 }
@@ -300,15 +302,20 @@ fn refers_to<'a>(
 
 fn used(modules: &[Module], functions: &Functions<'_>, shim: &Shim) -> Uses {
     let mut names = std::collections::BTreeSet::new();
+    let mut builtins = std::collections::BTreeSet::new();
     for found in modules.iter().flat_map(|m| &m.uses) {
-        if let Head::Name(name) = &found.head
-            && name.as_ref() == functions.options().product.as_str()
-            && matches!(found.role, Role::Call { .. } | Role::Replacement)
-        {
+        let Head::Name(name) = &found.head else { continue };
+        if name.as_ref() != functions.options().product.as_str() {
+            builtins.insert(super::names::full_name(found));
+        } else if matches!(found.role, Role::Call { .. } | Role::Replacement) {
             names.insert(super::names::full_name(found));
         }
     }
-    Uses { functions: names.into_iter().collect(), shim: shim.is_on() }
+    Uses {
+        functions: names.into_iter().collect(),
+        builtins: builtins.into_iter().collect(),
+        shim: shim.is_on(),
+    }
 }
 
 /// Runs on a large stack, as [`super::load`] does.

@@ -35,7 +35,7 @@ pub(super) fn edits(module: &ast::Module) -> Vec<Edit> {
 /// The edits of a query whose references are rewritten already.
 pub(super) fn query_edits(query: &Query) -> Vec<Edit> {
     let mut finder = Finder::new(query.span.source.get_contents());
-    finder.query(query, Braces::Given);
+    finder.query(query, Braces::None);
     finder.edits
 }
 
@@ -45,6 +45,8 @@ enum Braces {
     Given,
     /// A rule's body: `if not x` has none.
     Maybe,
+    /// A query of its own, which must keep its number of statements.
+    None,
 }
 
 struct Finder<'a> {
@@ -102,13 +104,22 @@ impl<'a> Finder<'a> {
         self.locals.push(declared(query));
         for (index, stmt) in query.stmts.iter().enumerate() {
             match &stmt.literal {
-                Literal::SomeVars { span, .. } if index > 0 => self.declare_first(query, span),
+                Literal::SomeVars { span, .. } if index > 0 && braces != Braces::None => {
+                    self.declare_first(query, span);
+                }
                 Literal::SomeVars { .. } => {}
                 Literal::SomeIn { collection, .. } => self.expr(collection),
                 Literal::Expr { expr, .. } => self.expr(expr),
                 Literal::NotExpr { expr, .. } => {
-                    let single = braces == Braces::Maybe && query.stmts.len() == 1;
-                    self.negated(stmt, expr, single);
+                    let around = match braces {
+                        // Without braces a body has one statement only.
+                        Braces::Maybe if query.stmts.len() == 1 && !self.closed_after(stmt) => {
+                            ("{ ", " }")
+                        }
+                        Braces::None => ("{true | ", "}[true]"),
+                        _ => ("", ""),
+                    };
+                    self.negated(stmt, expr, around);
                     self.expr(expr);
                 }
                 Literal::Every { key, value, domain, query, .. } => {
@@ -154,7 +165,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Evaluates the operands of a negated statement in front of it.
-    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) {
+    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, around: (&str, &str)) {
         let operands: Vec<(usize, usize)> = operands(expr)
             .into_iter()
             .filter(|operand| self.eager(operand))
@@ -167,11 +178,9 @@ impl<'a> Finder<'a> {
         let (start, end) = range(span);
         let name = format!("{}{}", self.prefix, self.count);
         self.count += 1;
-        // Without braces a body has one statement only.
-        let unbraced = single && !self.closed_after(range(&stmt.span).1);
         // Operands are put in parentheses: `[a | b]` would be a comprehension.
-        let brace = if unbraced { "{ " } else { "" };
-        opening(self.text, (start, first), &format!("{brace}{name} := [("), &mut self.edits);
+        let put = format!("{}{name} := [(", around.0);
+        opening(self.text, (start, first), &put, &mut self.edits);
         let mut again = single_line(self.slice(start, first));
         for (index, &(_, operand_end)) in operands.iter().enumerate() {
             again.push_str(&format!("{name}[{index}]"));
@@ -188,9 +197,9 @@ impl<'a> Finder<'a> {
             _ => String::new(),
         };
         closing(self.text, (last, end), &format!(")] {modifiers}; {again}"), &mut self.edits);
-        if unbraced {
+        if !around.1.is_empty() {
             let at = range(&stmt.span).1;
-            self.edits.push(Edit { start: at, end: at, text: " }".to_owned() });
+            self.edits.push(Edit { start: at, end: at, text: around.1.to_owned() });
         }
     }
 
@@ -230,9 +239,9 @@ impl<'a> Finder<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Whether what follows `at` closes a body in braces.
-    fn closed_after(&self, at: usize) -> bool {
-        let mut rest = self.text.get(at..).unwrap_or("").trim_start();
+    /// Whether what follows a statement closes a body in braces.
+    fn closed_after(&self, stmt: &LiteralStmt) -> bool {
+        let mut rest = self.text.get(range(&stmt.span).1..).unwrap_or("").trim_start();
         while rest.starts_with('#') {
             rest = rest.split_once('\n').map_or("", |(_, after)| after.trim_start());
         }
@@ -408,7 +417,8 @@ mod tests {
 
     #[test]
     fn some_in_the_middle_of_a_body_declares_once() {
-        let (text, value) = rewritten("r if { x := input.xs[_]; some i; input.xs[i] == x; i == 1 }");
+        let (text, value) =
+            rewritten("r if { x := input.xs[_]; some i; input.xs[i] == x; i == 1 }");
         assert_eq!(value, Some(Value::from(true)), "{text}");
     }
 }

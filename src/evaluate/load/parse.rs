@@ -83,20 +83,33 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
     }
 }
 
-/// The edits that rewritten text needs, before the interpreter sees it, to negate as Rego does.
+/// The edits that a rewritten module needs, before the interpreter sees it, to negate as Rego does.
 pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
-    let broken = |e: String| {
-        Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
-    };
-    let source = ast::Source::from_contents_with_limits(
+    let source = rewritten(text)?;
+    let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
+    Ok(super::negation::edits(&module.map_err(|e| broken(&e))?))
+}
+
+/// The edits that a rewritten query needs to negate as Rego does.
+pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
+    let source = rewritten(text)?;
+    let query =
+        parser(&source, v0).and_then(|mut p| p.parse_user_query().map_err(|e| e.to_string()));
+    Ok(super::negation::query_edits(&query.map_err(|e| broken(&e))?))
+}
+
+fn rewritten(text: &str) -> Result<ast::Source, Error> {
+    ast::Source::from_contents_with_limits(
         String::new(),
         text.to_owned(),
         NonZeroUsize::MAX,
         NonZeroUsize::MAX,
     )
-    .map_err(|e| broken(e.to_string()))?;
-    let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
-    Ok(super::negation::edits(&module.map_err(broken)?))
+    .map_err(|e| broken(&e.to_string()))
+}
+
+fn broken(error: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {error}"))
 }
 
 /// The parser's error as a diagnostic.

@@ -62,6 +62,8 @@ pub struct RewrittenQuery {
     pub module: Option<(String, String)>,
     /// Full names of the product's functions that the query calls.
     pub functions: Vec<String>,
+    /// Names that are neither rules nor the product's functions, each once: built-ins.
+    pub builtins: Vec<String>,
 }
 
 impl Loaded {
@@ -115,11 +117,16 @@ impl Loaded {
                 None => d,
             }]
         })?;
+        let mut rewritten = file.rewrite(edits);
+        let negations = parse::query_again(&rewritten.text, self.options.rego_v0)
+            .map_err(|e| wrong(e.to_string()))?;
+        rewritten.again(negations);
         Ok(RewrittenQuery {
-            text: file.rewrite(edits).text,
+            text: rewritten.text,
             form: form(self, &parsed, &uses),
             module: hidden.text().map(|text| (hidden.package.clone(), text)),
-            functions: called(&uses, self.options.product.as_str()),
+            functions: named(&uses, |name| name == self.options.product.as_str()),
+            builtins: named(&uses, |name| name != self.options.product.as_str()),
         })
     }
 }
@@ -128,10 +135,11 @@ fn targets(uses: &[Use]) -> impl Iterator<Item = Vec<scope::Step>> {
     uses.iter().filter(|u| u.head == Head::Data && u.role == Role::Target).map(|u| u.steps.clone())
 }
 
-fn called(uses: &[Use], product: &str) -> Vec<String> {
+/// Full names of what starts with a name that `wanted` accepts, each once.
+fn named(uses: &[Use], wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let mut names: Vec<String> = uses
         .iter()
-        .filter(|u| matches!(&u.head, Head::Name(name) if name.as_ref() == product))
+        .filter(|u| matches!(&u.head, Head::Name(name) if wanted(name)))
         .map(super::names::full_name)
         .collect();
     names.sort();

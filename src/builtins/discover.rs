@@ -1,0 +1,216 @@
+//! `discover(digest, kind)`: what the service knows about a digest, and what refers to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use regorus::Value;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::arguments::{Invalid, argument, digest, text};
+use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
+use crate::client::{Call, Client, Context, DISCOVER, Pager, Pagination, Row, protocol};
+use crate::{Error, ErrorKind};
+
+/// Algorithms of the digests that references carry (commits have sha1).
+const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
+
+/// References asked for per page.
+const PAGE_SIZE: u64 = 100;
+
+static REFERENCE: &[Field] = &[
+    Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
+    Field::required("kind", Type::String, "what it is, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
+    Field::optional("downloadable", Type::Boolean, "whether its content can be had"),
+    Field::optional("public", Type::Boolean, "whether other organizations can see it"),
+    Field::optional("createdAt", Type::Timestamp, "when the service learned of it"),
+];
+
+static RESULT: &[Field] = &[
+    Field::required("digest", Type::Digest, "the digest asked about"),
+    Field::required("kind", Type::String, "what it is, such as `CONTAINER_IMAGE`"),
+    Field::required("downloadable", Type::Boolean, "whether `download_artifact` can have it"),
+    Field::required("public", Type::Boolean, "whether other organizations can see it"),
+    Field::required("createdAt", Type::Timestamp, "when the service learned of it"),
+    Field::required(
+        "references",
+        Type::Array(&Type::Object(REFERENCE)),
+        "everything that it refers to or that refers to it, each with `digest`, `kind` and metadata",
+    ),
+];
+
+pub(super) static FUNCTION: Function = Function {
+    name: "discover",
+    arguments: &[
+        Argument {
+            name: "digest",
+            ty: Type::Digest,
+            doc: "`sha256:<64 hex>`, `sha1:<40 hex>` or `sha512:<128 hex>`, lower case",
+        },
+        Argument {
+            name: "kind",
+            ty: Type::Either(&Type::String, &Type::Null),
+            doc: "chooses one where the digest is known under several kinds; `\"\"` or `null` for none",
+        },
+    ],
+    result: Type::Object(RESULT),
+    summary: "what the service knows about a digest, and everything that refers to it",
+    doc: "Every page of references is read. A digest that nobody knows is an error (`not found`); \
+          one known under several kinds is an error that names them: pass one as `kind`. \
+          Interface section 4.7.",
+    cost: Cost::Request,
+    paid_plan: false,
+    parse,
+};
+
+#[derive(Debug)]
+struct Discover {
+    digest: String,
+    kind: Option<String>,
+}
+
+fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
+    let digest = digest("digest", argument(arguments, 0), ALGORITHMS)?;
+    let kind = match argument(arguments, 1) {
+        Value::Null => None,
+        Value::String(empty) if empty.is_empty() => None,
+        value => Some(text("kind", value)?),
+    };
+    Ok(Arc::new(Discover { digest, kind }))
+}
+
+impl Request for Discover {
+    fn normalised(&self) -> Vec<Value> {
+        vec![
+            Value::from(self.digest.as_str()),
+            Value::from(self.kind.as_deref().unwrap_or_default()),
+        ]
+    }
+
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
+        Box::pin(self.read(client, context))
+    }
+}
+
+impl Discover {
+    async fn read(&self, client: &Client, context: &Context) -> Result<Answer, Error> {
+        let mut pager = Pager::default();
+        let mut first: Option<BTreeMap<Value, Value>> = None;
+        let mut references: Vec<Value> = Vec::new();
+        loop {
+            let mut call = Call::get(DISCOVER, Some(self.digest.clone()));
+            call.query.extend(self.kind.clone().map(|kind| ("kind", kind)));
+            call.query.extend(pager.query(PAGE_SIZE));
+            let page = client
+                .json(context, &call, crate::client::parse_page::<Page>)
+                .await
+                .map_err(|error| self.explain(error))?;
+            let (root, more) = self.check(page.result, first.as_ref())?;
+            let came = more.len();
+            references.extend(more);
+            first.get_or_insert(root);
+            let max = client.settings.max_results;
+            if references.len() > max {
+                return Err(crate::client::too_many(max));
+            }
+            let pages = client.settings.max_pages;
+            if !pager.advance(page.pagination.as_ref(), references.len(), came, pages)? {
+                break;
+            }
+        }
+        pager.finish(&references)?;
+        let mut root = first.unwrap_or_default();
+        root.insert(Value::from("references"), Value::from(references));
+        Ok(Value::from(root).into())
+    }
+
+    /// The root without its references, and the references; only of the digest asked for, and the
+    /// same on every page.
+    fn check(
+        &self,
+        result: Value,
+        first: Option<&BTreeMap<Value, Value>>,
+    ) -> Result<(BTreeMap<Value, Value>, Vec<Value>), Error> {
+        let mut root: BTreeMap<Value, Value> = match result {
+            Value::Object(object) => object.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            _ => return Err(protocol("the service's answer has no `result`")),
+        };
+        let found = root.get(&Value::from("digest")).and_then(|v| v.as_string().ok().cloned());
+        if found.as_deref() != Some(self.digest.as_str()) {
+            return Err(protocol(
+                "the service answered about another digest than the one asked for",
+            ));
+        }
+        if let Some(first) = first {
+            if first.get(&Value::from("kind")) != root.get(&Value::from("kind")) {
+                return Err(protocol("the digest's kind changed from page to page"));
+            }
+        }
+        let references = match root.remove(&Value::from("references")) {
+            Some(Value::Array(items)) => items.iter().cloned().collect(),
+            _ => Vec::new(),
+        };
+        Ok((root, references))
+    }
+
+    /// A digest known under several kinds is refused as invalid; its message lists the kinds.
+    fn explain(&self, error: Error) -> Error {
+        let ambiguous = self.kind.is_none()
+            && error.kind() == ErrorKind::InvalidArgument
+            && error.to_string().to_lowercase().contains("kind");
+        if ambiguous {
+            Error::new(ErrorKind::Ambiguous, error.to_string())
+                .with_hint("pass one of the kinds as the second argument")
+        } else {
+            error
+        }
+    }
+}
+
+/// A page of the answer.
+struct Page {
+    result: Value,
+    pagination: Option<Pagination>,
+}
+
+impl<'de> serde::Deserialize<'de> for Page {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PageVisitor;
+        impl<'de> Visitor<'de> for PageVisitor {
+            type Value = Page;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with `result`")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Page, A::Error> {
+                let mut page = Page { result: Value::Undefined, pagination: None };
+                let mut seen = BTreeSet::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "result" => page.result = map.next_value_seed(Root)?,
+                        "pagination" => page.pagination = map.next_value()?,
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                    if !seen.insert(key) {
+                        return Err(serde::de::Error::custom(
+                            "a key of the answer stands there twice",
+                        ));
+                    }
+                }
+                Ok(page)
+            }
+        }
+        deserializer.deserialize_map(PageVisitor)
+    }
+}
+
+struct Root;
+
+impl<'de> DeserializeSeed<'de> for Root {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Row { fields: RESULT, name: "result" }.deserialize(deserializer)
+    }
+}

@@ -1,0 +1,54 @@
+//! `download_artifact(digest)`: an artifact's content.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use regorus::Value;
+
+use super::arguments::{Invalid, argument, digest};
+use super::{AnswerFuture, Argument, Cost, Function, Request, Type};
+use crate::client::{Client, Context, download};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "download_artifact",
+    arguments: &[Argument {
+        name: "digest",
+        ty: Type::Digest,
+        doc: "`sha256:<64 hex>`, lower case",
+    }],
+    result: Type::String,
+    summary: "an artifact's content, verified against its digest",
+    doc: "UTF-8 content comes as it is, everything else as standard base64. Content that doesn't \
+          hash to the digest never reaches a policy. Interface section 4.7; needs a paid plan.",
+    cost: Cost::Content,
+    paid_plan: true,
+    parse,
+};
+
+#[derive(Debug)]
+struct DownloadArtifact {
+    digest: String,
+}
+
+fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
+    let digest = digest("digest", argument(arguments, 0), &["sha256"])?;
+    Ok(Arc::new(DownloadArtifact { digest }))
+}
+
+impl Request for DownloadArtifact {
+    fn normalised(&self) -> Vec<Value> {
+        vec![Value::from(self.digest.as_str())]
+    }
+
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
+        Box::pin(async move {
+            let content = download(client, context, &self.digest).await?;
+            let text = match String::from_utf8(content) {
+                Ok(text) => text,
+                Err(binary) => STANDARD.encode(binary.as_bytes()),
+            };
+            Ok(Value::from(text).into())
+        })
+    }
+}

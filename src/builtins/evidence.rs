@@ -1,0 +1,94 @@
+//! `evidence(filters)`: the evidence that matches the filters.
+
+use std::sync::Arc;
+
+use regorus::Value;
+
+use super::arguments::{Filter, Invalid, argument, checked_filters, normalised, query};
+use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
+use crate::client::{Client, Context, EVIDENCE, List, list};
+
+static FILTERS: &[Field] = &[
+    Field::optional("project_name", Type::String, "of this project"),
+    Field::optional("project_version_name", Type::String, "of this version of the project"),
+    Field::optional("kind", Type::Array(&Type::String), "of one of these material types"),
+    Field::optional("workflow_name", Type::Array(&Type::String), "from one of these workflows"),
+    Field::optional("search", Type::String, "with this in the evidence's or the subject's name"),
+    Field::optional("latest", Type::Boolean, "only the latest for each kind and name"),
+    Field::optional("hide_attestation", Type::Boolean, "without the attestations themselves"),
+    Field::optional("product_id", Type::String, "of this product"),
+    Field::optional("product_version_id", Type::String, "of this version of the product"),
+    Field::optional("limit", Type::Integer, "at most this many results, at least 1"),
+];
+
+static EVIDENCE_ROW: &[Field] = &[
+    Field::required("id", Type::String, "identifier"),
+    Field::required("name", Type::String, "the evidence's name"),
+    Field::required("digest", Type::Digest, "the digest of its content"),
+    Field::required("kind", Type::String, "its material type, such as `SBOM_CYCLONEDX_JSON`"),
+    Field::required("subject_name", Type::String, "what it is evidence about"),
+    Field::required("subject_version", Type::String, "which version of that"),
+    Field::required("annotations", Type::Map(&Type::Any), "annotations of whoever attested it"),
+    Field::required("organization_id", Type::String, "the organization's identifier"),
+    Field::required("organization_name", Type::String, "the organization's name"),
+    Field::required("workflow_id", Type::String, "the workflow's identifier"),
+    Field::required("workflow_name", Type::String, "the workflow's name"),
+    Field::required("workflow_run_id", Type::String, "the identifier of the workflow's run"),
+    Field::required("project_id", Type::String, "the project's identifier"),
+    Field::required("project_name", Type::String, "the project's name"),
+    Field::required("project_version_id", Type::String, "the identifier of the project's version"),
+];
+
+static RESULT: &[Field] =
+    &[Field::required("results", Type::Array(&Type::Object(EVIDENCE_ROW)), "the evidence found")];
+
+pub(super) static FUNCTION: Function = Function {
+    name: "evidence",
+    arguments: &[Argument {
+        name: "filters",
+        ty: Type::Object(FILTERS),
+        doc: "what to look for; all keys are optional, an empty object asks for everything",
+    }],
+    result: Type::Object(RESULT),
+    summary: "the evidence that matches the filters",
+    doc: "Every page is read, unless `limit` bounds the results; reports then say that the list \
+          was cut. An empty filter value is an error. Interface section 4.7; needs a paid plan.",
+    cost: Cost::Request,
+    paid_plan: true,
+    parse,
+};
+
+#[derive(Debug)]
+struct Evidence {
+    filters: Vec<(&'static str, Filter)>,
+    limit: Option<u64>,
+}
+
+fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
+    let (filters, limit) = checked_filters("filters", argument(arguments, 0), FILTERS)?;
+    Ok(Arc::new(Evidence { filters, limit }))
+}
+
+impl Request for Evidence {
+    fn normalised(&self) -> Vec<Value> {
+        vec![normalised(&self.filters, self.limit)]
+    }
+
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
+        Box::pin(async move {
+            let listed = list(
+                client,
+                context,
+                List {
+                    endpoint: EVIDENCE,
+                    query: query(&self.filters),
+                    name: "results",
+                    fields: EVIDENCE_ROW,
+                    limit: self.limit,
+                },
+            )
+            .await?;
+            Ok(Answer { value: super::wrap("results", listed.rows), cut: listed.cut })
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! `evidence_prompt(evidence, prompt)`: an AI model's opinion of a piece of evidence.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use regorus::Value;
+use serde::Deserialize;
+
+use super::arguments::{Invalid, argument, is_digest, string};
+use super::{AnswerFuture, Argument, Cost, Field, Function, Request, Type};
+use crate::Error;
+use crate::client::{Client, Context, protocol, run_operation};
+use crate::text::shorten;
+
+static RESULT: &[Field] = &[
+    Field::required("skipped", Type::Boolean, "whether the analysis did not take place"),
+    Field::required("violations", Type::Array(&Type::String), "what is wrong; empty when skipped"),
+];
+
+pub(super) static FUNCTION: Function = Function {
+    name: "evidence_prompt",
+    arguments: &[
+        Argument {
+            name: "evidence",
+            ty: Type::String,
+            doc: "a content-store digest (`sha256:<64 hex>`) or the content itself",
+        },
+        Argument { name: "prompt", ty: Type::String, doc: "what the model is asked to look for" },
+    ],
+    result: Type::Object(RESULT),
+    summary: "an AI model's opinion of a piece of evidence",
+    doc: "Costs money, so it is never sent twice and never on a guess. When the analysis is \
+          skipped (the feature is off, for one) `skipped` is true and `violations` empty: look at \
+          `skipped` before you take that for a pass. A string that only looks like a digest is an \
+          error. Interface section 4.7; needs a paid plan.",
+    cost: Cost::Prompt,
+    paid_plan: true,
+    parse,
+};
+
+#[derive(Debug)]
+struct EvidencePrompt {
+    evidence: String,
+    prompt: String,
+}
+
+fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
+    let evidence = string("evidence", argument(arguments, 0))?;
+    if evidence.trim().is_empty() {
+        return Err(Invalid::new("evidence", "is empty"));
+    }
+    if !is_digest(&evidence, &["sha256"]) && looks_like_digest(&evidence) {
+        let message = format!(
+            "`{}` looks like a digest and isn't one that the content store has",
+            shorten(&evidence, 100)
+        );
+        // A model asked about the text of a digest would find nothing wrong with it.
+        return Err(Invalid::new("evidence", message)
+            .hint("a digest is exactly `sha256:<64 lower-case hex digits>`, without white space"));
+    }
+    let prompt = string("prompt", argument(arguments, 1))?;
+    if prompt.trim().is_empty() {
+        return Err(Invalid::new("prompt", "is empty").hint("say what the model should look for"));
+    }
+    Ok(Arc::new(EvidencePrompt { evidence, prompt }))
+}
+
+/// Whether content is the text of a digest rather than something worth reading: a word with a
+/// colon and hex behind it, or hex alone of a digest's length, in any case, white space around it.
+fn looks_like_digest(text: &str) -> bool {
+    let text = text.trim();
+    let is_hex = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_hexdigit());
+    match text.split_once(':') {
+        Some((algorithm, hex)) => {
+            let algorithm = algorithm.trim();
+            let named = algorithm.to_ascii_lowercase();
+            let known = ["sha", "md5", "blake"].iter().any(|prefix| named.starts_with(prefix));
+            let word = !algorithm.is_empty()
+                && algorithm.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-_.".contains(&b));
+            word && (known && !hex.trim().contains(char::is_whitespace)
+                || is_hex(hex.trim()) && hex.trim().len() >= 32)
+        }
+        None => is_hex(text) && [32, 40, 56, 64, 96, 128].contains(&text.len()),
+    }
+}
+
+impl Request for EvidencePrompt {
+    fn normalised(&self) -> Vec<Value> {
+        vec![Value::from(self.evidence.as_str()), Value::from(self.prompt.as_str())]
+    }
+
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
+        Box::pin(async move {
+            let key = if is_digest(&self.evidence, &["sha256"]) { "digest" } else { "content" };
+            let body = serde_json::json!({ key: self.evidence, "prompt": self.prompt });
+            let done = run_operation(client, context, Bytes::from(body.to_string())).await?;
+            Ok(answer(&done.0)?.into())
+        })
+    }
+}
+
+/// The documented object from an operation's `output`, which needs `skipped` or `violations`.
+fn answer(output: &str) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Output {
+        skipped: Option<bool>,
+        violations: Option<Vec<String>>,
+    }
+    let output: Output = serde_json::from_str(output).map_err(|error| {
+        let error = shorten(&error.to_string(), 200);
+        protocol(format!("the AI evaluation's output can't be read: {error}"))
+    })?;
+    let (skipped, violations) = match (output.skipped, output.violations) {
+        (None, None) => {
+            let message = "the AI evaluation's output has neither `skipped` nor `violations`";
+            return Err(protocol(message));
+        }
+        (Some(true), Some(violations)) if !violations.is_empty() => {
+            return Err(protocol("the AI evaluation's output is skipped and has violations"));
+        }
+        (skipped, violations) => (skipped.unwrap_or(false), violations.unwrap_or_default()),
+    };
+    let violations: Vec<Value> = violations.into_iter().map(Value::from).collect();
+    Ok(Value::from(BTreeMap::from([
+        (Value::from("skipped"), Value::Bool(skipped)),
+        (Value::from("violations"), Value::from(violations)),
+    ])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_digest_is_no_content() {
+        let hex = "a".repeat(64);
+        for near in [
+            format!("sha256:{}", hex.to_uppercase()),
+            format!(" sha256:{hex}"),
+            format!("sha256:{hex}\n"),
+            format!("SHA256:{hex}"),
+            format!("sha512:{hex}"),
+            format!("sha256:{}", &hex[1..]),
+            format!("sha1:{}", &hex[..40]),
+            format!("sha256: {hex}"),
+            format!("sha256 :{hex}"),
+            "sha256:".to_owned(),
+            "sha256:xyz".to_owned(),
+            hex.clone(),
+        ] {
+            assert!(looks_like_digest(&near), "{near}");
+        }
+        for content in
+            ["# Threat model", "note: see below", "{\"a\":1}", "sha256: of the file", "abc"]
+        {
+            assert!(!looks_like_digest(content), "{content}");
+        }
+    }
+
+    #[test]
+    fn an_output_needs_skipped_or_violations() {
+        assert!(answer(r#"{"skipped":true}"#).is_ok());
+        assert!(answer(r#"{"violations":[]}"#).is_ok());
+        for bad in [
+            "",
+            "{}",
+            "[]",
+            "null",
+            r#"{"skipped":null}"#,
+            r#"{"violations":[1]}"#,
+            r#"{"skipped":true,"violations":["x"]}"#,
+            r#"{"violations":{}}"#,
+            "violations: none",
+        ] {
+            assert!(answer(bad).is_err(), "{bad}");
+        }
+    }
+}

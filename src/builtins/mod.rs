@@ -1,0 +1,142 @@
+//! The functions that policies call, in one table.
+//!
+//! Owns what a function is: its name, arguments, result, documentation and cost. Registration,
+//! argument errors, documentation and static checks all come from this table. Each function has a
+//! file of its own; how requests travel belongs to `client`, how evaluations use them to
+//! `evaluate`.
+
+mod arguments;
+mod discover;
+mod download_artifact;
+mod evidence;
+mod evidence_prompt;
+mod project_compliance;
+mod types;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use regorus::Value;
+
+use crate::client::{Client, Context};
+use crate::{Error, ErrorKind};
+
+pub use types::{Field, Type};
+
+/// What calling a function costs beyond a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cost {
+    /// A request or a few.
+    Request,
+    /// The bytes of an artifact.
+    Content,
+    /// Money: an AI model evaluates. Never sent twice, never sent on a guess.
+    Prompt,
+}
+
+/// An argument of a function.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument {
+    /// Its name in the documentation and in errors.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: Type,
+    /// Its meaning.
+    pub doc: &'static str,
+}
+
+/// A row of the table: everything there is to know about a function.
+pub struct Function {
+    /// The name without the product's prefix: `discover`.
+    pub name: &'static str,
+    /// The arguments, all of which a call must give.
+    pub arguments: &'static [Argument],
+    /// The result's type.
+    pub result: Type,
+    /// One line about what it does.
+    pub summary: &'static str,
+    /// What an author needs to know.
+    pub doc: &'static str,
+    /// What it costs.
+    pub cost: Cost,
+    /// Whether it needs a paid plan (interface 8.3).
+    pub paid_plan: bool,
+    pub(crate) parse: fn(&[Value]) -> Result<Arc<dyn Request>, arguments::Invalid>,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Function").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The five functions of interface section 4.7.
+pub static FUNCTIONS: &[&Function] = &[
+    &discover::FUNCTION,
+    &evidence::FUNCTION,
+    &project_compliance::FUNCTION,
+    &evidence_prompt::FUNCTION,
+    &download_artifact::FUNCTION,
+];
+
+/// The function called `name` without prefix.
+pub fn function(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().copied().find(|f| f.name == name)
+}
+
+impl Function {
+    /// How many arguments a call gives.
+    pub fn arity(&self) -> u8 {
+        u8::try_from(self.arguments.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Checks a call's arguments, before anything is sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`], which names the argument and what was expected.
+    pub(crate) fn request(&self, arguments: &[Value]) -> Result<Arc<dyn Request>, Error> {
+        if arguments.len() != self.arguments.len() {
+            let expected = self.arguments.len();
+            let message = format!("takes {expected} arguments, not {}", arguments.len());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        (self.parse)(arguments).map_err(|invalid| invalid.into_error(self))
+    }
+
+    /// How a call looks: `discover(digest, kind)`.
+    pub fn signature(&self) -> String {
+        let names: Vec<_> = self.arguments.iter().map(|a| a.name).collect();
+        format!("{}({})", self.name, names.join(", "))
+    }
+}
+
+/// The answer to a call, as the policy sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub value: Value,
+    /// Whether the service had more than the author's `limit`.
+    pub cut: bool,
+}
+
+impl From<Value> for Answer {
+    fn from(value: Value) -> Self {
+        Self { value, cut: false }
+    }
+}
+
+pub(crate) type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send + 'a>>;
+
+/// A call whose arguments are checked and normalised.
+pub(crate) trait Request: Send + Sync + std::fmt::Debug {
+    /// The arguments as they would be written in full: equal calls have equal arguments.
+    fn normalised(&self) -> Vec<Value>;
+
+    /// Asks the service.
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a>;
+}
+
+/// The documented object around a list.
+fn wrap(name: &'static str, rows: Vec<Value>) -> Value {
+    Value::from(std::collections::BTreeMap::from([(Value::from(name), Value::from(rows))]))
+}

@@ -1,0 +1,94 @@
+//! The types of arguments and results, as the table of functions spells them.
+//!
+//! Owns the vocabulary that checking, parsing, documentation and (later) static checks share. It
+//! owns no function.
+
+/// A type of a value that a policy passes or sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Type {
+    /// Any value.
+    Any,
+    /// A string.
+    String,
+    /// A content digest, `<algorithm>:<lowercase hex>`.
+    Digest,
+    /// A UUID in its usual form.
+    Uuid,
+    /// An RFC 3339 timestamp, as a string.
+    Timestamp,
+    /// A boolean.
+    Boolean,
+    /// A whole number, exact to 64 bits.
+    Integer,
+    /// An array of one type.
+    Array(&'static Type),
+    /// An object from strings to one type.
+    Map(&'static Type),
+    /// An object with documented fields; undocumented ones may stand beside them.
+    Object(&'static [Field]),
+    /// One of two types.
+    Either(&'static Type, &'static Type),
+    /// Null.
+    Null,
+}
+
+/// A documented field of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// The documented spelling.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: Type,
+    /// In an argument: whether it must be there. In a result: whether it always is, with its
+    /// type's default when the service leaves it out.
+    pub required: bool,
+    /// One line about its meaning, unit and limits.
+    pub doc: &'static str,
+}
+
+impl Field {
+    /// A field that is required, or always there.
+    pub const fn required(name: &'static str, ty: Type, doc: &'static str) -> Self {
+        Self { name, ty, required: true, doc }
+    }
+
+    /// A field that may be absent.
+    pub const fn optional(name: &'static str, ty: Type, doc: &'static str) -> Self {
+        Self { name, ty, required: false, doc }
+    }
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Any => f.write_str("any value"),
+            Self::String => f.write_str("string"),
+            Self::Digest => f.write_str("digest"),
+            Self::Uuid => f.write_str("UUID"),
+            Self::Timestamp => f.write_str("timestamp"),
+            Self::Boolean => f.write_str("boolean"),
+            Self::Integer => f.write_str("whole number"),
+            Self::Array(of) => write!(f, "array of {of}s"),
+            Self::Map(of) => write!(f, "object of {of}s"),
+            Self::Object(_) => f.write_str("object"),
+            Self::Either(a, b) => write!(f, "{a} or {b}"),
+            Self::Null => f.write_str("null"),
+        }
+    }
+}
+
+/// What a value is, for messages: `a string`, `an object`.
+pub(crate) fn describe(value: &regorus::Value) -> &'static str {
+    use regorus::Value;
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Set(_) => "a set",
+        Value::Object(_) => "an object",
+        Value::Undefined => "undefined",
+    }
+}

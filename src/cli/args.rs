@@ -1,0 +1,227 @@
+//! The options and arguments, as the command line spells them.
+//!
+//! Owns names, defaults and help texts. What an option does is said by the module that reads it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use secrecy::SecretString;
+
+use super::{call, eval};
+
+const SERVICE: &str = "Service options";
+const GENERAL: &str = "General options";
+
+/// Evaluate Rego policies that ask a supply-chain compliance service.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rego-platform",
+    version = version(),
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (something is wrong).\n\n\
+        Examples:\n  \
+        rego-platform eval --local testdata/platform -d policies 'data.release.allow'\n  \
+        rego-platform call discover sha256:<digest>\n  \
+        rego-platform auth status"
+)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub options: Options,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    Eval(eval::EvalArgs),
+    Call(call::CallArgs),
+    /// Show the authentication context
+    #[command(subcommand)]
+    Auth(AuthCommand),
+    Emulate(super::emulate::EmulateArgs),
+    Completions(super::completions::CompletionsArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AuthCommand {
+    Status(super::auth::StatusArgs),
+}
+
+/// The options that every subcommand takes.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct Options {
+    /// The product whose names functions, variables and folders have
+    #[arg(long, global = true, value_name = "NAME", default_value = "platform",
+        help_heading = SERVICE)]
+    pub product: String,
+    /// The token; others can see it in the list of processes
+    #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
+    pub token: Option<Secret>,
+    /// A file that holds the token; `-` for standard input
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub token_file: Option<PathBuf>,
+    /// The organization that a user token selects
+    #[arg(long, global = true, value_name = "NAME", help_heading = SERVICE)]
+    pub organization: Option<String>,
+    /// The address of the control plane
+    #[arg(long, global = true, value_name = "URL", help_heading = SERVICE)]
+    pub controlplane_url: Option<String>,
+    /// The address of the platform backend
+    #[arg(long, global = true, value_name = "URL", help_heading = SERVICE)]
+    pub base_url: Option<String>,
+    /// The configuration file, instead of `<product>/config.toml` in the configuration folder
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub config: Option<PathBuf>,
+    /// Certificates (PEM) to trust besides the system's
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub ca_cert: Option<PathBuf>,
+    /// Allow plain HTTP beyond loopback; certificates are checked all the same
+    #[arg(long, global = true, help_heading = SERVICE)]
+    pub insecure: bool,
+    /// Ask an emulator that serves this folder, instead of the service
+    #[arg(long, global = true, value_name = "DIR", help_heading = SERVICE)]
+    pub local: Option<PathBuf>,
+    /// Let the emulator misbehave, such as `discover:status=503:count=2`; may be repeated
+    #[arg(long, global = true, value_name = "FAULT", help_heading = SERVICE)]
+    pub fault: Vec<String>,
+    /// How long one evaluation or call may take, such as `30s`
+    #[arg(long, global = true, value_name = "TIME", default_value = "60s",
+        value_parser = duration, help_heading = SERVICE)]
+    pub timeout: Duration,
+    /// The most requests in flight at once
+    #[arg(long, global = true, value_name = "N", default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
+    pub concurrency: u16,
+    /// What a call is when the service knows no such thing: an error, or undefined
+    #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
+        help_heading = SERVICE)]
+    pub not_found: NotFound,
+    /// Print no warnings
+    #[arg(short, long, global = true, help_heading = GENERAL)]
+    pub quiet: bool,
+    /// Say what is sent and answered; twice for more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
+    pub verbose: u8,
+}
+
+impl Options {
+    /// The options given that only matter to commands which ask the service.
+    fn service_options(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("--token", self.token.is_some()),
+            ("--token-file", self.token_file.is_some()),
+            ("--organization", self.organization.is_some()),
+            ("--controlplane-url", self.controlplane_url.is_some()),
+            ("--base-url", self.base_url.is_some()),
+            ("--config", self.config.is_some()),
+            ("--ca-cert", self.ca_cert.is_some()),
+            ("--insecure", self.insecure),
+            ("--local", self.local.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| given.then_some(name))
+    }
+
+    /// Refuses options that `command`, which asks no service, would ignore.
+    pub fn refuse_service_options(&self, command: &str) -> Result<(), crate::Error> {
+        match self.service_options().next() {
+            None => Ok(()),
+            Some(name) => Err(crate::Error::new(
+                crate::ErrorKind::Configuration,
+                format!("`{name}` means nothing to `{command}`, which asks no service"),
+            )
+            .with_hint("leave it out")),
+        }
+    }
+}
+
+/// What a policy sees when the service knows no such thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum NotFound {
+    Error,
+    Undefined,
+}
+
+impl From<NotFound> for crate::NotFound {
+    fn from(value: NotFound) -> Self {
+        match value {
+            NotFound::Error => Self::Error,
+            NotFound::Undefined => Self::Undefined,
+        }
+    }
+}
+
+/// A text that `Debug` doesn't show.
+#[derive(Clone)]
+pub(super) struct Secret(pub SecretString);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl std::str::FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(SecretString::from(text)))
+    }
+}
+
+/// Longer ones overflow clocks on some systems, and nobody waits for them.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text)
+        .map_err(|_| "a time is a number with a unit, such as `30s`, `500ms` or `2m`".to_owned())?;
+    if duration.is_zero() || duration > LONGEST {
+        return Err("a time is longer than nothing and at most 7 days".to_owned());
+    }
+    Ok(duration)
+}
+
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match option_env!("REGO_PLATFORM_COMMIT") {
+        Some(commit) if !commit.is_empty() => format!("{version} ({commit})"),
+        _ => version.to_owned(),
+    }
+}
+
+/// The whole command, with the help that is made from the table of functions.
+pub(super) fn command() -> clap::Command {
+    Cli::command().mut_subcommand("call", |call| call.after_help(call::functions_help()))
+}
+
+pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut matches = command().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_bounds() {
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for bad in ["", "30", "0s", "8days", "-1s", "soon"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_token_option_is_never_shown() {
+        let arguments = ["rego-platform", "auth", "status", "--token", "canary"];
+        let cli = parse(arguments.iter().map(OsString::from).collect());
+        let shown = format!("{cli:?}");
+        assert!(shown.contains("Secret") && !shown.contains("canary"));
+    }
+}

@@ -1,0 +1,200 @@
+//! Words of the shell as arguments of a function.
+//!
+//! Owns `key=value`, `@FILE` and `-`. Whether a value is right is said by the function, with the
+//! same message that a policy gets.
+
+use std::collections::BTreeMap;
+
+use regorus::Value;
+
+use crate::builtins::{Field, Function, Type};
+use crate::cli::stdin::{self, Stdin};
+use crate::text::{escape, shorten};
+use crate::{Error, ErrorKind};
+
+/// The arguments of a call of `function`.
+pub(super) fn parse(
+    function: &Function,
+    words: &[String],
+    stdin: &mut Stdin,
+) -> Result<Vec<Value>, Error> {
+    let mut words = words.iter();
+    let mut values = Vec::with_capacity(function.arguments.len());
+    for argument in function.arguments {
+        let value = match argument.ty {
+            Type::Object(known) => {
+                let rest: Vec<&str> = words.by_ref().map(String::as_str).collect();
+                object(argument.name, known, &rest)?
+            }
+            ty => match words.next() {
+                Some(word) if ty == Type::String => text(word, stdin)?,
+                Some(word) => Value::from(word.as_str()),
+                None if takes_null(ty) => Value::Null,
+                None => {
+                    return Err(invalid(format!("argument `{}` is missing", argument.name))
+                        .with_hint(format!("it is called as {}", function.signature())));
+                }
+            },
+        };
+        values.push(value);
+    }
+    match words.next() {
+        None => Ok(values),
+        Some(extra) => Err(invalid(format!("there is no argument for `{}`", shorten(extra, 80)))
+            .with_hint(format!("it is called as {}", function.signature()))),
+    }
+}
+
+/// The documented fields of an object.
+pub(super) const fn fields(ty: Type) -> &'static [Field] {
+    match ty {
+        Type::Object(fields) => fields,
+        _ => &[],
+    }
+}
+
+fn takes_null(ty: Type) -> bool {
+    match ty {
+        Type::Null => true,
+        Type::Either(a, b) => takes_null(*a) || takes_null(*b),
+        _ => false,
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// A text: the word itself, a file's content (`@FILE`) or standard input (`-`); `@@` is `@`.
+fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
+    if word == "-" {
+        let text = stdin::text(stdin.read("the argument `-`")?, "standard input")?;
+        return Ok(Value::from(text));
+    }
+    let Some(path) = word.strip_prefix('@') else { return Ok(Value::from(word)) };
+    if path.starts_with('@') {
+        return Ok(Value::from(path));
+    }
+    let bytes = std::fs::read(path).map_err(|error| {
+        invalid(format!("the file `{}` can't be read", escape(path)))
+            .with_hint("write `@@` for a text that begins with `@`")
+            .with_source(error)
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        invalid(format!("the file `{}` isn't UTF-8 text", escape(path)))
+            .with_hint("pass the digest of content that isn't text")
+    })?;
+    Ok(Value::from(text))
+}
+
+/// Filters: one JSON object, or words `key=value`.
+fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
+    if let [json] = words
+        && json.trim_start().starts_with('{')
+    {
+        return Value::from_json_str(json).map_err(|error| {
+            invalid(format!("argument `{name}` isn't a JSON object"))
+                .with_source(escape(&error.to_string()))
+        });
+    }
+    let mut object: BTreeMap<Value, Value> = BTreeMap::new();
+    for word in words {
+        let (key, text) = word.split_once('=').ok_or_else(|| {
+            invalid(format!("`{}` is no filter", shorten(word, 80)))
+                .with_hint("write `key=value`, or all filters as one JSON object")
+        })?;
+        let field = known.iter().find(|field| field.name == key);
+        let entry = object.entry(Value::from(key));
+        match (field.map(|field| field.ty), entry) {
+            (Some(Type::Array(_)), entry) => {
+                let list = entry.or_insert_with(Value::new_array);
+                let list = list.as_array_mut().map_err(|e| invalid(e.to_string()))?;
+                list.extend(elements(key, text)?);
+            }
+            (ty, std::collections::btree_map::Entry::Vacant(entry)) => {
+                entry.insert(scalar(ty, text));
+            }
+            _ => return Err(invalid(format!("filter `{}` is there twice", shorten(key, 80)))),
+        }
+    }
+    Ok(Value::from(object))
+}
+
+/// The elements that one word gives to an array: a JSON array's, or the word.
+fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
+    if !text.starts_with('[') {
+        return Ok(vec![Value::from(text)]);
+    }
+    let array = Value::from_json_str(text).map_err(|error| {
+        invalid(format!("filter `{key}` isn't a JSON array"))
+            .with_source(escape(&error.to_string()))
+    })?;
+    let array = array.as_array().map_err(|e| invalid(e.to_string()))?;
+    Ok(array.iter().cloned().collect())
+}
+
+/// A word as its declared type; one that isn't stays text, so that the function's check says so.
+fn scalar(ty: Option<Type>, text: &str) -> Value {
+    match ty {
+        Some(Type::Boolean) => match text {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ => Value::from(text),
+        },
+        Some(Type::Integer) => match text.parse::<serde_json::Number>() {
+            Ok(number) => Value::from_json_str(&number.to_string()).unwrap_or(Value::from(text)),
+            Err(_) => Value::from(text),
+        },
+        _ => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::builtins::function;
+
+    fn call(name: &str, words: &[&str]) -> Result<String, Error> {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        let values = parse(function(name).unwrap(), &words, &mut Stdin::default())?;
+        Ok(serde_json::to_string(&Value::from(values)).unwrap())
+    }
+
+    #[test]
+    fn optional_arguments_are_null() {
+        assert_eq!(call("discover", &["d"]).unwrap(), r#"["d",null]"#);
+        assert_eq!(call("discover", &["d", "K"]).unwrap(), r#"["d","K"]"#);
+        assert!(call("discover", &[]).unwrap_err().to_string().contains("`digest` is missing"));
+        assert!(call("discover", &["d", "K", "x"]).unwrap_err().to_string().contains("`x`"));
+    }
+
+    #[test]
+    fn filters_have_the_types_of_the_table() {
+        let words = ["kind=A", "kind=[\"B\",\"C\"]", "latest=true", "limit=3", "search=a=b", "x=1"];
+        assert_eq!(
+            call("evidence", &words).unwrap(),
+            r#"[{"kind":["A","B","C"],"latest":true,"limit":3,"search":"a=b","x":"1"}]"#
+        );
+        assert_eq!(call("evidence", &[]).unwrap(), "[{}]");
+        assert_eq!(call("evidence", &[r#"{"limit":1}"#]).unwrap(), r#"[{"limit":1}]"#);
+        assert_eq!(call("evidence", &["latest=yes"]).unwrap(), r#"[{"latest":"yes"}]"#);
+        for bad in [&["search=a", "search=b"][..], &["word"], &["{"], &["kind=[1"], &["{}", "a=b"]]
+        {
+            assert!(call("evidence", bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn texts_come_from_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.md");
+        std::fs::write(&path, "text\n").unwrap();
+        let at = format!("@{}", path.display());
+        assert_eq!(call("evidence_prompt", &[&at, "@@p"]).unwrap(), r#"["text\n","@p"]"#);
+        std::fs::write(&path, [0xff]).unwrap();
+        let error = call("evidence_prompt", &[&at, "p"]).unwrap_err();
+        assert!(error.hint().unwrap().contains("digest"));
+    }
+}

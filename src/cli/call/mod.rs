@@ -1,0 +1,126 @@
+//! `call`: one function from the shell.
+//!
+//! Owns how answers are written. How words of the shell become arguments is `arguments`; what a
+//! function takes is the table's (`builtins`).
+
+mod arguments;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::args::{NotFound, Options};
+use super::context::Context;
+use super::output::{self, Reporter};
+use super::stdin::Stdin;
+use super::{Exit, watchdog};
+use crate::builtins::{FUNCTIONS, Function};
+use crate::text::{escape, nearest};
+use crate::{Error, ErrorKind, Platform};
+
+/// Call one function and print its answer
+#[derive(Debug, Args)]
+pub(super) struct CallArgs {
+    /// The function, with or without the product's prefix
+    function: String,
+    /// Its arguments: words; `@FILE` or `-` for texts; filters as one JSON object or `key=value`
+    #[arg(value_name = "ARG")]
+    arguments: Vec<String>,
+    /// How the answer is written; `raw` is an artifact's bytes (`download_artifact` only)
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
+    /// Write the answer to this file, whole or not at all
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Json,
+    Raw,
+}
+
+/// The functions, as `call --help` lists them.
+pub(super) fn functions_help() -> String {
+    let mut help = "Functions:\n".to_owned();
+    for function in FUNCTIONS {
+        let _ = writeln!(help, "  {}\n      {}", function.signature(), function.summary);
+        for argument in function.arguments {
+            let _ = writeln!(help, "      {}: {}; {}", argument.name, argument.ty, argument.doc);
+            for field in arguments::fields(argument.ty) {
+                let _ = writeln!(help, "        {}: {}; {}", field.name, field.ty, field.doc);
+            }
+        }
+    }
+    help.push_str(
+        "\nExamples:\n  \
+        rego-platform call discover sha256:<digest> CONTAINER_IMAGE\n  \
+        rego-platform call evidence project_name=api kind=SARIF kind=JUNIT_XML latest=true\n  \
+        rego-platform call evidence '{\"project_name\": \"api\", \"limit\": 10}'\n  \
+        rego-platform call evidence_prompt @threat-model.md 'does it name an owner?'\n  \
+        rego-platform call download_artifact sha256:<digest> --format raw --output sbom.json",
+    );
+    help
+}
+
+pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let mut stdin = Stdin::default();
+    let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
+    let function = find(&args.function, context.product.as_str())?;
+    if args.format == Format::Raw && function.name != "download_artifact" {
+        let message = format!("`--format raw` can't write what `{}` answers", function.name);
+        return Err(Error::new(ErrorKind::InvalidArgument, message)
+            .with_hint("it is for `download_artifact`; leave it out for JSON"));
+    }
+    let values = arguments::parse(function, &args.arguments, &mut stdin)
+        .map_err(|error| error.in_call(context.product.function(function.name)))?;
+    let platform = context.platform(options)?;
+    let answer = {
+        let _watchdog = watchdog::start(options.timeout)?;
+        ask(&platform, function, &values, args.format)
+    };
+    let answer = match answer {
+        Err(error)
+            if error.kind() == ErrorKind::NotFound && options.not_found == NotFound::Undefined =>
+        {
+            reporter.note("undefined: the service knows no such thing");
+            return Ok(Exit::Passed);
+        }
+        other => other?,
+    };
+    match &args.output {
+        Some(path) => output::to_file(path, &answer)?,
+        None => output::to_stdout(&answer)?,
+    }
+    Ok(Exit::Passed)
+}
+
+/// The bytes to print.
+fn ask(
+    platform: &Platform,
+    function: &Function,
+    values: &[regorus::Value],
+    format: Format,
+) -> Result<Vec<u8>, Error> {
+    if let (Format::Raw, [regorus::Value::String(digest)]) = (format, values) {
+        return platform.download(digest);
+    }
+    let mut text = output::json(&platform.call(function.name, values)?)?;
+    text.push('\n');
+    Ok(text.into_bytes())
+}
+
+fn find(name: &str, product: &str) -> Result<&'static Function, Error> {
+    let bare = name.strip_prefix(product).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
+    crate::builtins::function(bare).ok_or_else(|| {
+        let names: Vec<String> = FUNCTIONS.iter().map(|f| format!("`{}`", f.name)).collect();
+        let list = format!("the functions are {}", names.join(", "));
+        let hint = match nearest(bare, FUNCTIONS.iter().map(|f| f.name)) {
+            Some(near) => format!("did you mean `{near}`? {list}"),
+            None => list,
+        };
+        let message = format!("there is no function `{}`", escape(name));
+        Error::new(ErrorKind::InvalidArgument, message).with_hint(hint)
+    })
+}

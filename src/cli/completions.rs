@@ -1,0 +1,26 @@
+//! `completions`: what a shell needs to complete the command line.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::args::{self, Options};
+use super::{Exit, output};
+use crate::Error;
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+#[command(after_help = "Example: rego-platform completions bash > \
+    ~/.local/share/bash-completion/completions/rego-platform")]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(super) fn run(args: CompletionsArgs, options: &Options) -> Result<Exit, Error> {
+    options.refuse_service_options("completions")?;
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut args::command(), "rego-platform", &mut text);
+    output::to_stdout(&text)?;
+    Ok(Exit::Passed)
+}

@@ -1,0 +1,243 @@
+//! The command-line client's configuration file.
+//!
+//! Owns where the file is and which of its keys mean something here; other keys are other
+//! programs'. Nothing of its text is ever repeated in a message: it may hold a token.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy as _;
+use secrecy::SecretString;
+use toml::{Table, Value};
+
+use super::output::Reporter;
+use crate::text::escape;
+use crate::{Error, ErrorKind, Product};
+
+/// What a configuration file says; empty values say nothing.
+#[derive(Debug, Default)]
+pub(super) struct Config {
+    pub path: PathBuf,
+    pub token: Option<SecretString>,
+    pub organization: Option<String>,
+    pub controlplane_url: Option<String>,
+    pub base_url: Option<String>,
+    pub endpoints: BTreeMap<String, String>,
+    pub max_results: Option<usize>,
+    pub ca_cert: Option<PathBuf>,
+}
+
+pub(super) const TOKEN: &str = "auth.token";
+pub(super) const ORGANIZATION: &str = "organization";
+pub(super) const CONTROLPLANE_URL: &str = "control-plane.url";
+pub(super) const BASE_URL: &str = "platform.url";
+pub(super) const CA_CERT: &str = "ca-cert";
+const ENDPOINTS: &str = "endpoints";
+const MAX_RESULTS: &str = "max-results";
+
+/// A configuration file is a page of text; what is larger isn't one.
+const LARGEST: u64 = 1 << 20;
+
+impl Config {
+    /// Reads `explicit`, which must be there, or else the default file, which need not be.
+    pub fn read(
+        explicit: Option<&Path>,
+        product: &Product,
+        reporter: Reporter,
+    ) -> Result<Option<Self>, Error> {
+        let path = match explicit {
+            Some(path) => path.to_owned(),
+            None => match default_path(product) {
+                Some(path) => path,
+                None => return Ok(None),
+            },
+        };
+        let text = match read(&path) {
+            Ok(text) => text,
+            Err(error)
+                if explicit.is_none()
+                    && matches!(
+                        error.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => {
+                let message = format!("the configuration file {} can't be read", shown(&path));
+                return Err(Error::new(ErrorKind::Configuration, message).with_source(error));
+            }
+        };
+        let config = Self::parse(&text, path)?;
+        if config.token.is_some() && others_can_read(&config.path) {
+            let path = shown(&config.path);
+            reporter.warning(&format!(
+                "{path} holds a token and others can read it; `chmod 600` keeps it to you"
+            ));
+        }
+        Ok(Some(config))
+    }
+
+    fn parse(text: &str, path: PathBuf) -> Result<Self, Error> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let table: Table = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let before = text.bytes().take(start);
+            let line = before.filter(|byte| *byte == b'\n').count() + 1;
+            let message = format!("line {line} of {} isn't valid TOML", shown(&path));
+            Error::new(ErrorKind::Configuration, message)
+                .with_hint("the line isn't shown, since it may hold a token")
+        })?;
+        let keys = Keys { table: &table, path: &path };
+        let max_results = match keys.get(MAX_RESULTS) {
+            None => None,
+            Some(Value::Integer(n)) if *n >= 1 => Some(usize::try_from(*n).unwrap_or(usize::MAX)),
+            Some(_) => return Err(keys.wrong(MAX_RESULTS, "a whole number of at least 1")),
+        };
+        // Relative to the file that says it, wherever the command runs.
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let ca_cert = keys.string(CA_CERT)?.map(|file| folder.join(file));
+        Ok(Self {
+            token: keys.string(TOKEN)?.map(SecretString::from),
+            organization: keys.string(ORGANIZATION)?,
+            controlplane_url: keys.string(CONTROLPLANE_URL)?,
+            base_url: keys.string(BASE_URL)?,
+            endpoints: keys.endpoints()?,
+            max_results,
+            ca_cert,
+            path,
+        })
+    }
+}
+
+struct Keys<'a> {
+    table: &'a Table,
+    path: &'a Path,
+}
+
+impl Keys<'_> {
+    fn get(&self, key: &str) -> Option<&Value> {
+        let mut table = self.table;
+        let mut parts = key.split('.').peekable();
+        while let Some(part) = parts.next() {
+            let value = table.get(part)?;
+            if parts.peek().is_none() {
+                return Some(value);
+            }
+            // A scalar where a table is expected is somebody else's key of that name.
+            table = value.as_table()?;
+        }
+        None
+    }
+
+    fn string(&self, key: &str) -> Result<Option<String>, Error> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.wrong(key, "a string")),
+        }
+    }
+
+    fn endpoints(&self) -> Result<BTreeMap<String, String>, Error> {
+        let Some(value) = self.get(ENDPOINTS) else { return Ok(BTreeMap::new()) };
+        let table = value.as_table().ok_or_else(|| self.wrong(ENDPOINTS, "a table of paths"))?;
+        table
+            .iter()
+            .map(|(name, path)| match path {
+                Value::String(path) => Ok((name.clone(), path.clone())),
+                _ => Err(self.wrong(&format!("{ENDPOINTS}.{name}"), "a path")),
+            })
+            .collect()
+    }
+
+    fn wrong(&self, key: &str, expected: &str) -> Error {
+        let message = format!("`{}` in {} isn't {expected}", escape(key), shown(self.path));
+        Error::new(ErrorKind::Configuration, message)
+    }
+}
+
+/// `<configuration folder>/<product>/config.toml`, the folder by the XDG rules everywhere.
+fn default_path(product: &Product) -> Option<PathBuf> {
+    let base = etcetera::base_strategy::Xdg::new().ok()?;
+    Some(base.config_dir().join(product.as_str()).join("config.toml"))
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        return Err(std::io::Error::other("it is larger than a configuration file can be"));
+    }
+    Ok(text)
+}
+
+fn shown(path: &Path) -> String {
+    format!("`{}`", escape(&path.display().to_string()))
+}
+
+#[cfg(unix)]
+fn others_can_read(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    // A pipe or device that was named explicitly has no lasting content.
+    std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn others_can_read(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, Error> {
+        Config::parse(text, PathBuf::from("/folder/config.toml"))
+    }
+
+    #[test]
+    fn known_keys_are_read_and_others_ignored() {
+        let config = parse(
+            "organization = 'acme'\nca-cert = 'ca.pem'\nmax-results = 7\nother = [1]\n\
+             [auth]\ntoken = 't'\nmode = 3\n[control-plane]\nurl = 'https://c'\nAPI = 'x'\n\
+             [platform]\nurl = 'https://b'\n[endpoints]\ndiscover = '/d/{digest}'\n",
+        )
+        .unwrap();
+        assert!(config.token.is_some());
+        assert_eq!(config.organization.as_deref(), Some("acme"));
+        assert_eq!(config.controlplane_url.as_deref(), Some("https://c"));
+        assert_eq!(config.base_url.as_deref(), Some("https://b"));
+        assert_eq!(config.endpoints.get("discover").map(String::as_str), Some("/d/{digest}"));
+        assert_eq!(config.max_results, Some(7));
+        assert_eq!(config.ca_cert, Some(PathBuf::from("/folder/ca.pem")));
+    }
+
+    #[test]
+    fn empty_values_say_nothing() {
+        let config = parse("organization = ' '\n[auth]\ntoken = ''\n").unwrap();
+        assert!(config.token.is_none() && config.organization.is_none());
+        assert!(parse("platform = 'x'").unwrap().base_url.is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_never_repeated() {
+        for (text, expected) in [
+            ("a = 1\n[auth]\ntoken = \"canary\n", "line 3 of `/folder/config.toml`"),
+            ("canary\n", "line 1 of"),
+            ("[auth]\ntoken = canary", "line 2 of"),
+            ("[auth]\ntoken = ['canary']", "`auth.token` in `/folder/config.toml` isn't a string"),
+            ("max-results = 0", "`max-results`"),
+            ("max-results = 'canary'", "`max-results`"),
+            ("endpoints = 'canary'", "`endpoints`"),
+            ("[endpoints]\ndiscover = 1", "`endpoints.discover`"),
+        ] {
+            let error = parse(text).unwrap_err();
+            let all = format!("{} {:?}", error.report(), error);
+            assert!(all.contains(expected) && !all.contains("canary"), "{text}: {all}");
+        }
+    }
+}

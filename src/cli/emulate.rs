@@ -1,0 +1,173 @@
+//! `emulate`: the service from a folder of files, until interrupted.
+
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::args::Options;
+use super::output::{self, Reporter};
+use super::{Exit, local};
+use crate::emulator::{Dataset, Emulator, EmulatorOptions, is_loopback};
+use crate::{Error, ErrorKind, Product};
+
+/// Serve the service's interface from a folder of files
+#[derive(Debug, Args)]
+#[command(after_help = "Prints `export` lines for the shell, then serves until interrupted.\n\n\
+    Example:\n  rego-platform emulate testdata/platform --listen 127.0.0.1:8080")]
+pub(super) struct EmulateArgs {
+    /// The folder with the data set
+    dir: PathBuf,
+    /// Where the control plane listens; the backend and the content store take the next two ports
+    /// [default: free ports on 127.0.0.1]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Allow an address that other machines can reach
+    #[arg(long)]
+    expose: bool,
+}
+
+pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    options.refuse_service_options("emulate")?;
+    let product = Product::new(&options.product)?;
+    let [listen, backend_listen, store_listen] = addresses(args.listen, args.expose)?;
+    let faults = local::parse_faults(&options.fault)?;
+    let dataset = Dataset::load(&args.dir)?;
+    // Signals are listened to before anybody knows that there is something to interrupt.
+    let interrupted = Interrupted::new()?;
+    let settings = EmulatorOptions {
+        listen,
+        backend_listen,
+        store_listen,
+        faults,
+        product: product.clone(),
+        ..EmulatorOptions::default()
+    };
+    let emulator = Emulator::start(dataset, settings)?;
+    let mut exports = String::new();
+    for (suffix, value) in [
+        ("CONTROLPLANE_URL", emulator.controlplane_url()),
+        ("BASE_URL", emulator.base_url()),
+        ("TOKEN", emulator.default_token()),
+    ] {
+        let _ = writeln!(exports, "export {}={}", product.env(suffix), shell_quoted(&value));
+    }
+    output::to_stdout(exports.as_bytes())?;
+    reporter.note("serving until interrupted");
+    interrupted.wait()?;
+    Ok(Exit::Passed)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let numeric = match text.strip_prefix("localhost:") {
+        Some(port) => format!("{}:{port}", Ipv4Addr::LOCALHOST),
+        None => text.to_owned(),
+    };
+    numeric.parse().map_err(|_| "an address looks like `127.0.0.1:8080` or `[::1]:8080`".to_owned())
+}
+
+/// Where control plane, backend and content store listen.
+fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 3], Error> {
+    let listen = listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+    if !is_loopback(listen) && !expose {
+        let message = format!("other machines could reach `{listen}`");
+        return Err(Error::new(ErrorKind::Configuration, message)
+            .with_hint("listen on 127.0.0.1, or add `--expose`"));
+    }
+    let next = |offset: u16| match listen.port() {
+        0 => Ok(listen),
+        port => match port.checked_add(offset) {
+            Some(port) => Ok(SocketAddr::new(listen.ip(), port)),
+            None => Err(Error::new(
+                ErrorKind::Configuration,
+                format!("there are no two ports after `{listen}`"),
+            )),
+        },
+    };
+    Ok([listen, next(1)?, next(2)?])
+}
+
+/// `value` as one word of a POSIX shell.
+fn shell_quoted(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+/// The signals that end a server.
+struct Interrupted {
+    runtime: tokio::runtime::Runtime,
+    #[cfg(unix)]
+    signals: [tokio::signal::unix::Signal; 2],
+}
+
+impl Interrupted {
+    fn new() -> Result<Self, Error> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
+        #[cfg(unix)]
+        let signals = {
+            use tokio::signal::unix::{SignalKind, signal};
+            let _inside = runtime.enter();
+            [
+                signal(SignalKind::interrupt()).map_err(broken)?,
+                signal(SignalKind::terminate()).map_err(broken)?,
+            ]
+        };
+        Ok(Self {
+            runtime,
+            #[cfg(unix)]
+            signals,
+        })
+    }
+
+    #[cfg(unix)]
+    #[allow(clippy::unnecessary_wraps, reason = "waiting can fail on other systems")]
+    fn wait(self) -> Result<(), Error> {
+        let [mut interrupt, mut terminate] = self.signals;
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn wait(self) -> Result<(), Error> {
+        self.runtime.block_on(tokio::signal::ctrl_c()).map_err(broken)
+    }
+}
+
+fn broken(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Internal, "signals can't be listened to").with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn values_are_one_word() {
+        assert_eq!(shell_quoted("http://127.0.0.1:1/a_b"), "http://127.0.0.1:1/a_b");
+        assert_eq!(shell_quoted("a b'c$d"), r"'a b'\''c$d'");
+        assert_eq!(shell_quoted(""), "''");
+    }
+
+    #[test]
+    fn other_machines_need_consent() {
+        let any = address("0.0.0.0:8080").unwrap();
+        assert!(addresses(Some(any), false).unwrap_err().hint().unwrap().contains("--expose"));
+        let [a, b, c] = addresses(Some(any), true).unwrap();
+        assert_eq!([a.port(), b.port(), c.port()], [8080, 8081, 8082]);
+        assert_eq!(addresses(address("localhost:0").ok(), false).unwrap()[2].port(), 0);
+        assert!(addresses(address("127.0.0.1:65535").ok(), false).is_err());
+        assert!(address("nowhere").is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! The input document of `eval`: a JSON or YAML file, or standard input.
+
+use std::path::Path;
+
+use regorus::Value;
+
+use crate::cli::stdin::{self, Stdin};
+use crate::text::escape;
+use crate::{Error, ErrorKind};
+
+/// Reads the document at `path`, `-` for standard input.
+pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
+    let (bytes, name) = if path.as_os_str() == "-" {
+        (stdin.read("`--input -`")?, "<stdin>".to_owned())
+    } else {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|error| {
+            let message = format!("the input `{}` can't be read", escape(&name));
+            Error::new(ErrorKind::Configuration, message).with_source(error)
+        })?;
+        (bytes, name)
+    };
+    document(bytes, &name)
+}
+
+/// A JSON or YAML document, by the name's ending; by its first character where that says nothing.
+pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
+    let text = stdin::text(bytes, name)?;
+    if text.trim().is_empty() {
+        return Err(wrong(name, "the document is empty"));
+    }
+    let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let json = match extension.to_ascii_lowercase().as_str() {
+        "json" => true,
+        "yaml" | "yml" => false,
+        // Everything that is JSON is JSON; everything else can only be YAML.
+        _ => text.trim_start().starts_with(['{', '[', '"']),
+    };
+    if json {
+        let value: serde_json::Result<Value> = serde_json::from_str(&text);
+        value.map_err(|error| {
+            let place = format!("{name}:{}:{}", error.line(), error.column());
+            wrong(
+                &place,
+                &format!("the document isn't JSON: {}", without_place(&error.to_string())),
+            )
+        })
+    } else {
+        yaml_serde::from_str(&text).map_err(|error| {
+            let place = match error.location() {
+                Some(at) => format!("{name}:{}:{}", at.line(), at.column()),
+                None => name.to_owned(),
+            };
+            wrong(
+                &place,
+                &format!("the document isn't YAML: {}", without_place(&error.to_string())),
+            )
+        })
+    }
+}
+
+/// The parsers repeat the place at the end of their messages.
+fn without_place(message: &str) -> &str {
+    message.split(" at line ").next().unwrap_or(message)
+}
+
+fn wrong(place: &str, message: &str) -> Error {
+    let message = format!("{}: {}", escape(place), escape(message));
+    Error::new(ErrorKind::Configuration, message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn parse(text: &str, name: &str) -> Result<String, String> {
+        document(text.as_bytes().to_vec(), name)
+            .map(|value| serde_json::to_string(&value).unwrap())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn documents_are_json_or_yaml() {
+        assert_eq!(parse("\u{feff}{\"a\": 1}", "x.json").unwrap(), r#"{"a":1}"#);
+        assert_eq!(parse("a: [1, x]", "x.yml").unwrap(), r#"{"a":[1,"x"]}"#);
+        assert_eq!(parse("a: 1", "<stdin>").unwrap(), r#"{"a":1}"#);
+        assert_eq!(parse("[1]", "<stdin>").unwrap(), "[1]");
+        assert_eq!(parse("18446744073709551615", "x.json").unwrap(), "18446744073709551615");
+    }
+
+    #[test]
+    fn errors_have_a_place() {
+        assert!(parse("{\n \"a\": }", "x.json").unwrap_err().starts_with("x.json:2:7: "));
+        assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
+        assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));
+        let error = document(vec![b'\n', 0xff], "x").unwrap_err().to_string();
+        assert_eq!(error, "x:2: the text isn't UTF-8");
+    }
+}

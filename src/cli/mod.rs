@@ -1,0 +1,129 @@
+//! The command: options in, library call, report out.
+//!
+//! Owns the exit status, the last resort against panics, and the choice of the subcommand. Each
+//! subcommand has a file of its own; where settings come from is `context`, what is printed how is
+//! `output`.
+
+mod args;
+mod auth;
+mod call;
+mod completions;
+mod config;
+mod context;
+mod emulate;
+mod eval;
+mod local;
+mod logging;
+mod output;
+mod stdin;
+mod watchdog;
+
+use std::ffi::OsString;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use crate::Error;
+use args::{AuthCommand, Cli, Command};
+use output::Reporter;
+
+/// What the command's exit status says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    /// 0: what was asked for is there, and it passed.
+    Passed,
+    /// 1: there is a verdict, and it is bad.
+    Violations,
+    /// 2: there is no verdict, something is wrong.
+    NoVerdict,
+}
+
+impl Exit {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Violations => 1,
+            Self::NoVerdict => 2,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Runs the command with its arguments, the program's name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    guarded(|| main(arguments)).into()
+}
+
+fn main(arguments: Vec<OsString>) -> Exit {
+    let cli = match args::parse(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help that nobody reads any more is no failure.
+            let _ = error.print();
+            return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
+        }
+    };
+    logging::start(cli.options.verbose);
+    let reporter = Reporter::new(cli.options.quiet);
+    match dispatch(cli, reporter) {
+        Ok(exit) => exit,
+        Err(error) => {
+            output::error(&error);
+            Exit::NoVerdict
+        }
+    }
+}
+
+fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
+    let options = cli.options;
+    match cli.command {
+        Command::Eval(args) => eval::run(args, &options, reporter),
+        Command::Call(args) => call::run(args, &options, reporter),
+        Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
+        Command::Emulate(args) => emulate::run(args, &options, reporter),
+        Command::Completions(args) => completions::run(args, &options),
+    }
+}
+
+/// Turns a panic into status 2 and one line without its text, which may hold anything.
+fn guarded(main: impl FnOnce() -> Exit) -> Exit {
+    // Panics of the interpreter are caught, and reported, where policies are evaluated: the hook
+    // says only where one happened, and only to those who look closely.
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        tracing::debug!(%place, "panic");
+        LAST_PANIC.set(Some(place));
+    }));
+    panic::catch_unwind(AssertUnwindSafe(main)).unwrap_or_else(|_| {
+        let place = LAST_PANIC.take().unwrap_or_default();
+        output::bug(&place);
+        Exit::NoVerdict
+    })
+}
+
+thread_local! {
+    static LAST_PANIC: std::cell::Cell<Option<String>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::panic)]
+    fn a_panic_is_no_verdict() {
+        assert_eq!(guarded(|| panic!("canary")), Exit::NoVerdict);
+        assert_eq!(guarded(|| Exit::Violations), Exit::Violations);
+        let _ = panic::take_hook();
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        args::command().debug_assert();
+    }
+}

@@ -1,0 +1,190 @@
+//! What is printed, and where: results on standard output, everything else on standard error.
+//!
+//! Owns colour, escaping and closed pipes. What a result looks like belongs to its subcommand.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::text::{escape, escape_for_log};
+use crate::{Error, ErrorKind};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Says what doesn't stop the command, unless nobody wants to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reporter {
+    quiet: bool,
+}
+
+impl Reporter {
+    pub const fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Something that doesn't stop the command.
+    pub fn warning(self, message: &str) {
+        if !self.quiet {
+            labelled(WARNING, "warning", message);
+        }
+    }
+
+    /// Something that is neither; not printed with `--quiet`.
+    pub fn note(self, message: &str) {
+        if !self.quiet {
+            to_stderr(&format!("{}\n", escape_for_log(message)));
+        }
+    }
+}
+
+/// An error, with its sources and what to do next.
+pub(super) fn error(error: &Error) {
+    let diagnostics = error.diagnostics();
+    if diagnostics.is_empty() {
+        labelled(ERROR, "error", &error.report());
+    }
+    for diagnostic in diagnostics {
+        let text = escape_for_log(&diagnostic.render());
+        let (label, rest) = text.split_at(text.find([':', '[']).unwrap_or_default());
+        let style = if label == "warning" { WARNING } else { ERROR };
+        to_stderr(&format!("{style}{label}{style:#}{rest}\n"));
+    }
+    if let Some(hint) = error.hint() {
+        labelled(HINT, "hint", hint);
+    }
+}
+
+/// What a policy printed, with the place of the statement.
+pub(super) fn print(place: &str, message: &str) {
+    to_stderr(&format!("{}: {}\n", escape(place), escape_for_log(message)));
+}
+
+/// The one line about a panic. Its text isn't shown: it may hold anything.
+pub(super) fn bug(place: &str) {
+    let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+    labelled(ERROR, "error", &format!("this is a bug in rego-platform{place}; please report it"));
+}
+
+fn labelled(style: Style, label: &str, text: &str) {
+    let text = escape_for_log(text);
+    to_stderr(&format!("{style}{label}:{style:#} {text}\n"));
+}
+
+/// Nobody can be told when standard error fails, so that isn't looked at.
+fn to_stderr(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.flush();
+}
+
+/// Writes a result. A reader that went away is no error: the exit status is the verdict's.
+pub(super) fn to_stdout(bytes: &[u8]) -> Result<(), Error> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::new(ErrorKind::Internal, "the result can't be written to standard output")
+                .with_source(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether results go to a person's terminal.
+pub(super) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// JSON as results are printed: over several lines, safe to show on a terminal.
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the result can't be written as JSON").with_source(error)
+    })?;
+    Ok(escape_json(&text))
+}
+
+/// Escapes, as JSON does, the characters that JSON lets through and terminals obey.
+fn escape_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // Line breaks are between values; everything else that is escaped here is in a string.
+        if c == '\n' || is_harmless(c) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    out
+}
+
+fn is_harmless(c: char) -> bool {
+    let mut buffer = [0; 4];
+    let text = c.encode_utf8(&mut buffer);
+    (c.is_ascii() && !c.is_control()) || (!c.is_ascii() && escape(text) == *text)
+}
+
+/// Writes a file so that it is there whole or not at all.
+pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |error: io::Error| {
+        let shown = path.display().to_string();
+        Error::new(ErrorKind::Configuration, format!("`{}` can't be written", escape(&shown)))
+            .with_source(error)
+    };
+    // A link stays a link: what it points to is replaced.
+    let target = match std::fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        Err(error) => return Err(failed(error)),
+    };
+    if target.exists() && !target.is_file() {
+        return Err(failed(io::Error::other("it isn't a regular file")));
+    }
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // What any new file gets: the process's mask takes away what it should.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(&target).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn json_on_a_terminal_is_harmless_and_the_same() {
+        let value = serde_json::json!({"a": "\u{9b}31m\u{202e}é\u{1b}\n\u{7f}😀"});
+        let text = json(&value).unwrap();
+        assert!(text.contains("\\u009b31m\\u202eé\\u001b\\n\\u007f😀"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn files_are_replaced_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        to_file(&path, b"one").unwrap();
+        to_file(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(to_file(dir.path(), b"x").is_err());
+        assert!(to_file(&dir.path().join("no/such"), b"x").is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! Standard input, which only one thing can be read from.
+
+use std::io::Read as _;
+
+use crate::text::escape;
+use crate::{Error, ErrorKind};
+
+/// Who reads standard input.
+#[derive(Debug, Default)]
+pub(super) struct Stdin {
+    taken_by: Option<String>,
+}
+
+impl Stdin {
+    /// Reads all of it for `reader`, the option or argument that says so.
+    pub fn read(&mut self, reader: &str) -> Result<Vec<u8>, Error> {
+        if let Some(other) = &self.taken_by {
+            let message = format!("standard input can't be both {other} and {reader}");
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("put one of them into a file"));
+        }
+        self.taken_by = Some(reader.to_owned());
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
+            Error::new(ErrorKind::Configuration, "standard input can't be read").with_source(error)
+        })?;
+        Ok(bytes)
+    }
+}
+
+/// Bytes as text, without a byte order mark.
+pub(super) fn text(bytes: Vec<u8>, from: &str) -> Result<String, Error> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes().iter().take(at).filter(|b| **b == b'\n').count() + 1;
+        let from = escape(from);
+        Error::new(ErrorKind::Configuration, format!("{from}:{line}: the text isn't UTF-8"))
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}

@@ -1,0 +1,320 @@
+//! Tokens: what kind one is, when it runs out, and who supplies it.
+//!
+//! Owns the secret and the reading of its claims (interface section 5, unverified: the service
+//! verifies). It doesn't look for tokens in options, environment or files; hosts do.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::{Error, ErrorKind, Product};
+
+/// How far this machine's clock may be off before an expired token is refused without asking.
+const LEEWAY: TimeDelta = TimeDelta::seconds(60);
+
+/// What a token is issued for (interface 5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// A person's token, valid for 24 hours; it can select an organization by header.
+    User,
+    /// A token bound to one organization, meant for automation.
+    Api,
+}
+
+impl std::fmt::Display for TokenKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::User => "user token",
+            Self::Api => "API token",
+        })
+    }
+}
+
+/// A bearer token. Neither `Debug` nor any error of this crate shows it.
+#[derive(Clone)]
+pub struct Token {
+    secret: Arc<SecretString>,
+    audiences: Vec<String>,
+    expires_at: Option<DateTime<Utc>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Claims {
+    #[serde(default)]
+    aud: Option<Audience>,
+    #[serde(default)]
+    exp: Option<serde_json::Number>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Token {
+    /// Takes a token as it came, without surrounding white space.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when it is empty or holds characters that no header can carry.
+    pub fn new(text: impl Into<String>) -> Result<Self, Error> {
+        let secret = SecretString::from(text.into());
+        let text = secret.expose_secret().trim();
+        if text.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, "the token is empty"));
+        }
+        if !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(Error::new(
+                ErrorKind::Configuration,
+                "the token holds white space, control characters or characters that aren't ASCII",
+            )
+            .with_hint("copy it again, without quotes and line breaks"));
+        }
+        // Anything that isn't a JWT is an opaque token: no audience, no expiry.
+        let claims = jsonwebtoken::dangerous::insecure_decode_claims::<Claims>(text).ok();
+        let (aud, exp) = claims.map_or((None, None), |c| (c.aud, c.exp));
+        let audiences = match aud {
+            None => Vec::new(),
+            Some(Audience::One(one)) => vec![one],
+            Some(Audience::Many(many)) => many,
+        };
+        let expires_at = exp.and_then(|n| seconds(&n)).and_then(|s| DateTime::from_timestamp(s, 0));
+        Ok(Self { secret: Arc::new(SecretString::from(text.to_owned())), audiences, expires_at })
+    }
+
+    /// Whether this is an API token of `product`; anything else, opaque tokens included, is
+    /// treated as a user token.
+    pub fn kind(&self, product: &Product) -> TokenKind {
+        if self.audiences.contains(&product.api_audience()) {
+            TokenKind::Api
+        } else {
+            TokenKind::User
+        }
+    }
+
+    /// When it runs out, if it says so. Unverified.
+    pub const fn expires_at(&self) -> Option<DateTime<Utc>> {
+        self.expires_at
+    }
+
+    /// Whether it ran out by `now`, clock skew of a minute allowed for.
+    pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_some_and(|at| now > at + LEEWAY)
+    }
+
+    /// How long ago it ran out or how long it still lasts, for people: `3 hours`.
+    pub fn distance(&self, now: DateTime<Utc>) -> Option<String> {
+        self.expires_at.map(|at| words((now - at).abs()))
+    }
+
+    pub(crate) fn header(&self) -> Result<reqwest::header::HeaderValue, Error> {
+        let text = format!("Bearer {}", self.secret.expose_secret());
+        let mut value = reqwest::header::HeaderValue::from_str(&text).map_err(|_| {
+            Error::new(ErrorKind::Configuration, "the token can't be sent in a header")
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// The text itself, for redaction: whatever is about to be shown is searched for it.
+    pub(crate) fn occurs_in(&self, text: &str) -> bool {
+        text.contains(self.secret.expose_secret())
+    }
+
+    pub(crate) fn redact(&self, text: &str) -> String {
+        text.replace(self.secret.expose_secret(), "<token>")
+    }
+
+    pub(crate) fn same_as(&self, other: &Self) -> bool {
+        self.secret.expose_secret() == other.secret.expose_secret()
+    }
+
+    pub(crate) fn expired_error(&self, product: &Product, now: DateTime<Utc>) -> Error {
+        let ago = self.distance(now).unwrap_or_else(|| "some time".to_owned());
+        let kind = self.kind(product);
+        let hint = match kind {
+            TokenKind::User => "log in again with the platform's command-line client".to_owned(),
+            TokenKind::Api => format!("create a new API token and set `{}`", product.env("TOKEN")),
+        };
+        Error::new(ErrorKind::Unauthenticated, format!("the {kind} expired {ago} ago"))
+            .with_hint(hint)
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Token").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}
+
+fn seconds(number: &serde_json::Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        // Some issuers write `exp` as a float; beyond 2^53 it is no date anyway.
+        #[allow(clippy::cast_possible_truncation)]
+        number.as_f64().filter(|f| f.abs() < 9e15).map(|f| f as i64)
+    })
+}
+
+fn words(distance: TimeDelta) -> String {
+    let (count, unit) = match distance.num_seconds() {
+        s if s < 120 => (s, "second"),
+        s if s < 2 * 3600 => (s / 60, "minute"),
+        s if s < 48 * 3600 => (s / 3600, "hour"),
+        s => (s / 86400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A future that a [`TokenProvider`] returns.
+pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Token, Error>> + Send + 'a>>;
+
+/// Supplies tokens; asked at the first call and again when a token runs out or is refused.
+pub trait TokenProvider: Send + Sync + 'static {
+    /// The token to use from now on.
+    fn token(&self) -> TokenFuture<'_>;
+}
+
+/// Where a client's token comes from.
+#[derive(Clone, Default)]
+pub(crate) enum Credentials {
+    #[default]
+    None,
+    Fixed(Token),
+    Provider(Arc<dyn TokenProvider>),
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Fixed(_) => "Fixed(..)",
+            Self::Provider(_) => "Provider(..)",
+        })
+    }
+}
+
+/// The token in use, refreshed from the provider when it ran out.
+#[derive(Debug)]
+pub(crate) struct TokenSource {
+    credentials: Credentials,
+    product: Product,
+    current: tokio::sync::Mutex<Option<Token>>,
+}
+
+impl TokenSource {
+    pub fn new(credentials: Credentials, product: Product) -> Self {
+        Self { credentials, product, current: tokio::sync::Mutex::new(None) }
+    }
+
+    /// The token for the next call; never one that ran out.
+    pub async fn get(&self) -> Result<Token, Error> {
+        let token = match &self.credentials {
+            Credentials::None => {
+                let variable = self.product.env("TOKEN");
+                return Err(Error::new(ErrorKind::Unauthenticated, "there is no token")
+                    .with_hint(format!(
+                    "set the environment variable `{variable}`, or name a file with `--token-file`"
+                )));
+            }
+            Credentials::Fixed(token) => token.clone(),
+            Credentials::Provider(provider) => {
+                let mut current = self.current.lock().await;
+                match &*current {
+                    Some(token) if !token.is_expired(Utc::now()) => token.clone(),
+                    _ => {
+                        let token = provider.token().await?;
+                        *current = Some(token.clone());
+                        token
+                    }
+                }
+            }
+        };
+        let now = Utc::now();
+        if token.is_expired(now) {
+            return Err(token.expired_error(&self.product, now));
+        }
+        Ok(token)
+    }
+
+    /// After the service refused `refused`: another token, if the provider has one.
+    pub async fn replace(&self, refused: &Token) -> Option<Token> {
+        let Credentials::Provider(provider) = &self.credentials else { return None };
+        let mut current = self.current.lock().await;
+        if let Some(token) = &*current {
+            if !token.same_as(refused) {
+                return Some(token.clone());
+            }
+        }
+        let token = provider.token().await.ok()?;
+        let fresh = !token.same_as(refused) && !token.is_expired(Utc::now());
+        *current = Some(token.clone());
+        fresh.then_some(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use base64::Engine as _;
+
+    fn jwt(claims: &str) -> String {
+        let b64 = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        format!("{}.{}.c2ln", b64.encode(r#"{"alg":"HS256","typ":"JWT"}"#), b64.encode(claims))
+    }
+
+    #[test]
+    fn kinds_come_from_the_audience() {
+        let product = Product::default();
+        for (claims, kind) in [
+            (r#"{"aud":"api-token-auth.platform"}"#, TokenKind::Api),
+            (r#"{"aud":["x","api-token-auth.platform"]}"#, TokenKind::Api),
+            (r#"{"aud":"user-auth.platform"}"#, TokenKind::User),
+            (r#"{"aud":"api-token-auth.other"}"#, TokenKind::User),
+            (r#"{"aud":7}"#, TokenKind::User),
+            (r"{}", TokenKind::User),
+        ] {
+            assert_eq!(Token::new(jwt(claims)).unwrap().kind(&product), kind, "{claims}");
+        }
+        assert_eq!(Token::new("opaque").unwrap().kind(&product), TokenKind::User);
+    }
+
+    #[test]
+    fn expiry_has_a_minute_of_leeway_and_words() {
+        let token = Token::new(jwt(r#"{"exp":1000000}"#)).unwrap();
+        let at = |s| DateTime::from_timestamp(s, 0).unwrap();
+        assert!(!token.is_expired(at(1_000_030)));
+        assert!(token.is_expired(at(1_000_061)));
+        let error = token.expired_error(&Product::default(), at(1_000_000 + 3 * 3600));
+        assert_eq!(error.to_string(), "the user token expired 3 hours ago");
+        assert_eq!(Token::new(jwt(r#"{"exp":1e300}"#)).unwrap().expires_at(), None);
+    }
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let token = Token::new(" canary-token\n").unwrap();
+        assert!(!format!("{token:?}").contains("canary"));
+        assert!(!format!("{:?}", token.header().unwrap()).contains("canary"));
+        for bad in ["", " \n", "canary\u{7}x", "canary token", "canaryé", "canary\nx"] {
+            let error = Token::new(bad).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("canary"), "{bad:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_reading_a_token_panic(text in "\\PC{0,200}") {
+            let _ = Token::new(text);
+        }
+
+        #[test]
+        fn no_claims_make_reading_a_token_panic(claims in "\\PC{0,200}") {
+            let _ = Token::new(jwt(&claims)).map(|t| t.distance(Utc::now()));
+        }
+    }
+}

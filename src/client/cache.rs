@@ -1,0 +1,213 @@
+//! Artifacts on disk, under their digest.
+//!
+//! Owns the folder: its permissions, its bound, and that nothing leaves it that doesn't hash to
+//! its digest. Whether an entry may be used is not decided here: the caller has asked the service
+//! for this very token first (`download`). Failures of the disk are never failures of a call: what
+//! can't be read is fetched, what can't be written is left out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use cacache::{Algorithm, Integrity};
+
+use crate::{Error, ErrorKind};
+
+/// A folder of artifacts, shared by any number of processes.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    folder: PathBuf,
+    max_bytes: u64,
+    /// Bytes in the folder as far as this process knows; counted at the first write.
+    known: Mutex<Option<u64>>,
+}
+
+impl Cache {
+    pub const fn new(folder: PathBuf, max_bytes: u64) -> Self {
+        Self { folder, max_bytes, known: Mutex::new(None) }
+    }
+
+    /// The content of `digest` (`sha256:<hex>`), if it is there and whole.
+    pub fn read(&self, digest: &str, cap: u64) -> Option<Vec<u8>> {
+        let integrity = integrity(digest)?;
+        let path = self.content_path(digest)?;
+        if std::fs::metadata(&path).ok()?.len() > cap {
+            return None;
+        }
+        match cacache::read_hash_sync(&self.folder, &integrity) {
+            Ok(content) => {
+                // The time of last use, by which the oldest are removed.
+                if let Ok(file) = std::fs::File::options().append(true).open(&path) {
+                    let _ = file.set_modified(SystemTime::now());
+                }
+                Some(content)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "an artifact in the cache is broken; it is fetched anew");
+                let _ = cacache::remove_hash_sync(&self.folder, &integrity);
+                None
+            }
+        }
+    }
+
+    /// Keeps content that was verified to be that of its digest.
+    pub fn write(&self, content: &[u8]) {
+        let size = content.len() as u64;
+        if size > self.max_bytes / 2 {
+            return;
+        }
+        let written = private_folder(&self.folder).and_then(|()| {
+            cacache::write_hash_sync_with_algo(Algorithm::Sha256, &self.folder, content)
+                .map_err(std::io::Error::other)
+        });
+        match written {
+            Ok(_) => self.bound(size),
+            Err(error) => tracing::warn!(%error, "an artifact can't be kept in the cache"),
+        }
+    }
+
+    /// Removes the least recently used entries when the folder has grown beyond its bound.
+    fn bound(&self, added: u64) {
+        let Ok(mut known) = self.known.lock() else { return };
+        let total = match *known {
+            Some(before) => before + added,
+            None => entries(&self.folder).iter().map(|e| e.size).sum(),
+        };
+        *known = Some(total);
+        if total <= self.max_bytes {
+            return;
+        }
+        let mut entries = entries(&self.folder);
+        entries.sort_by_key(|entry| entry.used);
+        let mut total: u64 = entries.iter().map(|e| e.size).sum();
+        // Down to four fifths, so that not every write has to look at the whole folder.
+        let goal = self.max_bytes / 5 * 4;
+        for entry in entries {
+            if total <= goal {
+                break;
+            }
+            if std::fs::remove_file(&entry.path).is_ok() {
+                total = total.saturating_sub(entry.size);
+            }
+        }
+        *known = Some(total);
+    }
+
+    /// Where the content store keeps a digest: needed for its size and time, which it doesn't tell.
+    fn content_path(&self, digest: &str) -> Option<PathBuf> {
+        let hex = digest.strip_prefix("sha256:")?;
+        let (a, b, rest) = (hex.get(..2)?, hex.get(2..4)?, hex.get(4..)?);
+        Some(self.folder.join("content-v2").join("sha256").join(a).join(b).join(rest))
+    }
+}
+
+/// Removes everything from a cache folder.
+pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    cacache::clear_sync(folder).map_err(|e| {
+        let message = format!("the cache `{}` can't be cleared", folder.display());
+        Error::new(ErrorKind::Configuration, message).with_source(e.to_string())
+    })
+}
+
+fn integrity(digest: &str) -> Option<Integrity> {
+    Integrity::from_hex(digest.strip_prefix("sha256:")?, Algorithm::Sha256).ok()
+}
+
+/// Creates the folder for its user alone, also when it was there with more permissions.
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let permissions = std::fs::metadata(folder)?.permissions();
+        if permissions.mode() & 0o777 != 0o700 {
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
+        }
+    }
+    Ok(())
+}
+
+struct Kept {
+    path: PathBuf,
+    size: u64,
+    used: SystemTime,
+}
+
+fn entries(folder: &Path) -> Vec<Kept> {
+    let mut out = Vec::new();
+    let mut folders = vec![folder.join("content-v2")];
+    while let Some(folder) = folders.pop() {
+        let Ok(listing) = std::fs::read_dir(folder) else { continue };
+        for entry in listing.flatten() {
+            // Not following links: what lies elsewhere isn't the cache's to count or to remove.
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else if metadata.is_file() {
+                let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                out.push(Kept { path: entry.path(), size: metadata.len(), used });
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+
+    fn digest(content: &[u8]) -> String {
+        let hex: String = Sha256::digest(content).iter().map(|b| format!("{b:02x}")).collect();
+        format!("sha256:{hex}")
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_what_was_altered_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().join("artifacts"), 1 << 20);
+        let digest = digest(b"content");
+        assert_eq!(cache.read(&digest, 100), None);
+        cache.write(b"content");
+        assert_eq!(cache.read(&digest, 100).unwrap(), b"content");
+        assert_eq!(cache.read(&digest, 3), None, "the cap holds for the cache too");
+        std::fs::write(cache.content_path(&digest).unwrap(), b"CONTENT").unwrap();
+        assert_eq!(cache.read(&digest, 100), None);
+        assert!(!cache.content_path(&digest).unwrap().exists(), "a broken entry is removed");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(folder.path().join("artifacts")).unwrap().permissions();
+            assert_eq!(mode.mode() & 0o777, 0o700);
+        }
+        clear(&folder.path().join("artifacts")).unwrap();
+    }
+
+    #[test]
+    fn the_folder_stays_within_its_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().to_owned(), 10_000);
+        for index in 0..50_u8 {
+            cache.write(&[index; 1000]);
+            let total: u64 = entries(folder.path()).iter().map(|e| e.size).sum();
+            assert!(total <= 10_000, "{total}");
+        }
+        assert!(cache.read(&digest(&[49; 1000]), 2000).is_some(), "the newest is kept");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_no_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let cache = Cache::new(file, 10_000);
+        cache.write(b"content");
+        assert_eq!(cache.read(&digest(b"content"), 100), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! Content by digest: the redirect to the content store, and the proof that the bytes are right.
+//!
+//! Owns the only redirect that is followed. The token goes to the control plane alone, never to
+//! the store; content that doesn't hash to its digest never leaves this module.
+
+use reqwest::header::LOCATION;
+use reqwest::{Method, StatusCode};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::endpoints::is_loopback;
+use super::transport::{Failed, Reply, Request};
+use super::{Call, Client, Context, DOWNLOAD, answer, protocol};
+use crate::{Error, ErrorKind};
+
+/// Redirects followed from the control plane's answer on.
+const MAX_HOPS: usize = 3;
+
+/// The content of `digest` (`sha256:<64 hex>`, checked by the caller).
+pub(crate) async fn download(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+) -> Result<Vec<u8>, Error> {
+    client
+        .retry_policy(context, true)
+        .run(|| async move {
+            match fetch(client, context, digest).await {
+                // A signed URL lives for a short time: a fresh one is asked for once.
+                Err(failed) if failed.refused => fetch(client, context, digest).await,
+                other => other,
+            }
+        })
+        .await
+}
+
+async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u8>, Failed> {
+    let cap = client.settings.max_artifact_bytes;
+    let call = Call::get(DOWNLOAD, Some(digest.to_owned()));
+    let (reply, token) = client.open(context, &call).await?;
+    let reply = match reply.status {
+        StatusCode::OK => reply,
+        status if is_redirect(status) && !is_login(&reply) => {
+            let product = &client.settings.product;
+            let from = client.settings.endpoints.url(DOWNLOAD, Some(digest), product)?;
+            // The redirect is the service's word that this token may have the content.
+            let to = target(&from, &reply, client.settings.insecure)?;
+            if let Some(content) = cached(client, context, digest).await? {
+                return Ok(content);
+            }
+            follow(client, context, to).await?
+        }
+        status => {
+            let headers = reply.headers.clone();
+            let mut body = Vec::new();
+            let cap = client.settings.max_answer_bytes;
+            context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
+            let body = String::from_utf8_lossy(&body).into_owned();
+            let body = token.map_or_else(|| body.clone(), |token| token.redact(&body));
+            return Err(Failed {
+                retryable: answer::is_retryable(status),
+                retry_after: answer::retry_after(&headers),
+                ..Failed::permanent(answer::error(status, &headers, body.as_bytes()))
+            });
+        }
+    };
+    let content = read(context, reply, cap, digest).await?;
+    keep(client, content).await
+}
+
+/// The content from the cache, where there is one.
+#[cfg(feature = "cache")]
+async fn cached(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+) -> Result<Option<Vec<u8>>, Failed> {
+    let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
+    let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
+    let read = tokio::task::spawn_blocking(move || cache.read(&digest, cap));
+    let Ok(Some(content)) = read.await else { return Ok(None) };
+    context.count(content.len() as u64)?;
+    context.cached.store(true, std::sync::atomic::Ordering::Relaxed);
+    Ok(Some(content))
+}
+
+#[cfg(not(feature = "cache"))]
+async fn cached(_: &Client, _: &Context, _: &str) -> Result<Option<Vec<u8>>, Failed> {
+    Ok(None)
+}
+
+/// Keeps verified content for the next time.
+#[cfg(feature = "cache")]
+async fn keep(client: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
+    let Some(cache) = client.settings.cache.clone() else { return Ok(content) };
+    let kept = tokio::task::spawn_blocking(move || {
+        cache.write(&content);
+        content
+    });
+    kept.await.map_err(|_| Error::new(ErrorKind::Internal, "the cache's thread is gone").into())
+}
+
+#[cfg(not(feature = "cache"))]
+async fn keep(_: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
+    Ok(content)
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+fn is_login(reply: &Reply) -> bool {
+    let location = reply.headers.get(LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
+}
+
+/// Follows the redirects of a download, without a token, to the answer of the content store.
+async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply, Failed> {
+    for _ in 0..MAX_HOPS {
+        let request = Request {
+            method: Method::GET,
+            url: to.clone(),
+            body: None,
+            authorization: None,
+            organization: None,
+            deadline: context.deadline,
+        };
+        let reply = client.exchange(context, request).await?;
+        match reply.status {
+            StatusCode::OK => return Ok(reply),
+            status if is_redirect(status) => to = target(&to, &reply, client.settings.insecure)?,
+            status => return Err(store_error(status, &reply, &to)),
+        }
+    }
+    Err(protocol(format!("the download redirects more than {MAX_HOPS} times")).into())
+}
+
+/// Where a redirect leads, if that is allowed.
+fn target(from: &Url, reply: &Reply, insecure: bool) -> Result<Url, Error> {
+    let location = reply
+        .headers
+        .get(LOCATION)
+        .and_then(|v| v.to_str().ok())
+        .ok_or_else(|| protocol("the download redirects to nowhere"))?;
+    // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
+    let to = from.join(location).map_err(|_| protocol("the download redirects to no URL"))?;
+    if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
+        return Err(protocol("the download redirects to something other than HTTP"));
+    }
+    if !to.username().is_empty() || to.password().is_some() {
+        return Err(protocol("the download redirects to a URL with a user name or password"));
+    }
+    if from.scheme() == "https" && to.scheme() == "http" {
+        return Err(protocol("the download redirects from https to plain HTTP"));
+    }
+    if to.scheme() == "http" && !insecure && !is_loopback(&to) {
+        return Err(protocol("the download redirects to plain HTTP"));
+    }
+    Ok(to)
+}
+
+fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
+    let origin = answer::origin(url);
+    let message = format!("the content store {origin} answered {}", status.as_u16());
+    let kind = match status.as_u16() {
+        429 => ErrorKind::RateLimited,
+        // The service said that it has the content, so its absence is the store's failure: a
+        // host that turns "not found" into undefined must not be told so by the store.
+        _ => ErrorKind::Unavailable,
+    };
+    Failed {
+        error: Error::new(kind, message),
+        retryable: answer::is_retryable(status),
+        unsent: false,
+        retry_after: answer::retry_after(&reply.headers),
+        refused: matches!(status.as_u16(), 401 | 403),
+    }
+}
+
+/// Reads and hashes the content; nothing is returned that isn't what the digest says.
+async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result<Vec<u8>, Failed> {
+    let mut hasher = Sha256::new();
+    let mut content = Vec::new();
+    let total = context
+        .read(reply, cap, |chunk| {
+            hasher.update(chunk);
+            content.extend_from_slice(chunk);
+        })
+        .await?;
+    let found = format!("sha256:{}", hex(&hasher.finalize()));
+    if found != digest {
+        return Err(Error::new(
+            ErrorKind::Tampered,
+            format!("the content of `{digest}` hashes to `{found}` ({total} bytes)"),
+        )
+        .with_hint("the content store or the network altered it; nothing of it was used")
+        .into());
+    }
+    Ok(content)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,399 @@
+//! JSON from the service, straight into policy values.
+//!
+//! Owns what is accepted as a value at all: documented fields in either casing, defaults inside
+//! rows, exact integers, no duplicate keys. It doesn't know any envelope; those belong to
+//! `pages`, `operations` and the functions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use chrono::DateTime;
+use regorus::Value;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::builtins::{Field, Type};
+use crate::text::shorten;
+
+/// Reads a value of a documented type; null and absent read as the type's default.
+#[derive(Clone, Copy)]
+pub(crate) struct Typed<'a> {
+    pub ty: &'a Type,
+    /// The field's name, for messages.
+    pub name: &'a str,
+    /// Whether null means that it isn't there, instead of the type's default.
+    pub optional: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Typed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Typed<'_> {
+    fn unexpected<E: serde::de::Error>(self, what: serde::de::Unexpected<'_>) -> E {
+        E::invalid_type(what, &self)
+    }
+
+    fn text(self, text: &str) -> Result<Value, String> {
+        match self.ty {
+            Type::Any | Type::String | Type::Digest | Type::Uuid => Ok(Value::from(text)),
+            Type::Timestamp => {
+                if text.is_empty() || DateTime::parse_from_rfc3339(text).is_ok() {
+                    Ok(Value::from(text))
+                } else {
+                    let shown = shorten(text, 40);
+                    Err(format!("`{shown}` in `{}` is no RFC 3339 timestamp", self.name))
+                }
+            }
+            Type::Integer => integer(text).ok_or_else(|| {
+                let shown = shorten(text, 40);
+                format!("`{shown}` in `{}` is no whole number of 64 bits", self.name)
+            }),
+            _ => Err(String::new()),
+        }
+    }
+}
+
+/// A whole number of 64 bits written as text, in its one canonical form.
+fn integer(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let canonical = digits == "0" || !digits.starts_with('0');
+    if !canonical || digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok()
+}
+
+/// What a documented field reads as when the service leaves it out (proto3 JSON does).
+pub(crate) fn default(ty: &Type) -> Value {
+    match ty {
+        Type::Any | Type::Null => Value::Null,
+        Type::String | Type::Digest | Type::Uuid | Type::Timestamp => Value::from(""),
+        Type::Boolean => Value::Bool(false),
+        Type::Integer => Value::from(0_u64),
+        Type::Array(_) => Value::new_array(),
+        Type::Map(_) => Value::new_object(),
+        Type::Object(fields) => {
+            let row: BTreeMap<_, _> = fields
+                .iter()
+                .filter(|f| f.required)
+                .map(|f| (Value::from(f.name), default(&f.ty)))
+                .collect();
+            Value::from(row)
+        }
+        Type::Either(first, _) => default(first),
+    }
+}
+
+impl<'de> Visitor<'de> for Typed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in `{}`", self.ty, self.name)
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
+        Ok(if self.optional { Value::Undefined } else { default(self.ty) })
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<Value, E> {
+        match self.ty {
+            Type::Any | Type::Boolean => Ok(Value::Bool(v)),
+            _ => Err(self.unexpected(serde::de::Unexpected::Bool(v))),
+        }
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Value, E> {
+        match self.ty {
+            Type::Any | Type::Integer => Ok(Value::from(v)),
+            _ => Err(self.unexpected(serde::de::Unexpected::Signed(v))),
+        }
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Value, E> {
+        match self.ty {
+            Type::Any | Type::Integer => Ok(Value::from(v)),
+            _ => Err(self.unexpected(serde::de::Unexpected::Unsigned(v))),
+        }
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Value, E> {
+        // An integer beyond 64 bits arrives here already rounded: refused, not approximated.
+        if v.fract() == 0.0 && v.abs() >= 9_007_199_254_740_992.0 {
+            return Err(E::custom(format!("a number in `{}` is beyond 64 bits", self.name)));
+        }
+        match self.ty {
+            Type::Any => Ok(Value::from(v)),
+            #[allow(clippy::cast_possible_truncation)]
+            Type::Integer if v.fract() == 0.0 => Ok(Value::from(v as i64)),
+            _ => Err(self.unexpected(serde::de::Unexpected::Float(v))),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Value, E> {
+        self.text(v).map_err(|why| {
+            if why.is_empty() {
+                self.unexpected(serde::de::Unexpected::Other("a string"))
+            } else {
+                E::custom(why)
+            }
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let ty = match self.ty {
+            Type::Any => &Type::Any,
+            Type::Array(of) => *of,
+            _ => return Err(self.unexpected(serde::de::Unexpected::Seq)),
+        };
+        let mut items = Vec::new();
+        while let Some(item) =
+            seq.next_element_seed(Typed { ty, name: self.name, optional: false })?
+        {
+            items.push(item);
+        }
+        Ok(Value::from(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let ty = match self.ty {
+            Type::Any => &Type::Any,
+            Type::Map(of) => *of,
+            Type::Object(fields) => return Row { fields, name: self.name }.visit_map(map),
+            _ => return Err(self.unexpected(serde::de::Unexpected::Map)),
+        };
+        let mut object = BTreeMap::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let value = map.next_value_seed(Typed { ty, name: &key, optional: false })?;
+            insert(&mut object, &key, value)?;
+        }
+        Ok(Value::from(object))
+    }
+}
+
+fn insert<E: serde::de::Error>(
+    object: &mut BTreeMap<Value, Value>,
+    key: &str,
+    value: Value,
+) -> Result<(), E> {
+    match object.insert(Value::from(key), value) {
+        None => Ok(()),
+        Some(_) => Err(E::custom(format!("the key `{}` stands there twice", shorten(key, 80)))),
+    }
+}
+
+/// Reads an object with documented fields: either casing in, the documented spelling out, always
+/// complete. Other fields pass through as they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    pub fields: &'a [Field],
+    /// The list's or object's name, for messages.
+    pub name: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Row<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Row<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object in `{}`", self.name)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut slots: Vec<Slot> = self.fields.iter().map(|_| Slot::default()).collect();
+        let mut object = BTreeMap::new();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            let key = key.0.as_ref();
+            let known =
+                self.fields.iter().zip(&mut slots).find(|(field, _)| same_name(field.name, key));
+            if let Some((field, slot)) = known {
+                let optional = !field.required;
+                let typed = Typed { ty: &field.ty, name: field.name, optional };
+                let value = map.next_value_seed(typed)?;
+                slot.fill(field.name, key, value)?;
+            } else {
+                let value =
+                    map.next_value_seed(Typed { ty: &Type::Any, name: key, optional: false })?;
+                insert(&mut object, key, value)?;
+            }
+        }
+        for (field, slot) in self.fields.iter().zip(slots) {
+            let value = slot.value.or_else(|| field.required.then(|| default(&field.ty)));
+            if let Some(value) = value.filter(|v| *v != Value::Undefined) {
+                object.insert(Value::from(field.name), value);
+            }
+        }
+        Ok(Value::from(object))
+    }
+}
+
+/// A documented field while its row is read. It may stand there in both casings if they agree.
+#[derive(Default)]
+struct Slot {
+    value: Option<Value>,
+    documented: bool,
+    other: bool,
+}
+
+impl Slot {
+    fn fill<E: serde::de::Error>(&mut self, name: &str, key: &str, value: Value) -> Result<(), E> {
+        let seen = if key == name { &mut self.documented } else { &mut self.other };
+        if std::mem::replace(seen, true) {
+            return Err(E::custom(format!("the key `{key}` stands there twice")));
+        }
+        if self.value.as_ref().is_some_and(|previous| *previous != value) {
+            return Err(E::custom(format!("`{name}` stands there twice with different values")));
+        }
+        self.value = Some(value);
+        Ok(())
+    }
+}
+
+/// An object's key, borrowed from the text where it has no escapes.
+struct Key<'de>(std::borrow::Cow<'de, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_str<E>(self, v: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(v.into()))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Key<'de>, E> {
+                Ok(Key(v.to_owned().into()))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+/// Whether `key` spells the documented `name`, in `camelCase` or `snake_case`.
+pub(crate) fn same_name(name: &str, key: &str) -> bool {
+    fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
+        let mut upper = false;
+        text.chars().filter_map(move |c| {
+            if c == '_' {
+                upper = true;
+                None
+            } else if std::mem::take(&mut upper) {
+                Some(c.to_ascii_uppercase())
+            } else {
+                Some(c)
+            }
+        })
+    }
+    name == key
+        || (!key.starts_with('_') && !key.ends_with('_') && canonical(name).eq(canonical(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    static FIELDS: &[Field] = &[
+        Field::required("createdAt", Type::Timestamp, ""),
+        Field::required("kind", Type::String, ""),
+        Field::required("revision", Type::Integer, ""),
+        Field::required("public", Type::Boolean, ""),
+        Field::required("annotations", Type::Map(&Type::String), ""),
+        Field::optional("subject_name", Type::String, ""),
+    ];
+
+    fn row(text: &str) -> Result<String, String> {
+        let mut de = serde_json::Deserializer::from_str(text);
+        Row { fields: FIELDS, name: "row" }
+            .deserialize(&mut de)
+            .map(|v| v.to_json_str().unwrap())
+            .map_err(|e| e.to_string())
+    }
+
+    fn both(text: &str) -> serde_json::Value {
+        serde_json::from_str(&row(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_complete_in_the_documented_spelling() {
+        let full = both(r#"{"created_at":"2026-01-02T03:04:05Z","subjectName":"x","more":[1]}"#);
+        let expected = serde_json::json!({
+            "createdAt": "2026-01-02T03:04:05Z", "kind": "", "revision": 0, "public": false,
+            "annotations": {}, "subject_name": "x", "more": [1],
+        });
+        assert_eq!(full, expected);
+        assert_eq!(both(r#"{"kind":null}"#)["kind"], "");
+    }
+
+    #[test]
+    fn integers_are_exact_to_64_bits() {
+        for (given, seen) in [
+            ("18446744073709551615", "18446744073709551615"),
+            ("\"-9223372036854775808\"", "-9223372036854775808"),
+            ("\"18446744073709551615\"", "18446744073709551615"),
+            ("3.0", "3"),
+        ] {
+            assert_eq!(both(&format!(r#"{{"revision":{given}}}"#))["revision"].to_string(), seen);
+        }
+        for bad in [
+            "18446744073709551616",
+            "\"18446744073709551616\"",
+            "1.5",
+            "\"\"",
+            "\"01\"",
+            "\"+1\"",
+            "\"1e3\"",
+            "true",
+            "[]",
+            "1e300",
+        ] {
+            assert!(row(&format!(r#"{{"revision":{bad}}}"#)).is_err(), "{bad}");
+            assert!(row(&format!(r#"{{"other":{}}}"#, "18446744073709551616")).is_err());
+        }
+    }
+
+    #[test]
+    fn wrong_shapes_are_refused() {
+        for bad in [
+            "[]",
+            "7",
+            r#""x""#,
+            r#"{"kind":7}"#,
+            r#"{"kind":[]}"#,
+            r#"{"public":"true"}"#,
+            r#"{"annotations":[]}"#,
+            r#"{"annotations":{"a":1}}"#,
+            r#"{"createdAt":"yesterday"}"#,
+            r#"{"kind":"a","kind":"a"}"#,
+            r#"{"x":{"a":1,"a":1}}"#,
+            r#"{"createdAt":"2026-01-02T03:04:05Z","created_at":"2027-01-02T03:04:05Z"}"#,
+            r#"{"created_at":"2026-01-02T03:04:05Z","created_at":"2026-01-02T03:04:05Z"}"#,
+        ] {
+            assert!(row(bad).is_err(), "{bad}");
+        }
+        let same = r#"{"createdAt":"2026-01-02T03:04:05Z","created_at":"2026-01-02T03:04:05Z"}"#;
+        assert!(row(same).is_ok());
+    }
+
+    #[test]
+    fn names_match_in_either_casing_only() {
+        assert!(same_name("createdAt", "created_at"));
+        assert!(same_name("workflow_run_id", "workflowRunId"));
+        assert!(!same_name("createdAt", "createdat"));
+        assert!(!same_name("createdAt", "_created_at"));
+        assert!(!same_name("kind", "Kind"));
+    }
+}

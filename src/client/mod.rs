@@ -1,0 +1,348 @@
+//! The client of the service: one authenticated call with retries, and what it may cost.
+//!
+//! Owns the settings, the limit on requests in flight and the path from a request to a parsed
+//! answer. Arguments and answers of the functions belong to `builtins`; what a policy sees is
+//! never decided here.
+
+mod answer;
+mod auth;
+#[cfg(feature = "cache")]
+pub(crate) mod cache;
+mod download;
+mod endpoints;
+mod json;
+mod operations;
+mod pages;
+mod retry;
+mod runtime;
+mod transport;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
+use tokio::sync::Semaphore;
+use tracing::Instrument as _;
+
+use crate::text::shorten;
+use crate::{Error, ErrorKind, Product};
+
+pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
+pub use endpoints::Api;
+
+pub(crate) use answer::protocol;
+pub(crate) use auth::{Credentials, TokenSource};
+pub(crate) use download::download;
+pub(crate) use endpoints::{
+    DISCOVER, DOWNLOAD, EVALUATE_EVIDENCE, EVIDENCE, Endpoint, Endpoints, INFOZ, OPERATION,
+    PROJECT_COMPLIANCE,
+};
+pub(crate) use json::Row;
+pub(crate) use operations::run_operation;
+pub(crate) use pages::{List, Pager, Pagination, list, parse_page, too_many};
+pub(crate) use runtime::Runtime;
+use transport::Failed;
+
+/// Everything that is fixed when a client is built.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub product: Product,
+    pub organization: Option<(HeaderName, HeaderValue)>,
+    pub organization_name: Option<String>,
+    pub endpoints: Endpoints,
+    pub ca_certificates: Vec<Vec<u8>>,
+    pub insecure: bool,
+    pub proxy: Option<String>,
+    pub no_proxy: Option<String>,
+    pub connect_timeout: Duration,
+    pub idle_timeout: Duration,
+    pub call_timeout: Duration,
+    pub retries: usize,
+    pub first_pause: Duration,
+    pub concurrency: usize,
+    /// The largest body of an answer other than an artifact's.
+    pub max_answer_bytes: u64,
+    pub max_artifact_bytes: u64,
+    pub max_results: usize,
+    pub max_pages: usize,
+    #[cfg(feature = "cache")]
+    pub cache: Option<Arc<cache::Cache>>,
+}
+
+/// What one call may cost, and what it cost so far.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub deadline: Instant,
+    pub attempts: AtomicU32,
+    pub bytes: AtomicU64,
+    /// Bytes that may still be read by everything that shares the allowance.
+    pub allowance: Option<Arc<Allowance>>,
+    /// Whether the content came from the cache.
+    pub cached: AtomicBool,
+}
+
+impl Context {
+    pub const fn new(deadline: Instant, allowance: Option<Arc<Allowance>>) -> Self {
+        Self {
+            deadline,
+            attempts: AtomicU32::new(0),
+            bytes: AtomicU64::new(0),
+            allowance,
+            cached: AtomicBool::new(false),
+        }
+    }
+
+    /// Counts bytes that came from elsewhere than a body.
+    #[cfg(feature = "cache")]
+    fn count(&self, bytes: u64) -> Result<(), Error> {
+        match self.allowance.as_deref() {
+            Some(allowance) if !allowance.take(bytes) => return Err(allowance.used_up()),
+            _ => {}
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads a body to its end, counted; what a failed attempt used of the allowance comes back.
+    async fn read(
+        &self,
+        reply: transport::Reply,
+        cap: u64,
+        mut sink: impl FnMut(&[u8]),
+    ) -> Result<u64, Failed> {
+        let allowance = self.allowance.as_deref();
+        let mut taken = 0;
+        let result = reply
+            .stream(cap, |chunk| {
+                let room = allowance.is_none_or(|allowance| allowance.take(chunk.len() as u64));
+                if room {
+                    taken += chunk.len() as u64;
+                    sink(chunk);
+                }
+                room
+            })
+            .await;
+        match result {
+            Ok(total) => {
+                self.bytes.fetch_add(total, Ordering::Relaxed);
+                Ok(total)
+            }
+            Err(failed) => {
+                if let Some(allowance) = allowance {
+                    allowance.give_back(taken);
+                }
+                Err(match failed {
+                    transport::Stopped::Failed(failed) => failed,
+                    transport::Stopped::BySink => Failed::permanent(
+                        allowance.map_or_else(|| protocol("reading stopped"), Allowance::used_up),
+                    ),
+                })
+            }
+        }
+    }
+}
+
+/// A number of bytes that several calls may read together.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    left: AtomicU64,
+    total: u64,
+}
+
+impl Allowance {
+    pub const fn new(bytes: u64) -> Self {
+        Self { left: AtomicU64::new(bytes), total: bytes }
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        self.left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(bytes))
+            .is_ok()
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn used_up(&self) -> Error {
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("the answers of this evaluation are larger than {} bytes", self.total),
+        )
+        .with_hint("`--max-bytes` raises the limit")
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub settings: Arc<Settings>,
+    transport: transport::Transport,
+    tokens: TokenSource,
+    permits: Semaphore,
+}
+
+/// One call to an endpoint, before the token is attached.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub endpoint: Endpoint,
+    /// What fills the path's placeholder.
+    pub segment: Option<String>,
+    pub query: Vec<(&'static str, String)>,
+    pub body: Option<Bytes>,
+    /// Whether it may be sent again after it may have arrived.
+    pub idempotent: bool,
+    pub authenticated: bool,
+}
+
+impl Call {
+    pub const fn get(endpoint: Endpoint, segment: Option<String>) -> Self {
+        Self {
+            endpoint,
+            segment,
+            query: Vec::new(),
+            body: None,
+            idempotent: true,
+            authenticated: true,
+        }
+    }
+}
+
+impl Client {
+    pub fn new(settings: Settings, credentials: Credentials) -> Self {
+        let settings = Arc::new(settings);
+        Self {
+            transport: transport::Transport::new(Arc::clone(&settings)),
+            tokens: TokenSource::new(credentials, settings.product.clone()),
+            permits: Semaphore::new(settings.concurrency),
+            settings,
+        }
+    }
+
+    pub fn retry_policy(&self, context: &Context, idempotent: bool) -> retry::Policy {
+        retry::Policy {
+            retries: self.settings.retries,
+            first_pause: self.settings.first_pause,
+            deadline: context.deadline,
+            idempotent,
+        }
+    }
+
+    /// Makes a call and parses its answer; an answer that ends too early counts as a broken
+    /// connection and is asked for again.
+    pub async fn json<T>(
+        &self,
+        context: &Context,
+        call: &Call,
+        parse: impl Fn(&[u8]) -> serde_json::Result<T>,
+    ) -> Result<T, Error> {
+        let parse = &parse;
+        self.retry_policy(context, call.idempotent)
+            .run(|| async move {
+                let body = self.attempt(context, call).await?;
+                parse(&body).map_err(|error| {
+                    let failed = Failed::permanent(answer::not_json(&error, &body));
+                    Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
+                })
+            })
+            .await
+    }
+
+    /// One attempt: the body of a success, or a classified failure.
+    async fn attempt(&self, context: &Context, call: &Call) -> Result<Vec<u8>, Failed> {
+        let (reply, token) = self.open(context, call).await?;
+        let cap = self.settings.max_answer_bytes;
+        let (status, headers) = (reply.status, reply.headers.clone());
+        let mut body = Vec::new();
+        context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
+        if status == StatusCode::OK {
+            return match &token {
+                // Whatever echoes the token would carry it into results and recordings.
+                Some(token) if std::str::from_utf8(&body).is_ok_and(|t| token.occurs_in(t)) => {
+                    Err(protocol("the service's answer repeats the token").into())
+                }
+                _ => Ok(body),
+            };
+        }
+        let text = String::from_utf8_lossy(&body);
+        let body = token.map_or_else(|| text.clone().into_owned(), |token| token.redact(&text));
+        let error = answer::error(status, &headers, body.as_bytes());
+        Err(Failed {
+            refused: error.kind() == ErrorKind::Unauthenticated,
+            retryable: answer::is_retryable(status),
+            retry_after: answer::retry_after(&headers),
+            unsent: false,
+            error,
+        })
+    }
+
+    /// Sends a call and returns the start of its answer; a refused token is replaced once.
+    pub(crate) async fn open(
+        &self,
+        context: &Context,
+        call: &Call,
+    ) -> Result<(transport::Reply, Option<Token>), Failed> {
+        if !call.authenticated {
+            return Ok((self.send(context, call, None).await?, None));
+        }
+        let token = self.tokens.get().await?;
+        let reply = self.send(context, call, Some(&token)).await?;
+        if reply.status == StatusCode::UNAUTHORIZED {
+            if let Some(token) = self.tokens.replace(&token).await {
+                let reply = self.send(context, call, Some(&token)).await?;
+                return Ok((reply, Some(token)));
+            }
+        }
+        Ok((reply, Some(token)))
+    }
+
+    async fn send(
+        &self,
+        context: &Context,
+        call: &Call,
+        token: Option<&Token>,
+    ) -> Result<transport::Reply, Failed> {
+        let product = &self.settings.product;
+        let mut url =
+            self.settings.endpoints.url(call.endpoint, call.segment.as_deref(), product)?;
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&call.query);
+        }
+        let organization = token
+            .filter(|token| token.kind(product) == TokenKind::User)
+            .and_then(|_| self.settings.organization.clone());
+        let request = transport::Request {
+            method: if call.body.is_some() { Method::POST } else { Method::GET },
+            url,
+            body: call.body.clone(),
+            authorization: token.map(Token::header).transpose()?,
+            organization,
+            deadline: context.deadline,
+        };
+        self.exchange(context, request).await
+    }
+
+    /// One request within the limit on requests in flight.
+    pub(crate) async fn exchange(
+        &self,
+        context: &Context,
+        request: transport::Request,
+    ) -> Result<transport::Reply, Failed> {
+        let permit = tokio::time::timeout_at(context.deadline.into(), self.permits.acquire());
+        let Ok(Ok(_permit)) = permit.await else {
+            return Err(Error::new(ErrorKind::TimedOut, "no time is left to send the request")
+                .with_hint("`--timeout` gives an evaluation more time")
+                .into());
+        };
+        context.attempts.fetch_add(1, Ordering::Relaxed);
+        let span = tracing::debug_span!("attempt", path = %shorten(request.url.path(), 120));
+        self.transport.send(request).instrument(span).await
+    }
+
+    /// The token that the next call would send.
+    pub async fn token(&self) -> Result<Token, Error> {
+        self.tokens.get().await
+    }
+}

@@ -1,0 +1,147 @@
+//! Asynchronous operations: started once, then asked about until they are over.
+//!
+//! Owns the start that is never sent twice, the growing pauses between questions, and what counts
+//! as succeeded, failed and still running. What the output means belongs to the function.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use regorus::Value;
+
+use super::pages::parse;
+use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
+use crate::builtins::{Field, Type};
+use crate::text::{escape, shorten};
+use crate::{Error, ErrorKind};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The `output` of a succeeded operation.
+pub(crate) struct OperationOutput(pub String);
+
+static STARTED: &[Field] = &[Field::optional("operation_id", Type::String, "")];
+static ANSWER: &[Field] = &[Field::optional("operation", Type::Object(OPERATION_FIELDS), "")];
+static OPERATION_FIELDS: &[Field] = &[
+    Field::required("id", Type::String, ""),
+    Field::required("status", Type::String, ""),
+    Field::required("output", Type::String, ""),
+    Field::required("error_message", Type::String, ""),
+    Field::required("created_at", Type::Timestamp, ""),
+    Field::required("started_at", Type::Timestamp, ""),
+    Field::required("finished_at", Type::Timestamp, ""),
+];
+
+/// Starts the evaluation that `body` asks for and waits until it is over.
+pub(crate) async fn run_operation(
+    client: &Client,
+    context: &Context,
+    body: Bytes,
+) -> Result<OperationOutput, Error> {
+    let start = Call { body: Some(body), idempotent: false, ..Call::get(EVALUATE_EVIDENCE, None) };
+    let answer = client.json(context, &start, |body| read(STARTED, "answer", body)).await?;
+    let id = text(&answer, "operation_id");
+    if id.is_empty() {
+        return Err(protocol("the service started no operation: `operation_id` is missing"));
+    }
+    let question = Call::get(OPERATION, Some(id.clone()));
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let answer = client.json(context, &question, |body| read(ANSWER, "answer", body)).await?;
+        if let Some(output) = outcome(&id, &answer)? {
+            return Ok(OperationOutput(output));
+        }
+        if Instant::now() + pause >= context.deadline {
+            return Err(Error::new(
+                ErrorKind::TimedOut,
+                format!("operation `{}` isn't over and no time is left", escape(&id)),
+            )
+            .with_hint("`--timeout` gives an evaluation more time"));
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn read(fields: &'static [Field], name: &str, body: &[u8]) -> serde_json::Result<Value> {
+    parse(Row { fields, name }, body)
+}
+
+/// The output once the operation succeeded, nothing while it runs, an error when it failed.
+fn outcome(id: &str, answer: &Value) -> Result<Option<String>, Error> {
+    let operation = &answer[&Value::from("operation")];
+    if *operation == Value::Undefined {
+        return Err(protocol("the service's answer has no `operation`"));
+    }
+    let found = text(operation, "id");
+    if !found.is_empty() && found != id {
+        return Err(protocol(format!(
+            "the service answered about operation `{}` instead of `{}`",
+            shorten(&found, 80),
+            shorten(id, 80)
+        )));
+    }
+    let status = text(operation, "status");
+    match status.strip_prefix("ASYNC_OPERATION_STATUS_") {
+        Some("SUCCEEDED" | "COMPLETED") => Ok(Some(text(operation, "output"))),
+        Some("FAILED") => Err(failure("failed", operation)),
+        Some("CANCELLED") => Err(failure("was cancelled", operation)),
+        _ if !text(operation, "finished_at").is_empty() => {
+            let how = format!("ended with status `{}`", shorten(&status, 80));
+            Err(failure(&how, operation))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn failure(how: &str, operation: &Value) -> Error {
+    let message = text(operation, "error_message");
+    let message = if message.is_empty() {
+        format!("the evaluation {how}")
+    } else {
+        format!("the evaluation {how}: {}", shorten(&message, 1000))
+    };
+    Error::new(ErrorKind::OperationFailed, message)
+}
+
+fn text(object: &Value, field: &str) -> String {
+    object[&Value::from(field)].as_string().map(|s| s.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn ask(operation: &str) -> Result<Option<String>, ErrorKind> {
+        let body = format!(r#"{{"operation":{operation}}}"#);
+        let answer = read(ANSWER, "answer", body.as_bytes()).map_err(|_| ErrorKind::Protocol)?;
+        outcome("7", &answer).map_err(|e| e.kind())
+    }
+
+    #[test]
+    fn only_the_documented_statuses_are_over() {
+        let with = |rest: &str| ask(&format!(r#"{{"id":"7",{rest}}}"#));
+        let done = Ok(Some("x".to_owned()));
+        let ok = r#""output":"x","finishedAt":"2026-01-02T03:04:05Z""#;
+        assert_eq!(with(&format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_SUCCEEDED""#)), done);
+        assert_eq!(with(&format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_COMPLETED""#)), done);
+        for failed in ["FAILED", "CANCELLED"] {
+            let status = format!(r#""status":"ASYNC_OPERATION_STATUS_{failed}""#);
+            assert_eq!(with(&status), Err(ErrorKind::OperationFailed));
+        }
+        for other in [
+            "SUCCEEDED",
+            "ASYNC_OPERATION_STATUS_SUCCEEDED_NOT",
+            "",
+            "async_operation_status_succeeded",
+        ] {
+            let status = format!(r#""status":"{other}""#);
+            assert_eq!(with(&status), Ok(None), "{other}");
+            assert_eq!(with(&format!("{ok},{status}")), Err(ErrorKind::OperationFailed), "{other}");
+        }
+        assert_eq!(ask("null"), Err(ErrorKind::Protocol));
+        assert_eq!(ask(r#"{"id":"8"}"#), Err(ErrorKind::Protocol));
+    }
+}

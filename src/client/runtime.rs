@@ -1,0 +1,62 @@
+//! The thread on which all requests of a platform run.
+//!
+//! Owns one runtime on one thread of its own, so that blocking callers work from plain threads
+//! and from inside any other runtime alike. It is started at the first call.
+
+use std::future::Future;
+use std::sync::mpsc;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+use crate::{Error, ErrorKind};
+
+/// A running I/O thread; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Runtime {
+    handle: Handle,
+    // Dropping the sender ends the thread; a runtime dropped on a caller's thread could panic
+    // there, if that thread belongs to another runtime.
+    _stop: oneshot::Sender<()>,
+}
+
+impl Runtime {
+    pub fn start() -> Result<Self, Error> {
+        let broken = |e: std::io::Error| {
+            Error::new(ErrorKind::Internal, "the I/O thread can't be started").with_source(e)
+        };
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(broken)?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        std::thread::Builder::new()
+            .name("rego-platform-io".to_owned())
+            .spawn(move || {
+                let _ = runtime.block_on(stopped);
+                runtime.shutdown_background();
+            })
+            .map_err(broken)?;
+        Ok(Self { handle, _stop: stop })
+    }
+
+    /// Runs a future on the I/O thread and waits for it, on any thread but that one.
+    pub fn block_on<T, F>(&self, future: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.handle.spawn(async move {
+            let _ = sender.send(future.await);
+        });
+        receiver.recv().map_err(|_| {
+            Error::new(
+                ErrorKind::Internal,
+                "a call ended without an answer: the I/O thread is gone",
+            )
+        })
+    }
+
+    pub const fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}

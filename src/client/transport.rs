@@ -1,0 +1,300 @@
+//! One HTTP exchange: connection, timeouts, proxy, certificates, body cap.
+//!
+//! Owns the HTTP client (built at the first call) and what one attempt may cost. It doesn't
+//! retry (`retry`), doesn't know pages, and only `send` ever attaches a token, to the configured
+//! addresses alone.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use url::Url;
+
+use super::endpoints::is_loopback;
+use super::{Settings, answer};
+use crate::{Error, ErrorKind};
+
+/// A failed attempt, with what the retry loop needs to know about it.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub error: Error,
+    /// Whether a safe call may be sent again.
+    pub retryable: bool,
+    /// Whether the request certainly never reached the service.
+    pub unsent: bool,
+    pub retry_after: Option<Duration>,
+    /// Whether the service refused the credentials of this attempt.
+    pub refused: bool,
+}
+
+impl Failed {
+    pub fn permanent(error: Error) -> Self {
+        Self { error, retryable: false, unsent: false, retry_after: None, refused: false }
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::permanent(error)
+    }
+}
+
+/// One request. The token goes only where `send` is told so by the caller's type of URL.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub method: Method,
+    pub url: Url,
+    pub body: Option<Bytes>,
+    /// The credentials; `None` for the content store and for unauthenticated routes.
+    pub authorization: Option<HeaderValue>,
+    pub organization: Option<(HeaderName, HeaderValue)>,
+    /// The moment after which nobody waits for the answer.
+    pub deadline: Instant,
+}
+
+/// The start of an answer: its body is still to be read.
+pub(crate) struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    response: reqwest::Response,
+    deadline: Instant,
+}
+
+#[derive(Debug)]
+pub(crate) struct Transport {
+    settings: Arc<Settings>,
+    client: OnceLock<Result<reqwest::Client, Error>>,
+}
+
+impl Transport {
+    pub const fn new(settings: Arc<Settings>) -> Self {
+        Self { settings, client: OnceLock::new() }
+    }
+
+    fn client(&self) -> Result<&reqwest::Client, Error> {
+        self.client.get_or_init(|| build(&self.settings)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Sends one request and waits for the status and headers of its answer.
+    pub async fn send(&self, request: Request) -> Result<Reply, Failed> {
+        let origin = answer::origin(&request.url);
+        let mut builder = self
+            .client()?
+            .request(request.method, request.url)
+            .header(ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(value) = request.authorization {
+            builder = builder.header(AUTHORIZATION, value);
+        }
+        if let Some((name, value)) = request.organization {
+            builder = builder.header(name, value);
+        }
+        if let Some(body) = request.body {
+            let json = HeaderValue::from_static("application/json");
+            builder = builder.header(CONTENT_TYPE, json).body(body);
+        }
+        let deadline = request.deadline;
+        match tokio::time::timeout_at(deadline.into(), builder.send()).await {
+            Err(_) => Err(Failed::permanent(out_of_time(&origin))),
+            Ok(Err(error)) => Err(failed(error, &origin)),
+            Ok(Ok(response)) => Ok(Reply {
+                status: response.status(),
+                headers: response.headers().clone(),
+                response,
+                deadline,
+            }),
+        }
+    }
+}
+
+fn out_of_time(origin: &str) -> Error {
+    Error::new(ErrorKind::TimedOut, format!("no time is left to wait for {origin}"))
+        .with_hint("`--timeout` gives an evaluation more time")
+}
+
+impl Reply {
+    /// The body, chunk by chunk, given to `sink` as it arrives, until that says no.
+    pub async fn stream(
+        mut self,
+        cap: u64,
+        mut sink: impl FnMut(&[u8]) -> bool,
+    ) -> Result<u64, Stopped> {
+        let origin = answer::origin(self.response.url());
+        if self.response.content_length().is_some_and(|length| length > cap) {
+            return Err(too_large(&origin, cap).into());
+        }
+        let mut total: u64 = 0;
+        loop {
+            match tokio::time::timeout_at(self.deadline.into(), self.response.chunk()).await {
+                Err(_) => return Err(Failed::permanent(out_of_time(&origin)).into()),
+                Ok(Err(error)) => return Err(failed(error, &origin).into()),
+                Ok(Ok(None)) => return Ok(total),
+                Ok(Ok(Some(chunk))) => {
+                    total = total.saturating_add(chunk.len() as u64);
+                    if total > cap {
+                        return Err(too_large(&origin, cap).into());
+                    }
+                    if !sink(&chunk) {
+                        return Err(Stopped::BySink);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why a body wasn't read to its end.
+pub(crate) enum Stopped {
+    Failed(Failed),
+    /// Whoever took the bytes wanted no more.
+    BySink,
+}
+
+impl From<Failed> for Stopped {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+fn too_large(origin: &str, cap: u64) -> Failed {
+    Failed::permanent(
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("the answer from {origin} is larger than the limit of {cap} bytes"),
+        )
+        .with_hint("`--max-bytes` raises the limit"),
+    )
+}
+
+/// What a broken exchange means. The URL is left out of the message: it may be signed.
+fn failed(error: reqwest::Error, origin: &str) -> Failed {
+    let error = error.without_url();
+    let connect = error.is_connect();
+    let mut retryable = true;
+    let mut unsent = false;
+    let (kind, what) = if error.is_builder() {
+        retryable = false;
+        (ErrorKind::Configuration, "the request can't be made for".to_owned())
+    } else if is_certificate(&error) {
+        retryable = false;
+        (ErrorKind::Unavailable, "can't trust the certificate of".to_owned())
+    } else if connect {
+        unsent = true;
+        (ErrorKind::Unavailable, "can't connect to".to_owned())
+    } else if error.is_timeout() {
+        // The pause was already as long as it may be; waiting again helps nobody.
+        retryable = false;
+        (ErrorKind::TimedOut, "waited too long for".to_owned())
+    } else {
+        (ErrorKind::Unavailable, "the connection broke before the answer was complete from".into())
+    };
+    let mut result = Error::new(kind, format!("{what} {origin}")).with_source(Plain::of(&error));
+    if matches!(kind, ErrorKind::Unavailable) && !retryable {
+        result = result.with_hint("name the certificate authority's file with `--ca-cert`");
+    } else if connect {
+        result = result.with_hint("check the address, the network and the proxy");
+    }
+    Failed { error: result, retryable, unsent, retry_after: None, refused: false }
+}
+
+/// The innermost cause in words: the layers between only repeat each other, and some of them
+/// repeat the URL.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Plain(String);
+
+impl Plain {
+    fn of(error: &reqwest::Error) -> Self {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(next) = cause.source() {
+            cause = next;
+        }
+        Self(crate::text::shorten(&cause.to_string(), 300))
+    }
+}
+
+fn is_certificate(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(next) = cause {
+        if next.downcast_ref::<rustls::Error>().is_some() {
+            return true;
+        }
+        // TLS errors travel inside I/O errors, which hide them from `source`.
+        let inner = next.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if inner.is_some_and(|e| e.downcast_ref::<rustls::Error>().is_some()) {
+            return true;
+        }
+        cause = next.source();
+    }
+    false
+}
+
+fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
+    let configuration = |message: &str, error: &dyn std::error::Error| {
+        Error::new(ErrorKind::Configuration, message).with_source(error.to_string())
+    };
+    let loopback =
+        [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls(settings)?)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.idle_timeout)
+        .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
+        // What is called loopback is loopback, whatever a resolver says.
+        .resolve_to_addrs("localhost", &loopback)
+        .no_proxy();
+    if let Some(proxy) = &settings.proxy {
+        let proxy_url = Url::parse(proxy).map_err(|e| {
+            configuration("the address of the proxy is no URL", &e)
+                .with_hint("check the environment variable `HTTPS_PROXY`")
+        })?;
+        // Only https goes through a proxy, so that it never sees a token; loopback never does.
+        let choose = move |url: &Url| {
+            (url.scheme() == "https" && !is_loopback(url)).then(|| proxy_url.clone())
+        };
+        let except = settings.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
+        builder = builder.proxy(reqwest::Proxy::custom(choose).no_proxy(except));
+    }
+    builder.build().map_err(|e| configuration("the HTTP client can't be set up", &e.without_url()))
+}
+
+/// The platform's certificate store and the given authorities; never switched off.
+fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Error> {
+    let bad = |message: String| {
+        Error::new(ErrorKind::Configuration, message)
+            .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = Vec::new();
+    for pem in &settings.ca_certificates {
+        let before = roots.len();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            roots.push(certificate.map_err(|e| {
+                bad("the CA certificate can't be read".to_owned()).with_source(e.to_string())
+            })?);
+        }
+        if roots.len() == before {
+            return Err(bad("the CA certificate file holds no certificate".to_owned()));
+        }
+    }
+    let verifier =
+        rustls_platform_verifier::Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
+            .map_err(|e| {
+                bad("the certificate store can't be set up".to_owned()).with_source(e.to_string())
+            })?;
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| bad("TLS can't be set up".to_owned()).with_source(e.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}

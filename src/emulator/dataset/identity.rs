@@ -1,0 +1,194 @@
+//! `organizations.yaml` and `users.yaml`: who may ask, for which organization.
+
+use serde::Deserialize;
+
+use super::files::{Folder, Problem, Problems, Source, code};
+use super::scalars::{Id, Name, Timestamp};
+
+/// An organization.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator) struct Organization {
+    pub id: Id,
+    pub name: Name,
+    plan: Plan,
+    /// Whether the AI feature is on; where it is off, every analysis is skipped.
+    pub ai: bool,
+}
+
+impl Organization {
+    /// Whether the functions for paid plans are open to it.
+    pub fn is_paid(&self) -> bool {
+        self.plan == Plan::Paid
+    }
+}
+
+/// What an organization pays for.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Plan {
+    Free,
+    Paid,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    users: Vec<User>,
+    tokens: Vec<Token>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct User {
+    id: Id,
+    email: Name,
+    organizations: Vec<Name>,
+    default_organization: Name,
+}
+
+/// Flat, since the parser loses the lines of what is inside a tagged enum.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Token {
+    name: Name,
+    kind: KindName,
+    /// A user token's.
+    user: Option<Name>,
+    /// An API token's.
+    id: Option<Id>,
+    /// An API token's.
+    organization: Option<Name>,
+    expires_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KindName {
+    User,
+    Api,
+}
+
+/// Whose a token is.
+pub(in crate::emulator) enum TokenKind {
+    /// A person's: may choose among their organizations.
+    User { user: Id, organizations: Vec<usize> },
+    /// An automation's: bound to its organization.
+    Api { token: Id },
+}
+
+/// A token of the data set, before it is written as a JWT.
+pub(in crate::emulator) struct Credential {
+    pub name: Name,
+    pub kind: TokenKind,
+    /// The API token's organization or the user's default one.
+    pub organization: usize,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Organizations and tokens.
+#[derive(Default)]
+pub(in crate::emulator) struct Identity {
+    pub organizations: Vec<Organization>,
+    pub credentials: Vec<Credential>,
+}
+
+impl Identity {
+    /// An organization's index, by its name.
+    pub fn organization(&self, name: &str) -> Option<usize> {
+        self.organizations.iter().position(|organization| organization.name.as_str() == name)
+    }
+
+    /// A token, by its name.
+    pub fn credential(&self, name: &str) -> Option<&Credential> {
+        self.credentials.iter().find(|credential| credential.name.as_str() == name)
+    }
+}
+
+pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
+    let mut identity = Identity::default();
+    let before = problems.count();
+    for (source, organizations) in folder.topic::<Vec<Organization>>("organizations", problems) {
+        for organization in organizations {
+            let name = organization.name.as_str();
+            if identity.organization(name).is_some() {
+                problems.push(duplicate(&source, "organization", name));
+            }
+            identity.organizations.push(organization);
+        }
+    }
+    if identity.organizations.is_empty() && problems.count() == before {
+        let path = std::path::Path::new("organizations.yaml");
+        let message = "the data set has no organization".to_owned();
+        problems.push(folder.problem(path, code::CONTENT, message));
+    }
+    for (source, file) in folder.topic::<File>("users", problems) {
+        for token in &file.tokens {
+            if let Some(credential) = credential(&source, &file.users, token, &identity, problems) {
+                let name = credential.name.as_str();
+                if identity.credential(name).is_some() {
+                    problems.push(duplicate(&source, "token", name));
+                }
+                identity.credentials.push(credential);
+            }
+        }
+    }
+    identity
+}
+
+fn duplicate(source: &Source, what: &str, name: &str) -> Problem {
+    source.at(
+        &format!("name: {name}"),
+        1,
+        code::DUPLICATE,
+        format!("the {what} `{name}` is declared twice"),
+    )
+}
+
+fn credential(
+    source: &Source,
+    users: &[User],
+    token: &Token,
+    identity: &Identity,
+    problems: &mut Problems,
+) -> Option<Credential> {
+    let mut organization = |name: &Name| {
+        let name = name.as_str();
+        let found = identity.organization(name);
+        if found.is_none() {
+            let message = format!("there is no organization `{name}` in `organizations.yaml`");
+            problems.push(source.at(name, 0, code::REFERENCE, message));
+        }
+        found
+    };
+    let (kind, organization) = match (&token.kind, &token.user, &token.id, &token.organization) {
+        (KindName::Api, None, Some(id), Some(bound)) => {
+            (TokenKind::Api { token: id.clone() }, organization(bound)?)
+        }
+        (KindName::User, Some(email), None, None) if token.expires_at.is_some() => {
+            let Some(user) = users.iter().find(|known| known.email == *email) else {
+                let message = format!("there is no user `{}` in this file", email.as_str());
+                let needle = format!("user: {}", email.as_str());
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                return None;
+            };
+            let default = organization(&user.default_organization)?;
+            let organizations: Vec<usize> =
+                user.organizations.iter().filter_map(&mut organization).collect();
+            if !organizations.contains(&default) {
+                let message = "the default organization isn't one of the user's".to_owned();
+                let needle = format!("email: {}", user.email.as_str());
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+            }
+            (TokenKind::User { user: user.id.clone(), organizations }, default)
+        }
+        _ => {
+            let message = "a `user` token has `user` and `expires_at`, an `api` token `id` and \
+                           `organization`";
+            let needle = format!("name: {}", token.name.as_str());
+            problems.push(source.at(&needle, 0, code::CONTENT, message.to_owned()));
+            return None;
+        }
+    };
+    Some(Credential { name: token.name.clone(), kind, organization, expires_at: token.expires_at })
+}

@@ -1,0 +1,141 @@
+//! The data set: a folder of plain files, read and checked as a whole.
+//!
+//! Owns the order of loading and what the routes may look up; each topic's form is in its own
+//! file. It shares no type with the client. Everything is read at load, so a running emulator
+//! opens no file at all.
+
+mod artifacts;
+mod compliance;
+mod evidence;
+mod files;
+mod graph;
+mod identity;
+mod projects;
+mod prompts;
+mod scalars;
+mod service;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::Error;
+
+pub(super) use artifacts::Artifact;
+pub(super) use compliance::{Compliance, Evaluation};
+pub(super) use evidence::Evidence;
+pub(super) use graph::{Graph, Node};
+pub(super) use identity::{Credential, Identity, Organization, TokenKind};
+pub(super) use projects::Projects;
+pub(super) use prompts::{Outcome, Prompts};
+pub(super) use scalars::{Digest, Id, Timestamp};
+pub use service::Paging;
+pub(super) use service::Service;
+
+use files::{Folder, Problems, code};
+
+/// What an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.
+///
+/// `testdata/platform/README.md` describes the files.
+pub struct Dataset {
+    pub(super) service: Service,
+    pub(super) identity: Identity,
+    pub(super) graph: Graph,
+    pub(super) artifacts: HashMap<Digest, Artifact>,
+    pub(super) projects: Projects,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) compliance: Compliance,
+    pub(super) prompts: Prompts,
+}
+
+impl Dataset {
+    /// Reads and checks the data set in `dir`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when `dir` is no readable
+    /// folder; else [`Error::Policy`] with one diagnostic, file and line for everything that is
+    /// wrong: syntax, forms, references to what isn't there, duplicates, artifacts that don't
+    /// hash to their digest, links that leave the folder.
+    pub fn load(dir: &Path) -> Result<Self, Error> {
+        let folder = Folder::open(dir)?;
+        let mut problems = Problems::default();
+        known_files(&folder, &mut problems);
+        let service = service::load(&folder, &mut problems);
+        let identity = identity::load(&folder, &mut problems);
+        // What follows refers to these: checked only when they could be read.
+        problems.check()?;
+        let Some(service) = service else { return Err(Error::policy(Vec::new())) };
+        let artifacts = artifacts::load(&folder, &mut problems);
+        let graph = graph::load(&folder, &identity, &artifacts, &mut problems);
+        let projects = projects::load(&folder, &identity, &mut problems);
+        let evidence = evidence::load(&folder, &projects, &graph, &mut problems);
+        let compliance = compliance::load(&folder, &projects, &mut problems);
+        let prompts = prompts::load(&folder, &artifacts, &mut problems);
+        service.check(&identity, &mut problems);
+        problems.check()?;
+        Ok(Self {
+            service: service.value,
+            identity,
+            graph,
+            artifacts: artifacts.by_digest,
+            projects,
+            evidence,
+            compliance,
+            prompts,
+        })
+    }
+}
+
+impl std::fmt::Debug for Dataset {
+    // Holds a signing key and whole artifacts.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dataset").finish_non_exhaustive()
+    }
+}
+
+/// Topics that are one file.
+const FILES: &[&str] = &["artifacts", "prompts", "service"];
+
+/// Topics that are one file, a folder of files, or both.
+const TOPICS: &[&str] = &[
+    "compliance",
+    "evidence",
+    "frameworks",
+    "graph",
+    "organizations",
+    "products",
+    "projects",
+    "users",
+];
+
+/// Refuses data files nobody reads: a misspelt name would be an empty list.
+fn known_files(folder: &Folder, problems: &mut Problems) {
+    let names = match folder.list(Path::new("")) {
+        Ok(names) => names,
+        Err(problem) => return problems.push(problem),
+    };
+    for name in names {
+        let path = Path::new(&name);
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let stem = path.file_stem().and_then(|e| e.to_str()).unwrap_or_default();
+        let known = if folder.is_dir(&name) {
+            name == "artifacts" || TOPICS.contains(&name.as_str())
+        } else {
+            match extension {
+                "yaml" => FILES.contains(&stem) || TOPICS.contains(&stem),
+                "yml" | "json" => false,
+                // Such as a README or a licence, unless it has a topic's name.
+                _ => !FILES.contains(&stem) && !TOPICS.contains(&stem),
+            }
+        };
+        if !known {
+            let shown = crate::text::escape(&name);
+            let message = format!("`{shown}` isn't one of the data set's files");
+            let all = FILES.iter().chain(TOPICS).copied();
+            let hint = crate::text::nearest(stem, all).map_or_else(
+                || "see the data set's README for the files it has".to_owned(),
+                |near| format!("did you mean `{near}.yaml`?"),
+            );
+            problems.push(folder.problem(path, code::PATH, message).with_hint(hint).into());
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The scalars of the data files that have a form: digests, material types, timestamps, UUIDs.
+//!
+//! Owns their forms, checked while a file is parsed so that the error has the scalar's own line.
+
+use std::fmt;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::de::{Deserialize, Deserializer, Visitor};
+
+/// Reads a scalar by `parse`, whose error is placed at the scalar itself.
+fn scalar<'de, D, T>(
+    deserializer: D,
+    expected: &'static str,
+    parse: fn(&str) -> Option<T>,
+) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    struct Scalar<T>(&'static str, fn(&str) -> Option<T>);
+    impl<T> Visitor<'_> for Scalar<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+            (self.1)(text).ok_or_else(|| {
+                E::custom(format!("`{}` isn't {}", crate::text::shorten(text, 90), self.0))
+            })
+        }
+    }
+    deserializer.deserialize_str(Scalar(expected, parse))
+}
+
+/// A digest: `sha256:`, `sha1:` or `sha512:` and its lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::emulator) struct Digest(String);
+
+impl Digest {
+    /// Reads a digest; `None` when it isn't one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (algorithm, hex) = text.split_once(':')?;
+        let length = match algorithm {
+            "sha1" => 40,
+            "sha256" => 64,
+            "sha512" => 128,
+            _ => return None,
+        };
+        let digits = hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        (hex.len() == length && digits).then(|| Self(text.to_owned()))
+    }
+
+    /// The digest of `bytes`.
+    pub fn sha256(bytes: &[u8]) -> Self {
+        Self(format!("sha256:{}", super::super::hex_sha256(bytes)))
+    }
+
+    /// With its algorithm.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The hexadecimal digits, when the algorithm is SHA-256.
+    pub fn sha256_hex(&self) -> Option<&str> {
+        self.0.strip_prefix("sha256:")
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer, "a digest such as `sha256:` and 64 lower-case digits", Self::parse)
+    }
+}
+
+/// A material type such as `SBOM_CYCLONEDX_JSON`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::emulator) struct Kind(String);
+
+impl Kind {
+    fn parse(text: &str) -> Option<Self> {
+        let form = text.starts_with(|c: char| c.is_ascii_uppercase())
+            && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        form.then(|| Self(text.to_owned()))
+    }
+
+    /// As the service spells it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer, "a material type in upper case, such as `ATTESTATION`", Self::parse)
+    }
+}
+
+/// A moment, RFC 3339 in the files and in the answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::emulator) struct Timestamp(pub DateTime<Utc>);
+
+impl Timestamp {
+    fn parse(text: &str) -> Option<Self> {
+        DateTime::parse_from_rfc3339(text).ok().map(|time| Self(time.to_utc()))
+    }
+
+    /// This moment.
+    pub fn now() -> Self {
+        Self(Utc::now())
+    }
+
+    /// As JSON carries it.
+    pub fn text(self) -> String {
+        self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer, "a time such as `2026-03-01T09:00:00Z`", Self::parse)
+    }
+}
+
+/// A UUID in its usual form.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::emulator) struct Id(String);
+
+impl Id {
+    /// Reads a UUID; `None` when it isn't one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let id = uuid::Uuid::try_parse(text).ok()?.hyphenated().to_string();
+        (text.len() == id.len()).then_some(Self(id))
+    }
+
+    /// In lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer, "a UUID", Self::parse)
+    }
+}
+
+/// A name that isn't empty and has no control characters: it may travel in a header.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::emulator) struct Name(String);
+
+impl Name {
+    fn parse(text: &str) -> Option<Self> {
+        let form = !text.trim().is_empty() && !text.chars().any(char::is_control);
+        form.then(|| Self(text.to_owned()))
+    }
+
+    /// The bare name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer, "a name", Self::parse)
+    }
+}

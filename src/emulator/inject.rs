@@ -1,0 +1,117 @@
+//! What every request passes through: the log, the faults, then its route.
+//!
+//! Owns how a fault is done to an answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+
+use super::faults::FaultKind;
+use super::log::RequestRecord;
+use super::refusal::{Api, Refusal};
+use super::server::Shared;
+use super::socket::Doom;
+
+/// Larger bodies are refused.
+const MAX_REQUEST: usize = 64 * 1024 * 1024;
+
+/// Long enough for what was written to reach the socket before the connection ends.
+const FLUSH: Duration = Duration::from_millis(20);
+
+/// Notes the request, does what the faults say, and else hands it on.
+pub(super) async fn observe(
+    State((shared, api)): State<(Arc<Shared>, Api)>,
+    ConnectInfo(doom): ConnectInfo<Doom>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let _in_flight = shared.log.enter();
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST).await else {
+        let refusal = Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
+        return refusal.respond(api);
+    };
+    let header = |name: &str| parts.headers.get(name);
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+    let secret = if api == Api::Store { "?" } else { "\0" };
+    shared.log.add(RequestRecord {
+        api,
+        method: parts.method.to_string(),
+        target: target.split(secret).next().unwrap_or_default().to_owned(),
+        had_authorization: parts.headers.contains_key(header::AUTHORIZATION),
+        organization: header(shared.tokens.organization_header())
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+        header_names: parts.headers.keys().map(|name| name.as_str().to_owned()).collect(),
+        body: body.to_vec(),
+    });
+    let (delay, fault) = shared.faults.pick(api, parts.method.as_str(), parts.uri.path());
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
+    match fault {
+        Some(FaultKind::Status { status, headers, body }) => refuse(api, status, headers, body),
+        Some(FaultKind::Reset) => {
+            doom.seal();
+            Response::new(Body::empty())
+        }
+        fault => {
+            let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+            match fault {
+                Some(FaultKind::CutBody(at)) => break_off(response, at, false).await,
+                Some(FaultKind::StallBody(at)) => break_off(response, at, true).await,
+                Some(FaultKind::WrongBytes) => falsify(response).await,
+                _ => response,
+            }
+        }
+    }
+}
+
+fn refuse(api: Api, status: u16, headers: Vec<(String, String)>, body: Option<String>) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = Refusal::new(status, "the emulator was told to misbehave").respond(api);
+    if let Some(body) = body {
+        *response.body_mut() = Body::from(body);
+    }
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::try_from(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+/// The first `at` bytes under the full `Content-Length`, then the end or nothing at all.
+async fn break_off(response: Response, at: usize, stall: bool) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let sent = bytes.slice(..at.min(bytes.len().saturating_sub(1)));
+    parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len().max(1)));
+    let first = futures_util::stream::iter([Ok::<Bytes, std::io::Error>(sent)]);
+    let end = futures_util::stream::once(async move {
+        if stall {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(FLUSH).await;
+        Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted))
+    });
+    Response::from_parts(parts, Body::from_stream(first.chain(end)))
+}
+
+/// As many bytes, the one in the middle changed.
+async fn falsify(response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let mut bytes = bytes.to_vec();
+    let middle = bytes.len() / 2;
+    if let Some(byte) = bytes.get_mut(middle) {
+        *byte = byte.wrapping_add(1);
+    }
+    Response::from_parts(parts, Body::from(bytes))
+}

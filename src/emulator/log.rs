@@ -1,0 +1,92 @@
+//! What was asked: every request, and how many were in flight at once.
+//!
+//! Owns the record that tests look at. It never holds a token.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::refusal::Api;
+
+/// So that an emulator that runs for days doesn't grow: older requests are forgotten.
+const MAX_RECORDS: usize = 65_536;
+
+/// How much of a request's body is kept.
+const MAX_BODY: usize = 64 * 1024;
+
+/// A request that reached the emulator, refused ones and those that a fault ate included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestRecord {
+    /// The address it was sent to.
+    pub api: Api,
+    /// The method, in upper case.
+    pub method: String,
+    /// Path and query as they were sent; the content store's token is left out.
+    pub target: String,
+    /// Whether it carried `Authorization`.
+    pub had_authorization: bool,
+    /// The organization header.
+    pub organization: Option<String>,
+    /// Every header's name, lower case, in the order of sending.
+    pub header_names: Vec<String>,
+    /// The body, its first 64 KiB.
+    pub body: Vec<u8>,
+}
+
+impl RequestRecord {
+    /// The path without the query.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+}
+
+/// The log of an emulator.
+#[derive(Default)]
+pub(super) struct Log {
+    records: Mutex<VecDeque<RequestRecord>>,
+    in_flight: AtomicUsize,
+    max_in_flight: AtomicUsize,
+}
+
+impl Log {
+    pub fn add(&self, mut record: RequestRecord) {
+        record.body.truncate(MAX_BODY);
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        if records.len() == MAX_RECORDS {
+            records.pop_front();
+        }
+        records.push_back(record);
+    }
+
+    pub fn all(&self) -> Vec<RequestRecord> {
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        records.iter().cloned().collect()
+    }
+
+    pub fn max_in_flight(&self) -> usize {
+        self.max_in_flight.load(Ordering::Acquire)
+    }
+
+    /// Forgets the requests and the high-water mark.
+    pub fn clear(&self) {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.max_in_flight.store(self.in_flight.load(Ordering::Acquire), Ordering::Release);
+    }
+
+    /// Counts a request as in flight until the guard is dropped.
+    pub fn enter(&self) -> InFlight<'_> {
+        let now = self.in_flight.fetch_add(1, Ordering::AcqRel) + 1;
+        self.max_in_flight.fetch_max(now, Ordering::AcqRel);
+        InFlight(self)
+    }
+}
+
+/// A request that is being answered.
+pub(super) struct InFlight<'a>(&'a Log);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}

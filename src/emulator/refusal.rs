@@ -1,0 +1,105 @@
+//! Answers that refuse: a status, and a body in the shape of the address that gives it.
+//!
+//! The control plane answers `{"code","reason","message","metadata"}`, the backend `rpcStatus`
+//! (interface 7). Owns both shapes, not the reasons.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+/// One of the emulator's three addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Api {
+    /// `{controlplane_url}`.
+    ControlPlane,
+    /// `{base_url}`.
+    Backend,
+    /// The content store that downloads are redirected to.
+    Store,
+}
+
+/// Why a request isn't served.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    message: String,
+    metadata: Map<String, Value>,
+}
+
+impl Refusal {
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), metadata: Map::new() }
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub fn unauthenticated(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, message)
+    }
+
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// Adds something for a program to read; `rpcStatus` has no place for it.
+    pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.to_owned(), Value::String(value.into()));
+        self
+    }
+
+    /// The answer, as `api` gives it.
+    pub fn respond(self, api: Api) -> Response {
+        let status = self.status;
+        let body = match api {
+            Api::ControlPlane => json!({
+                "code": status.as_u16(),
+                "reason": reason(status),
+                "message": self.message,
+                "metadata": self.metadata,
+            }),
+            Api::Backend => {
+                json!({ "code": grpc_code(status), "message": self.message, "details": [] })
+            }
+            // A content store is somebody else's product: it speaks plain text.
+            Api::Store => return (status, self.message).into_response(),
+        };
+        let mut response = json_response(&body);
+        *response.status_mut() = status;
+        if status == StatusCode::UNAUTHORIZED {
+            let value = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        response
+    }
+}
+
+/// A JSON answer.
+pub(super) fn json_response(body: &Value) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+fn reason(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("unknown").to_lowercase()
+}
+
+const fn grpc_code(status: StatusCode) -> u8 {
+    match status.as_u16() {
+        400 => 3,
+        401 => 16,
+        403 => 7,
+        404 => 5,
+        405 | 501 => 12,
+        408 | 504 => 4,
+        413 | 429 => 8,
+        500 => 13,
+        502 | 503 => 14,
+        _ => 2,
+    }
+}

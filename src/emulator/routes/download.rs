@@ -1,0 +1,145 @@
+//! `GET /download/{digest}`, and the content store it redirects to.
+//!
+//! The store is another origin and trusts a short-lived ticket in the URL alone. It refuses
+//! `Authorization`: a client that sends it would hand its token to somebody else.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+
+use super::super::dataset::{Digest, Timestamp};
+use super::super::query::Query;
+use super::super::refusal::{Api, Refusal};
+use super::super::server::{Shared, url};
+
+/// Writes and checks the tickets of the content store.
+pub(in crate::emulator) struct Tickets {
+    /// New at each start: no ticket outlives its emulator.
+    key: Vec<u8>,
+    lifetime: Duration,
+}
+
+impl Tickets {
+    pub fn new(lifetime: Duration) -> Self {
+        let random = || RandomState::new().build_hasher().finish().to_le_bytes();
+        Self { key: [random(), random(), random(), random()].concat(), lifetime }
+    }
+
+    fn write(&self, digest: &Digest) -> String {
+        let lifetime = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
+        let end = Timestamp::now().0.timestamp_millis().saturating_add(lifetime);
+        format!("{end}.{}", self.signature(digest, end))
+    }
+
+    fn check(&self, digest: &Digest, ticket: &str) -> Result<(), Refusal> {
+        let wrong = || Refusal::unauthenticated("the link is not valid");
+        let (end, signature) = ticket.split_once('.').ok_or_else(wrong)?;
+        let end: i64 = end.parse().map_err(|_| wrong())?;
+        if signature != self.signature(digest, end) {
+            return Err(wrong());
+        }
+        if end <= Timestamp::now().0.timestamp_millis() {
+            return Err(Refusal::unauthenticated("the link has expired"));
+        }
+        Ok(())
+    }
+
+    fn signature(&self, digest: &Digest, end: i64) -> String {
+        let text = format!("{digest} {end}");
+        super::super::hex(&super::super::hmac_sha256(&self.key, text.as_bytes()))
+    }
+}
+
+/// On the control plane: where the content is.
+pub(super) async fn redirect(
+    State(shared): State<Arc<Shared>>,
+    Path(digest): Path<String>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    match locate(&shared, &digest, &headers, &uri) {
+        Ok(location) => (StatusCode::FOUND, [(header::LOCATION, location)]).into_response(),
+        Err(refusal) => refusal.respond(Api::ControlPlane),
+    }
+}
+
+fn locate(
+    shared: &Shared,
+    digest: &str,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<String, Refusal> {
+    let caller = shared.tokens.caller(&shared.dataset, headers)?.paid()?;
+    Query::parse(uri.query(), &[])?;
+    let digest = Digest::parse(digest)
+        .filter(|digest| digest.sha256_hex().is_some())
+        .ok_or_else(|| Refusal::bad_request(format!("`{digest}` is not a sha256 digest")))?;
+    let nodes = shared.dataset.graph.visible(&digest, caller.index);
+    if nodes.is_empty() {
+        return Err(Refusal::not_found(format!("artifact with digest `{digest}` not found")));
+    }
+    let stored = shared.dataset.artifacts.contains_key(&digest);
+    if !stored || !nodes.iter().any(|node| node.downloadable) {
+        return Err(Refusal::forbidden(format!("artifact `{digest}` is not downloadable")));
+    }
+    let store = store_url(shared.addresses.store, headers);
+    Ok(format!("{store}/content/{digest}?ticket={}", shared.tickets.write(&digest)))
+}
+
+/// The store as the caller reaches it: listening everywhere, only the caller knows by which name.
+fn store_url(store: SocketAddr, headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    match host {
+        Some(host) if store.ip().is_unspecified() => {
+            let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+                if port.bytes().all(|b| b.is_ascii_digit()) { name } else { host }
+            });
+            format!("http://{name}:{}", store.port())
+        }
+        _ => url(store),
+    }
+}
+
+/// On the content store: the bytes.
+pub(super) async fn content(
+    State(shared): State<Arc<Shared>>,
+    Path(digest): Path<String>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    read(&shared, &digest, &headers, &uri).unwrap_or_else(|refusal| refusal.respond(Api::Store))
+}
+
+fn read(
+    shared: &Shared,
+    digest: &str,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Response, Refusal> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return Err(Refusal::bad_request("only one authentication mechanism is allowed"));
+    }
+    let query = Query::parse(uri.query(), &["ticket"])?;
+    let missing = || Refusal::not_found("no such content");
+    let digest = Digest::parse(digest).ok_or_else(missing)?;
+    let ticket = query.one("ticket")?;
+    let ticket = ticket.ok_or_else(|| Refusal::unauthenticated("the link has no ticket"))?;
+    shared.tickets.check(&digest, ticket)?;
+    let artifact = shared.dataset.artifacts.get(&digest).ok_or_else(missing)?;
+    let mut response = Response::new(Body::from(artifact.bytes.clone()));
+    if let Ok(value) = HeaderValue::from_str(&artifact.content_type) {
+        response.headers_mut().insert(header::CONTENT_TYPE, value);
+    }
+    let name: String = artifact.name.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
+}

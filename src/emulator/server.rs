@@ -1,0 +1,211 @@
+//! The three listeners, their routes, and the thread that serves them.
+//!
+//! Owns sockets, the runtime and its end. The thread is the emulator's own, so starting and
+//! stopping work inside and outside a runtime of the caller's.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use tokio::sync::oneshot;
+
+use super::EmulatorOptions;
+use super::auth::Tokens;
+use super::dataset::{Dataset, Paging};
+use super::faults::FaultSet;
+use super::log::Log;
+use super::pages::Limits;
+use super::refusal::{Api, Refusal};
+use super::routes::{self, Operations, Tickets};
+use super::rows::{Casing, Shape};
+use super::socket::{Doom, Sockets};
+use crate::{Error, ErrorKind};
+
+/// What the routes share.
+pub(super) struct Shared {
+    pub dataset: Dataset,
+    pub tokens: Tokens,
+    pub log: Log,
+    pub faults: FaultSet,
+    pub limits: Limits,
+    pub evidence_paging: Paging,
+    pub compliance_paging: Paging,
+    casing: Option<Casing>,
+    omit_defaults: bool,
+    pub operations: Operations,
+    pub tickets: Tickets,
+    pub addresses: Addresses,
+}
+
+/// Where each of the three listens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Addresses {
+    pub controlplane: SocketAddr,
+    pub backend: SocketAddr,
+    pub store: SocketAddr,
+}
+
+impl Shared {
+    fn new(dataset: Dataset, options: &EmulatorOptions, addresses: Addresses) -> Self {
+        let service = &dataset.service;
+        let faults = FaultSet::default();
+        faults.set(options.faults.clone());
+        let size = |size: NonZeroU32| usize::try_from(size.get()).unwrap_or(usize::MAX);
+        let max = options.max_page_size.unwrap_or_else(|| size(service.max_page_size)).max(1);
+        Self {
+            tokens: Tokens::new(&dataset, &options.product),
+            log: Log::default(),
+            faults,
+            limits: Limits {
+                max,
+                default: size(service.default_page_size),
+                ragged: options.ragged_pages,
+            },
+            evidence_paging: options.evidence_paging.unwrap_or(service.paging.evidence),
+            compliance_paging: options.compliance_paging.unwrap_or(service.paging.compliance),
+            casing: options.casing,
+            omit_defaults: options.omit_defaults,
+            operations: Operations::default(),
+            tickets: Tickets::new(options.ticket_lifetime),
+            addresses,
+            dataset,
+        }
+    }
+
+    /// How `api` spells its answers.
+    pub fn shape(&self, api: Api) -> Shape {
+        let usual = if api == Api::ControlPlane { Casing::Camel } else { Casing::Snake };
+        Shape { casing: self.casing.unwrap_or(usual), omit_defaults: self.omit_defaults }
+    }
+}
+
+/// The running thread.
+pub(super) struct Server {
+    pub shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub fn start(dataset: Dataset, options: &EmulatorOptions) -> Result<Self, Error> {
+        let (controlplane, controlplane_address) = bind(options.listen)?;
+        let (backend, backend_address) = bind(options.backend_listen)?;
+        let (store, store_address) = bind(options.store_listen)?;
+        let addresses = Addresses {
+            controlplane: controlplane_address,
+            backend: backend_address,
+            store: store_address,
+        };
+        let shared = Arc::new(Shared::new(dataset, options, addresses));
+        let listeners = [
+            (router(Api::ControlPlane, &shared), controlplane),
+            (router(Api::Backend, &shared), backend),
+            (router(Api::Store, &shared), store),
+        ];
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (ready, started) = std::sync::mpsc::channel();
+        // The runtime lives and dies on this thread: one that is dropped inside another panics.
+        let thread = std::thread::Builder::new()
+            .name("emulator".to_owned())
+            .spawn(move || serve(listeners, &ready, stopped))
+            .map_err(internal)?;
+        let server = Self { shared, stop: Some(stop), thread: Some(thread) };
+        match started.recv() {
+            Ok(Ok(())) => Ok(server),
+            Ok(Err(error)) => Err(internal(error)),
+            Err(error) => Err(internal(std::io::Error::other(error))),
+        }
+    }
+}
+
+fn internal(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Internal, "can't start the emulator").with_source(error)
+}
+
+/// Serves until it is told to stop; says first whether it could start.
+fn serve(
+    listeners: [(Router, TcpListener); 3],
+    ready: &std::sync::mpsc::Sender<std::io::Result<()>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    runtime.block_on(async move {
+        for (router, listener) in listeners {
+            let listener = match tokio::net::TcpListener::from_std(listener) {
+                Ok(listener) => listener,
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                    return;
+                }
+            };
+            let service = router.into_make_service_with_connect_info::<Doom>();
+            tokio::spawn(async move { axum::serve(Sockets(listener), service).await });
+        }
+        let _ = ready.send(Ok(()));
+        let _ = stopped.await;
+    });
+    // Connections that are still open end with the runtime.
+    runtime.shutdown_background();
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    bound.map_err(|error| {
+        Error::new(ErrorKind::Configuration, format!("can't listen on `{address}`"))
+            .with_source(error)
+            .with_hint("choose another port, or 0 for any free one")
+    })
+}
+
+/// A URL that reaches `address` from this machine.
+pub(super) fn url(address: SocketAddr) -> String {
+    let host = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(host, address.port()))
+}
+
+fn router(api: Api, shared: &Arc<Shared>) -> Router {
+    let router = match api {
+        Api::ControlPlane => routes::controlplane(),
+        Api::Backend => routes::backend(),
+        Api::Store => routes::store(),
+    };
+    let missing = move || async move { Refusal::not_found("no such route").respond(api) };
+    let method = move || async move {
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no such method here").respond(api)
+    };
+    router
+        .method_not_allowed_fallback(method)
+        .fallback(missing)
+        .layer(axum::extract::DefaultBodyLimit::disable())
+        .layer(from_fn_with_state((shared.clone(), api), super::inject::observe))
+        .with_state(shared.clone())
+}

@@ -1,0 +1,117 @@
+//! What an evaluation asked, call by call.
+//!
+//! Owns the account and its forms (struct, JSON, table). It measures nothing itself and decides
+//! nothing.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::text::{escape, shorten};
+
+/// Where an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The service was asked.
+    Network,
+    /// Another evaluation had asked the same at the same moment, or a short time ago.
+    Shared,
+    /// The artifact was in the cache, and the service granted access to it.
+    Cache,
+    /// A recording knew it.
+    Replay,
+}
+
+/// A call of an evaluation.
+#[derive(Debug, Clone, serde::Serialize)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The function's full name.
+    pub function: String,
+    /// The arguments as JSON, shortened.
+    pub arguments: String,
+    /// The pass that noted it, from 1.
+    pub pass: u32,
+    /// Whether the result depends on it; the others were guesses that turned out not to be needed.
+    pub needed: bool,
+    /// Where the answer came from.
+    pub origin: Origin,
+    /// How it ended: `ok`, or the kind of its failure.
+    pub outcome: &'static str,
+    /// Whether the author's `limit` cut the list.
+    pub cut: bool,
+    /// How often the policy asked for it in the pass that gave the result.
+    pub uses: u64,
+    /// Requests sent, with pages and repetitions.
+    pub attempts: u32,
+    /// Bytes of the answers.
+    pub bytes: u64,
+    /// From sending to the complete answer, in microseconds.
+    #[serde(rename = "latency_us", serialize_with = "micros")]
+    pub latency: Duration,
+}
+
+fn micros<S: serde::Serializer>(latency: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(latency.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// The account of one evaluation.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+#[non_exhaustive]
+pub struct Ledger {
+    /// How many passes it took.
+    pub passes: u32,
+    /// The calls in the order in which they were noted.
+    pub calls: Vec<Entry>,
+}
+
+impl Ledger {
+    /// The calls that the result depends on.
+    pub fn needed(&self) -> impl Iterator<Item = &Entry> {
+        self.calls.iter().filter(|entry| entry.needed)
+    }
+
+    /// The calls whose list was cut at the author's `limit`, and on which the result depends.
+    pub fn cut(&self) -> impl Iterator<Item = &Entry> {
+        self.needed().filter(|entry| entry.cut)
+    }
+
+    /// The account as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The account as a table for people, one line a call, the passes visible.
+    pub fn table(&self) -> String {
+        let mut out = String::new();
+        let mut pass = 0;
+        for entry in &self.calls {
+            if entry.pass != pass {
+                pass = entry.pass;
+                let _ = writeln!(out, "pass {pass}");
+            }
+            let origin = format!("{:?}", entry.origin).to_lowercase();
+            let _ = writeln!(
+                out,
+                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{} {}({})",
+                origin,
+                entry.latency.as_secs_f64() * 1e3,
+                entry.bytes,
+                entry.attempts,
+                entry.outcome,
+                if entry.cut { " (cut at its limit)" } else { "" },
+                if entry.needed { "" } else { " (not needed)" },
+                entry.function,
+                escape(&shorten(&entry.arguments, 100)),
+            );
+        }
+        let needed = self.needed().count();
+        let _ = writeln!(
+            out,
+            "{} passes, {} calls, {needed} of them needed",
+            self.passes,
+            self.calls.len()
+        );
+        out
+    }
+}

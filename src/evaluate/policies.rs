@@ -1,0 +1,360 @@
+//! Policies, loaded once and evaluated often.
+//!
+//! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
+//! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use regorus::{Engine, Value};
+
+use super::batch::{Last, drive};
+use super::load::{
+    FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
+};
+use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
+use super::recording::{Recording, Replay};
+use super::scope::{Chance, Scope};
+use super::session::{Answers, Budget, Session};
+use super::sources::Sources;
+use super::{Ledger, bounded, contain, query};
+use crate::builtins::FUNCTIONS;
+use crate::{Error, ErrorKind, NotFound, Product};
+
+/// Policies that are loaded and ready; cheap to clone, usable from any thread.
+#[derive(Debug, Clone)]
+pub struct Policies {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    loaded: Loaded,
+    index: RuleIndex,
+    rego_v0: bool,
+    /// Never evaluated itself: every pass takes a clone.
+    template: Engine,
+    product: Product,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("loaded", &self.loaded).finish_non_exhaustive()
+    }
+}
+
+/// A checked query; it can be evaluated often.
+#[derive(Debug, Clone)]
+pub struct Query {
+    question: Question,
+    /// A module that the query needs beside the loaded ones: name and text.
+    module: Option<(String, String)>,
+    builtins: Vec<String>,
+}
+
+impl Query {
+    /// The text as its author wrote it.
+    pub fn text(&self) -> &str {
+        &self.question.text
+    }
+}
+
+/// What one evaluation is given besides a query and an input.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct EvaluateOptions {
+    /// Who answers calls.
+    pub answers: Answers,
+    /// What it may cost.
+    pub budget: Budget,
+    /// Whether an error of a built-in ends the evaluation; true by default. A failed call does in
+    /// any case.
+    pub strict_builtin_errors: bool,
+    /// What a policy sees when the service knows no such thing.
+    pub not_found: NotFound,
+}
+
+impl EvaluateOptions {
+    /// Options with the defaults.
+    pub fn new(answers: Answers) -> Self {
+        let not_found = match &answers {
+            Answers::Service(platform) => platform.not_found(),
+            _ => NotFound::Error,
+        };
+        Self { answers, budget: Budget::default(), strict_builtin_errors: true, not_found }
+    }
+}
+
+/// A line that a policy printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Print {
+    /// The file of the `print`, as it was given.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// What it printed; not escaped.
+    pub message: String,
+}
+
+/// What came of an evaluation.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Evaluated {
+    /// The answer to the query, or why there is none.
+    pub result: Result<QueryOutput, Error>,
+    /// What the policy printed.
+    pub prints: Vec<Print>,
+    /// What was asked.
+    pub ledger: Ledger,
+    /// Everything that a replay needs.
+    pub recording: Recording,
+}
+
+struct Done {
+    output: Result<QueryOutput, Error>,
+    prints: Vec<String>,
+}
+
+impl Policies {
+    /// Loads sources: checks them, refuses what would be evaluated wrongly, prepares the rest.
+    ///
+    /// `options` need the product only: the functions and the built-ins that this crate provides
+    /// are filled in.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
+    pub fn load(sources: &Sources, mut options: LoadOptions) -> Result<Self, Error> {
+        options.functions = FUNCTIONS
+            .iter()
+            .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
+            .collect();
+        options.provided_builtins = bounded::provided_builtins();
+        let (product, rego_v0) = (options.product.clone(), options.rego_v0);
+        let loaded = super::load::load(sources, &options)?;
+        let mut template = loaded.engine();
+        let names: Vec<(String, u8)> =
+            FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();
+        let builtins = &loaded.uses().builtins;
+        bounded::install(&mut template, &names, |name| has(builtins, name))?;
+        template.set_gather_prints(true);
+        let template = prepare(template)?;
+        let index = index(&loaded);
+        Ok(Self { inner: Arc::new(Inner { loaded, index, rego_v0, template, product }) })
+    }
+
+    /// All packages, by path.
+    pub fn packages(&self) -> impl Iterator<Item = &Package> {
+        self.inner.loaded.packages()
+    }
+
+    /// What was loaded.
+    pub fn loaded(&self) -> &Loaded {
+        &self.inner.loaded
+    }
+
+    /// Checks a query; it can then be evaluated often.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Policy`] with everything that is wrong with it.
+    pub fn query(&self, text: &str) -> Result<Query, Error> {
+        let rewritten = self.inner.loaded.rewrite_query(text)?;
+        let form = form(&rewritten, &self.inner.index);
+        Ok(Query {
+            question: Question {
+                text: text.to_owned(),
+                rewritten: rewritten.text,
+                form,
+                v0: self.inner.rego_v0,
+            },
+            module: rewritten.module,
+            builtins: rewritten.builtins,
+        })
+    }
+
+    /// Evaluates a query and waits for the result.
+    ///
+    /// Works on any thread, also inside an async runtime (whose thread it then blocks).
+    pub fn evaluate(
+        &self,
+        query: &Query,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+    ) -> Evaluated {
+        let session = Arc::new(Session::new(
+            self.inner.product.clone(),
+            options.answers.clone(),
+            options.not_found,
+            options.budget.clone(),
+        ));
+        let chance = Arc::new(chance(&options.answers));
+        let span = tracing::debug_span!("evaluation");
+        let _entered = span.enter();
+        let last = drive(&session, &chance, options.strict_builtin_errors, |scope| {
+            self.pass(scope, query, input)
+        });
+        self.finish(&session, &chance, last)
+    }
+
+    /// Evaluates a query without blocking the calling task.
+    pub async fn evaluate_async(
+        &self,
+        query: Query,
+        input: Option<Value>,
+        options: EvaluateOptions,
+    ) -> Evaluated {
+        let policies = self.clone();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let started =
+            std::thread::Builder::new().name("rego-platform".to_owned()).spawn(move || {
+                let _ = sender.send(policies.evaluate(&query, input.as_ref(), &options));
+            });
+        let failed = |message: &str| Evaluated {
+            result: Err(Error::new(ErrorKind::Internal, message)),
+            prints: Vec::new(),
+            ledger: Ledger::default(),
+            recording: Recording::new(),
+        };
+        if started.is_err() {
+            return failed("can't start a thread to evaluate on");
+        }
+        receiver.await.unwrap_or_else(|_| failed("the evaluation ended without a result"))
+    }
+
+    /// One pass on a clone of the template, which is thrown away.
+    fn pass(
+        &self,
+        scope: &Arc<Scope>,
+        query: &Query,
+        input: Option<&Value>,
+    ) -> Result<Done, Error> {
+        let mut engine = self.inner.template.clone();
+        engine.set_strict_builtin_errors(scope.is_strict());
+        if let Some(input) = input {
+            engine.set_input(input.clone());
+        }
+        let installed = &self.inner.loaded.uses().builtins;
+        bounded::install(&mut engine, &[], |name| {
+            has(&query.builtins, name) && !has(installed, name)
+        })?;
+        let (policies, query, inner) = (self.clone(), query.clone(), Arc::clone(scope));
+        contain::evaluate(scope, engine, move |engine| {
+            if let Some((name, text)) = query.module {
+                engine.set_rego_v0(false);
+                let added = engine.add_policy(name, text);
+                added.map_err(|error| policies.explain(&inner, &error))?;
+            }
+            let explain = |error: anyhow::Error| policies.explain(&inner, &error);
+            let index = &policies.inner.index;
+            let output = query::answer(engine, &query.question, index, &explain);
+            let prints = engine.take_prints().unwrap_or_default();
+            Ok(Done { output, prints })
+        })
+    }
+
+    /// What the interpreter says, in the author's text.
+    fn explain(&self, scope: &Scope, error: &anyhow::Error) -> Error {
+        contain::limit(Some(scope), error)
+            .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
+    }
+
+    fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
+        let ledger = session.ledger(&last.used, last.passes);
+        let used: HashSet<_> = last.used.into_keys().collect();
+        let mut recording = Recording::new();
+        let recorded = self.record(&mut recording, session, chance, &used);
+        let (result, prints) = match last.result {
+            Ok(done) => (done.output, done.prints),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        let prints = prints
+            .iter()
+            .map(|line| {
+                let line = self.inner.loaded.print_line(line);
+                Print { file: line.file, line: line.line, message: line.message }
+            })
+            .collect();
+        let result = recorded.and(result);
+        Evaluated { result, prints, ledger, recording }
+    }
+
+    fn record(
+        &self,
+        recording: &mut Recording,
+        session: &Session,
+        chance: &Chance,
+        used: &HashSet<super::call::Key>,
+    ) -> Result<(), Error> {
+        for (key, outcome) in session.answers_of(used) {
+            recording.add(&key, &outcome)?;
+        }
+        for (function, arguments, value) in chance.given() {
+            let arguments = super::output::compact(&Value::from(arguments))?;
+            recording.add_value(function.to_owned(), arguments, &value)?;
+        }
+        Ok(())
+    }
+}
+
+/// What queries can name.
+fn index(loaded: &Loaded) -> RuleIndex {
+    let rules = loaded.packages().flat_map(|package| &package.rules).map(|rule| RulePath {
+        path: rule.path.clone(),
+        is_function: matches!(rule.kind, RuleKind::Function { .. }),
+    });
+    RuleIndex {
+        rules: rules.collect(),
+        packages: loaded.packages().map(|package| package.path.clone()).collect(),
+        data: loaded.data().clone(),
+    }
+}
+
+fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
+    match &query.form {
+        QueryForm::Reference { path, target: QueryTarget::Root | QueryTarget::Package } => {
+            Form::Package(path.clone())
+        }
+        QueryForm::Reference { path, target: QueryTarget::Rule }
+            if index.rules.iter().any(|rule| rule.path == *path && !rule.is_function) =>
+        {
+            Form::Rule(path.clone())
+        }
+        _ => Form::Expression,
+    }
+}
+
+/// Whether a sorted list of names has `name`.
+fn has(names: &[String], name: &str) -> bool {
+    names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
+}
+
+/// Makes regorus do once what it would do at the first evaluation of every clone.
+fn prepare(mut template: Engine) -> Result<Engine, Error> {
+    let nobody = Answers::Nobody("policies are being loaded".to_owned());
+    let budget = Budget::default();
+    let session = Session::new(Product::default(), nobody, NotFound::Error, budget);
+    let pass = Arc::new(super::batch::Pass::exact(Arc::new(session)));
+    let scope = Arc::new(Scope::new(pass, Arc::new(Chance::now())));
+    contain::run(&scope, move || match template.eval_query("true".to_owned(), false) {
+        Ok(_) => Ok(template),
+        Err(error) => Err(Error::new(ErrorKind::Policy, "the policies can't be prepared")
+            .with_source(error.to_string())),
+    })
+}
+
+/// Time and randomness: the clock's, or the recording's.
+fn chance(answers: &Answers) -> Chance {
+    let chance = Chance::now();
+    if let Answers::Replay(replay) = answers {
+        preset(&chance, replay);
+    }
+    chance
+}
+
+fn preset(chance: &Chance, replay: &Replay) {
+    for (function, arguments, value) in replay.fixed() {
+        for name in ["time.now_ns", "uuid.rfc4122", "rand.intn"] {
+            if name == function {
+                chance.preset(name, arguments.clone(), value.clone());
+            }
+        }
+    }
+}

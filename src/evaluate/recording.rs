@@ -1,0 +1,222 @@
+//! Recordings: every answer that an evaluation used, in a file that answers it again.
+//!
+//! Owns the file's form, the one of OPA's decision logs (`nd_builtin_cache`: function → JSON text
+//! of the argument array → result) with failed calls beside it. It holds no token: none of what
+//! goes into it ever held one.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use regorus::Value;
+use serde::{Deserialize, Serialize};
+
+use super::call::Key;
+use super::flight::Outcome;
+use crate::builtins::Answer;
+use crate::text::shorten;
+use crate::{Error, ErrorKind};
+
+/// The form's version, so that a later one is refused instead of misread.
+const VERSION: u32 = 1;
+
+type ByArguments<T> = BTreeMap<String, T>;
+
+/// The answers of one or more evaluations.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    version: u32,
+    nd_builtin_cache: BTreeMap<String, ByArguments<serde_json::Value>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failures: BTreeMap<String, ByArguments<Failure>>,
+    /// Lists that the author's `limit` cut.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    cut: BTreeMap<String, ByArguments<bool>>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    kind: String,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl Recording {
+    /// An empty recording.
+    pub fn new() -> Self {
+        Self { version: VERSION, ..Self::default() }
+    }
+
+    /// How many calls it knows.
+    pub fn len(&self) -> usize {
+        let ok: usize = self.nd_builtin_cache.values().map(BTreeMap::len).sum();
+        ok + self.failures.values().map(BTreeMap::len).sum::<usize>()
+    }
+
+    /// Whether it knows no call.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds what another recording knows.
+    pub fn merge(&mut self, other: Self) {
+        for (function, calls) in other.nd_builtin_cache {
+            self.nd_builtin_cache.entry(function).or_default().extend(calls);
+        }
+        for (function, calls) in other.failures {
+            self.failures.entry(function).or_default().extend(calls);
+        }
+        for (function, calls) in other.cut {
+            self.cut.entry(function).or_default().extend(calls);
+        }
+    }
+
+    pub(crate) fn add(&mut self, key: &Key, outcome: &Outcome) -> Result<(), Error> {
+        let (function, arguments) = (key.function.to_string(), key.arguments.to_string());
+        match &outcome.result {
+            Ok(answer) => {
+                if answer.cut {
+                    let cut = self.cut.entry(function.clone()).or_default();
+                    cut.insert(arguments.clone(), true);
+                }
+                self.add_value(function, arguments, &answer.value)?;
+            }
+            Err(error) => {
+                let failure = Failure {
+                    kind: error.kind().as_str().to_owned(),
+                    message: error.report(),
+                    hint: error.hint().map(str::to_owned),
+                };
+                self.failures.entry(function).or_default().insert(arguments, failure);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_value(
+        &mut self,
+        function: String,
+        arguments: String,
+        value: &Value,
+    ) -> Result<(), Error> {
+        let text = super::output::compact(value)?;
+        let value = serde_json::from_str(&text).map_err(|e| {
+            Error::new(ErrorKind::Internal, "an answer can't be recorded").with_source(e)
+        })?;
+        self.nd_builtin_cache.entry(function).or_default().insert(arguments, value);
+        Ok(())
+    }
+
+    /// Writes the file with mode 0600, all of it or nothing: an earlier one survives a failure.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when the file can't be written.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        let failed = |e: std::io::Error| {
+            let message = format!("the recording `{}` can't be written", path.display());
+            Error::new(ErrorKind::Configuration, message).with_source(e)
+        };
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let mut file = tempfile::Builder::new()
+            .prefix(".recording-")
+            .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))
+            .map_err(failed)?;
+        serde_json::to_writer_pretty(&mut file, self).map_err(|e| failed(e.into()))?;
+        file.write_all(b"\n").and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        file.persist(path).map_err(|e| failed(e.error))?;
+        Ok(())
+    }
+
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when it can't be read or isn't one.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let failed = |what: &str| {
+            let message = format!("the recording `{}` {what}", path.display());
+            Error::new(ErrorKind::Configuration, message)
+        };
+        let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
+        let recording: Self = serde_json::from_slice(&text)
+            .map_err(|e| failed("isn't one").with_source(shorten(&e.to_string(), 300)))?;
+        if recording.version != VERSION {
+            let message = format!("has version {}, this is for {VERSION}", recording.version);
+            return Err(failed(&message).with_hint("record it again"));
+        }
+        Ok(recording)
+    }
+}
+
+/// A recording that answers.
+#[derive(Debug)]
+pub struct Replay {
+    recording: Recording,
+}
+
+impl Replay {
+    /// Answers from `recording` and from nothing else.
+    pub const fn new(recording: Recording) -> Self {
+        Self { recording }
+    }
+
+    pub(crate) fn answer(&self, key: &Key) -> Result<Answer, Error> {
+        let (function, arguments) = (key.function.as_ref(), key.arguments.as_ref());
+        let recording = &self.recording;
+        if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
+            let value = exact(value)?;
+            let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
+            return Ok(Answer { value, cut });
+        }
+        if let Some(failure) = find(&recording.failures, function, arguments) {
+            let prefix = format!("{function}: ");
+            let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
+            let error = Error::new(kind(&failure.kind), message);
+            return Err(match &failure.hint {
+                Some(hint) => error.with_hint(hint.clone()),
+                None => error,
+            });
+        }
+        let message =
+            format!("the recording doesn't know the call with {}", shorten(arguments, 200));
+        Err(Error::new(ErrorKind::NotAnswered, message)
+            .with_hint("record again with the same policies and inputs"))
+    }
+
+    /// The recorded value of a built-in that isn't the same every time.
+    pub(crate) fn fixed(&self) -> Vec<(String, Vec<Value>, Value)> {
+        let mut out = Vec::new();
+        for (function, calls) in &self.recording.nd_builtin_cache {
+            for (arguments, value) in calls {
+                let arguments = Value::from_json_str(arguments)
+                    .ok()
+                    .and_then(|v| v.as_array().ok().map(|a| a.iter().cloned().collect()));
+                if let (Some(arguments), Ok(value)) = (arguments, exact(value)) {
+                    out.push((function.clone(), arguments, value));
+                }
+            }
+        }
+        out
+    }
+}
+
+fn exact(value: &serde_json::Value) -> Result<Value, Error> {
+    Value::from_json_str(&value.to_string()).map_err(|e| {
+        Error::new(ErrorKind::Configuration, "the recording holds a value that can't be read")
+            .with_source(e.to_string())
+    })
+}
+
+fn find<'a, T>(
+    map: &'a BTreeMap<String, ByArguments<T>>,
+    function: &str,
+    arguments: &str,
+) -> Option<&'a T> {
+    map.get(function)?.get(arguments)
+}
+
+fn kind(name: &str) -> ErrorKind {
+    ErrorKind::ALL.iter().copied().find(|k| k.as_str() == name).unwrap_or(ErrorKind::Internal)
+}

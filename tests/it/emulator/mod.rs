@@ -1,0 +1,111 @@
+//! The emulator over real HTTP: routes, refusals, faults, and data sets that are refused.
+
+mod agents;
+mod auth;
+mod dataset;
+mod discover;
+mod download;
+mod faults;
+mod lists;
+
+use std::path::{Path, PathBuf};
+
+use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
+use serde_json::Value;
+
+pub const CLEAN_IMAGE: &str =
+    "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
+pub const BAD_IMAGE: &str =
+    "sha256:ee365d2f06e4e744b38aa060b129cda3c422b7186be525f49d4758e78dae1ad6";
+pub const BUNDLE: &str = "sha256:d73228f15f7afdba5ef976de956831f7d30c6bc8213e209787f7011239414978";
+pub const AMBIGUOUS: &str =
+    "sha256:5f119f87b977f1ceb10787a95ace1e93dc9679d238f1353684433b0b32edf320";
+pub const BINARY: &str = "sha256:ba62e6dfc9fd05b57e77adff62f7fd5ddb8f1939c3244fce7ca5dbc6c733385a";
+pub const STORED_ONLY: &str =
+    "sha256:80430fcbfef194995e1f7e4be8f9f3d1ffa59af41719930f4f1f67f516559fa6";
+pub const THREAT_MODEL: &str =
+    "sha256:b7b4d9068f27c970f6ed3912c3b697aae614ab107405bc644e7764f71715cb1b";
+
+/// The shipped data set.
+pub fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/platform")
+}
+
+/// The shipped data set behind an emulator.
+pub fn start(options: EmulatorOptions) -> Emulator {
+    Emulator::start(Dataset::load(&data()).unwrap(), options).unwrap()
+}
+
+/// An HTTP answer.
+pub struct Answer {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// Sends what `build` makes, follows nothing.
+pub fn send(
+    build: impl FnOnce(&reqwest::Client) -> reqwest::RequestBuilder,
+) -> Result<Answer, reqwest::Error> {
+    // The default provider can be set once in a process; the second time is fine too.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let redirect = reqwest::redirect::Policy::none();
+    let client = reqwest::Client::builder().redirect(redirect).no_proxy().build().unwrap();
+    let request = build(&client).timeout(std::time::Duration::from_secs(5));
+    runtime.block_on(async {
+        let response = request.send().await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Ok(Answer { status, headers, body: response.bytes().await?.to_vec() })
+    })
+}
+
+/// `GET`, with a token of the data set where one is named.
+pub fn get(url: &str, token: Option<&str>) -> Answer {
+    send(|client| match token {
+        Some(token) => client.get(url).bearer_auth(token),
+        None => client.get(url),
+    })
+    .unwrap()
+}
+
+/// `GET` on the control plane with the default token.
+pub fn control(emulator: &Emulator, target: &str) -> Answer {
+    get(&format!("{}{target}", emulator.controlplane_url()), Some(&emulator.default_token()))
+}
+
+/// `GET` on the backend with the default token.
+pub fn backend(emulator: &Emulator, target: &str) -> Answer {
+    get(&format!("{}{target}", emulator.base_url()), Some(&emulator.default_token()))
+}
+
+/// All rows of a cursor-paged list, and how many pages they came in.
+pub fn every_page(
+    mut fetch: impl FnMut(&str) -> Value,
+    rows: &[&str],
+    cursor: &[&str],
+) -> (Vec<Value>, usize) {
+    let at =
+        |value: &Value, path: &[&str]| path.iter().fold(value.clone(), |v, key| v[key].clone());
+    let (mut all, mut next, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let page = fetch(&next);
+        pages += 1;
+        assert!(pages < 1000, "the cursors never end");
+        all.extend(at(&page, rows).as_array().cloned().unwrap_or_default());
+        next = at(&page, cursor).as_str().map(str::to_owned).unwrap_or_default();
+        if next.is_empty() {
+            return (all, pages);
+        }
+    }
+}

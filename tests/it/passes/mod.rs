@@ -1,0 +1,158 @@
+//! Evaluation in passes, through the emulator.
+
+use rego_platform::ErrorKind;
+use rego_platform::evaluate::{Answers, Recording, Replay};
+
+use crate::support::{CLEAN_IMAGE, emulator, evaluate, options, platform, policies};
+
+const WALK: &str = r#"
+package walk
+
+image := platform.discover(input.digest, "CONTAINER_IMAGE")
+
+level_1 contains [r.digest, r.kind] if some r in image.references
+
+level_2 contains r.digest if {
+	some [digest, kind] in level_1
+	some r in platform.discover(digest, kind).references
+}
+"#;
+
+fn input() -> String {
+    format!(r#"{{"digest":"{CLEAN_IMAGE}"}}"#)
+}
+
+#[test]
+fn independent_calls_travel_together() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let policies = policies(&[("walk.rego", WALK)]);
+    let evaluated = evaluate(&policies, "data.walk.level_2", &input(), &options(&platform));
+    let output = evaluated.result.unwrap();
+    assert!(output.value.as_set().unwrap().len() > 5);
+    assert_eq!(evaluated.ledger.passes, 3, "{}", evaluated.ledger.table());
+    assert!(evaluated.ledger.needed().count() > 5);
+    let requests = emulator.requests().len();
+    assert_eq!(requests, evaluated.ledger.calls.len(), "one request for equal calls");
+}
+
+#[test]
+fn a_failed_call_fails_the_evaluation_whatever_the_policy_does() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let unknown = format!("sha256:{}", "0".repeat(64));
+    for body in [
+        "x := true if not platform.discover(input.d, \"\").public",
+        "default x := true\nx := false if platform.discover(input.d, \"\").public",
+        "f(_) := platform.discover(input.d, \"\")\nf(1) := 7\nx := f(1)",
+        "x := 1 if platform.discover(input.d, \"\").public\nelse := 2",
+        "x := count([1 | platform.discover(input.d, \"\")])",
+        "x if every y in [1] { not platform.discover(input.d, \"\") == y }",
+        "f(_) := platform.discover(input.d, \"\")\nx := 1 if not g with data.q as f(1)\ng := data.q",
+    ] {
+        let policies = policies(&[("p.rego", &format!("package p\n{body}\n"))]);
+        let input = format!(r#"{{"d":"{unknown}"}}"#);
+        let evaluated = evaluate(&policies, "data.p.x", &input, &options(&platform));
+        let error = evaluated.result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{body}: {}", error.report());
+    }
+}
+
+#[test]
+fn what_only_a_guess_asked_for_and_failed_is_not_reported() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    // While the first call is unknown, `not` holds and the second call is guessed.
+    let policies = policies(&[(
+        "p.rego",
+        r#"package p
+first := platform.discover(input.digest, "CONTAINER_IMAGE")
+x := "asked" if {
+	not first.kind
+	platform.discover("sha256:0000000000000000000000000000000000000000000000000000000000000000", "")
+}
+x := "fine" if first.kind == "CONTAINER_IMAGE"
+"#,
+    )]);
+    let evaluated = evaluate(&policies, "data.p.x", &input(), &options(&platform));
+    assert_eq!(evaluated.result.unwrap().value.to_string(), "\"fine\"");
+    let unneeded: Vec<_> = evaluated.ledger.calls.iter().filter(|c| !c.needed).collect();
+    assert!(unneeded.iter().all(|c| c.outcome == "not found"), "{}", evaluated.ledger.table());
+}
+
+#[test]
+fn prompts_are_never_sent_on_a_guess() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let policies = policies(&[(
+        "p.rego",
+        r#"package p
+first := platform.discover(input.digest, "CONTAINER_IMAGE")
+x := platform.evidence_prompt("text", "is it fine?").skipped if not first.kind
+y := first.kind
+"#,
+    )]);
+    let evaluated = evaluate(
+        &policies,
+        "[data.p.y, object.get(data.p, \"x\", 0)]",
+        &input(),
+        &options(&platform),
+    );
+    let _ = evaluated.result;
+    assert!(emulator.requests().iter().all(|r| r.method != "POST"));
+}
+
+#[test]
+fn a_recording_replays_without_the_service() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let policies = policies(&[("walk.rego", WALK)]);
+    let live = evaluate(&policies, "data.walk.level_2", &input(), &options(&platform));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording.json");
+    live.recording.save(&path).unwrap();
+    let recording = Recording::load(&path).unwrap();
+    drop(emulator);
+    let mut replay = options(&platform);
+    replay.answers = Answers::Replay(Replay::new(recording).into());
+    let again = evaluate(&policies, "data.walk.level_2", &input(), &replay);
+    assert_eq!(again.result.unwrap().value, live.result.unwrap().value);
+    let other = evaluate(&policies, "platform.evidence({})", &input(), &replay);
+    assert_eq!(other.result.unwrap_err().kind(), ErrorKind::NotAnswered);
+}
+
+#[test]
+fn budgets_count_what_is_needed_and_name_their_option() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let policies = policies(&[("walk.rego", WALK)]);
+    let fails = |change: fn(&mut rego_platform::evaluate::Budget)| {
+        let mut options = options(&platform);
+        change(&mut options.budget);
+        evaluate(&policies, "data.walk.level_2", &input(), &options).result.unwrap_err()
+    };
+    let calls = fails(|b| b.calls = 3);
+    assert_eq!(calls.kind(), ErrorKind::TooLarge);
+    assert!(calls.hint().unwrap().contains("--max-calls"));
+    let bytes = fails(|b| b.bytes = 2000);
+    assert_eq!(bytes.kind(), ErrorKind::TooLarge, "{}", bytes.report());
+    assert!(bytes.hint().unwrap().contains("--max-bytes"));
+    let passes = fails(|b| b.passes = 2);
+    assert!(passes.hint().unwrap().contains("--max-passes"));
+}
+
+#[test]
+fn every_needs_few_passes() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let policies = policies(&[(
+        "p.rego",
+        r#"package p
+image := platform.discover(input.digest, "CONTAINER_IMAGE")
+x if every r in image.references { platform.discover(r.digest, r.kind).kind == r.kind }
+"#,
+    )]);
+    let evaluated = evaluate(&policies, "data.p.x", &input(), &options(&platform));
+    assert_eq!(evaluated.result.unwrap().value.to_string(), "true");
+    assert!(evaluated.ledger.passes <= 5, "{}", evaluated.ledger.table());
+}

@@ -1,0 +1,58 @@
+//! What several tests start with: the emulator over the shipped data, and a platform that asks it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
+use rego_platform::evaluate::load::LoadOptions;
+use rego_platform::evaluate::sources::{ModuleSource, Sources};
+use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies};
+use rego_platform::regorus::Value;
+use rego_platform::{Platform, PlatformBuilder, Token};
+
+/// The clean image of the shipped data; its references go three levels deep.
+pub const CLEAN_IMAGE: &str =
+    "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
+
+pub fn emulator() -> Emulator {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/platform");
+    Emulator::start(Dataset::load(&folder).unwrap(), EmulatorOptions::default()).unwrap()
+}
+
+/// A builder for a platform that asks `emulator`, with pauses short enough for tests.
+pub fn builder(emulator: &Emulator) -> PlatformBuilder {
+    Platform::builder()
+        .controlplane_url(emulator.controlplane_url())
+        .base_url(emulator.base_url())
+        .token(Token::new(emulator.default_token()).unwrap())
+        .first_pause(Duration::from_millis(1))
+}
+
+pub fn platform(emulator: &Emulator) -> Platform {
+    builder(emulator).build().unwrap()
+}
+
+pub fn policies(modules: &[(&str, &str)]) -> Policies {
+    let mut sources = Sources::default();
+    for (path, text) in modules {
+        let module = ModuleSource { path: (*path).to_owned(), text: (*text).to_owned() };
+        sources.modules.push(module);
+    }
+    Policies::load(&sources, LoadOptions::default()).unwrap_or_else(|e| {
+        panic!("{}", e.diagnostics().iter().map(|d| d.render() + "\n").collect::<String>())
+    })
+}
+
+pub fn options(platform: &Platform) -> EvaluateOptions {
+    EvaluateOptions::new(Answers::Service(platform.clone()))
+}
+
+pub fn evaluate(
+    policies: &Policies,
+    query: &str,
+    input: &str,
+    options: &EvaluateOptions,
+) -> Evaluated {
+    let query = policies.query(query).unwrap();
+    policies.evaluate(&query, Some(&Value::from_json_str(input).unwrap()), options)
+}
