@@ -13,10 +13,8 @@ use super::generate::{Case, Question};
 
 /// Our answers to every question of `case`.
 pub(crate) fn answers(case: &Case) -> Vec<Answer> {
-    let module = |(path, text): &(String, String)| ModuleSource {
-        path: path.clone(),
-        text: text.clone(),
-    };
+    let module =
+        |(path, text): &(String, String)| ModuleSource { path: path.clone(), text: text.clone() };
     let sources = Sources {
         modules: case.modules.iter().map(module).collect(),
         data: vec![DataSource {
