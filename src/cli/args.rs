@@ -96,6 +96,31 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "N", default_value_t = 64,
         value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
     pub concurrency: u16,
+    /// The most different calls that one evaluation may need
+    #[arg(long, global = true, value_name = "N", default_value_t = 20_000,
+        value_parser = clap::value_parser!(u64).range(1..), help_heading = SERVICE)]
+    pub max_calls: u64,
+    /// The most bytes of answers that one evaluation may need, such as `512MiB`
+    #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB",
+        value_parser = size, help_heading = SERVICE)]
+    pub max_bytes: u64,
+    /// The most passes that one evaluation may take
+    #[arg(long, global = true, value_name = "N", default_value_t = 200,
+        value_parser = clap::value_parser!(u32).range(1..), help_heading = SERVICE)]
+    pub max_passes: u32,
+    /// Send prompts before it is certain that the policy asks for them; they cost money
+    #[arg(long, global = true, help_heading = SERVICE)]
+    pub eager_prompts: bool,
+    /// Write every answer into this file, for `--replay`
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub record: Option<PathBuf>,
+    /// Answer from a recording, and from nothing else
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
+        conflicts_with_all = ["local", "record"])]
+    pub replay: Option<PathBuf>,
+    /// Keep no artifacts on disk, and use none from there
+    #[arg(long, global = true, help_heading = SERVICE)]
+    pub no_cache: bool,
     /// What a call is when the service knows no such thing: an error, or undefined
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
@@ -109,8 +134,8 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The options given that only matter to commands which ask the service.
-    fn service_options(&self) -> impl Iterator<Item = &'static str> {
+    /// The first given option that would mean nothing to `command`, which asks no service.
+    fn idle(&self, command: &str) -> Option<&'static str> {
         [
             ("--token", self.token.is_some()),
             ("--token-file", self.token_file.is_some()),
@@ -121,14 +146,15 @@ impl Options {
             ("--ca-cert", self.ca_cert.is_some()),
             ("--insecure", self.insecure),
             ("--local", self.local.is_some()),
+            ("--fault", !self.fault.is_empty() && command != "emulate"),
         ]
         .into_iter()
-        .filter_map(|(name, given)| given.then_some(name))
+        .find_map(|(name, given)| given.then_some(name))
     }
 
     /// Refuses options that `command`, which asks no service, would ignore.
     pub fn refuse_service_options(&self, command: &str) -> Result<(), crate::Error> {
-        match self.service_options().next() {
+        match self.idle(command) {
             None => Ok(()),
             Some(name) => Err(crate::Error::new(
                 crate::ErrorKind::Configuration,
@@ -185,6 +211,24 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
+/// A number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
+fn size(text: &str) -> Result<u64, String> {
+    let bad = || "a size is a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match text.get(digits.len()..).unwrap_or_default() {
+        "" | "B" => 1,
+        "KiB" | "K" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(bad()),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(bad)
+}
+
 fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     match option_env!("REGO_PLATFORM_COMMIT") {
@@ -214,6 +258,16 @@ mod tests {
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
         for bad in ["", "30", "0s", "8days", "-1s", "soon"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("7"), Ok(7));
+        assert_eq!(size("512MiB"), Ok(512 << 20));
+        assert_eq!(size("2GB"), Ok(2_000_000_000));
+        for bad in ["", "0", "-1", "1.5G", "1 TiB", "MiB", "99999999999GiB"] {
+            assert!(size(bad).is_err(), "{bad}");
         }
     }
 

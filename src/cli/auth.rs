@@ -11,7 +11,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::args::Options;
-use super::context::{Context, Sourced};
+use super::context::Context;
+use super::lookup::Sourced;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};

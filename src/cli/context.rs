@@ -1,55 +1,27 @@
 //! The authentication context: which service is asked, as whom, and who said so.
 //!
-//! Owns the order option, environment, configuration file, nothing, and the origin of each value.
-//! With `--local` the emulator's own values take the place of everything that wasn't said on the
+//! Owns what the found values make together; where each is looked for is `lookup`'s. With
+//! `--local` the emulator's own values take the place of everything that wasn't said on the
 //! command line, so that real tokens stay away from it and its data away from real services.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use secrecy::{ExposeSecret as _, SecretString};
-
 use super::args::Options;
 use super::config::{self, Config};
 use super::local;
+use super::lookup::{Finder, Origin, Sourced, from_origin, given_token};
 use super::output::Reporter;
-use super::stdin::{self, Stdin};
+use super::stdin::Stdin;
 use crate::emulator::Emulator;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
 
-/// Who said a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// An option of the command line.
-    Option(&'static str),
-    /// An environment variable.
-    Environment(String),
-    /// A key of the configuration file.
-    Config(&'static str, PathBuf),
-    /// The emulator of `--local`.
-    Emulator,
-}
+/// The largest artifact, unless `--max-bytes` is less.
+const MAX_ARTIFACT: u64 = 512 << 20;
 
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Option(name) => write!(f, "option `{name}`"),
-            Self::Environment(name) => write!(f, "environment variable `{name}`"),
-            Self::Config(key, path) => {
-                write!(f, "`{key}` in `{}`", escape(&path.display().to_string()))
-            }
-            Self::Emulator => f.write_str("the emulator of `--local`"),
-        }
-    }
-}
-
-/// A value with who said it.
-#[derive(Debug, Clone)]
-pub(super) struct Sourced<T> {
-    pub value: T,
-    pub origin: Origin,
-}
+/// Artifacts kept on disk.
+const CACHE_BYTES: u64 = 2 << 30;
 
 /// Everything that a call to the service needs.
 pub(super) struct Context {
@@ -109,7 +81,19 @@ impl Context {
             Some(dir) => Some(context.use_emulator(dir, options)?),
             None => None,
         };
+        context.warn_of_idle_organization(reporter);
         Ok((context, emulator))
+    }
+
+    /// An option that says another organization than the token's own must not go unnoticed.
+    fn warn_of_idle_organization(&self, reporter: Reporter) {
+        let api = |token: &Sourced<Token>| token.value.kind(&self.product) == TokenKind::Api;
+        let said = |name: &Sourced<String>| matches!(name.origin, Origin::Option(_));
+        if self.token.as_ref().is_some_and(api) && self.organization.as_ref().is_some_and(said) {
+            reporter.warning(
+                "`--organization` changes nothing: an API token is bound to its organization",
+            );
+        }
     }
 
     fn use_emulator(&mut self, dir: &Path, options: &Options) -> Result<Emulator, Error> {
@@ -159,6 +143,10 @@ impl Context {
         for (name, path) in &self.endpoints {
             builder = builder.endpoint(name, path);
         }
+        builder = builder.max_artifact_bytes(options.max_bytes.min(MAX_ARTIFACT));
+        if let Some(folder) = self.cache(options) {
+            builder = builder.artifact_cache(folder, CACHE_BYTES);
+        }
         if let Some(results) = self.max_results {
             builder = builder.max_results(results);
         }
@@ -166,6 +154,16 @@ impl Context {
             builder = builder.ca_certificate(read_certificates(file)?);
         }
         Ok(builder)
+    }
+
+    /// Where artifacts are kept; nowhere when they come from an emulator's files anyway.
+    fn cache(&self, options: &Options) -> Option<PathBuf> {
+        use etcetera::BaseStrategy as _;
+        if options.no_cache || options.local.is_some() {
+            return None;
+        }
+        let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
+        Some(strategy.cache_dir().join(self.product.as_str()).join("artifacts"))
     }
 
     /// The service.
@@ -199,15 +197,6 @@ impl Context {
     }
 }
 
-/// The same error, with who said the value that it is about.
-fn from_origin(error: &Error, origin: &Origin) -> Error {
-    let named = Error::new(error.kind(), format!("{error} (from {origin})"));
-    match error.hint() {
-        Some(hint) => named.with_hint(hint),
-        None => named,
-    }
-}
-
 fn conflicts(options: &Options) -> Result<(), Error> {
     let both = |a: &str, b: &str| {
         let message = format!("`{a}` and `{b}` exclude each other");
@@ -224,122 +213,10 @@ fn conflicts(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// The token of an option, as text.
-fn given_token(
-    options: &Options,
-    reporter: Reporter,
-    stdin: &mut Stdin,
-) -> Result<Option<(SecretString, Origin)>, Error> {
-    if let Some(token) = &options.token {
-        reporter.warning(
-            "others on this machine can see the token of `--token` in the list of processes; use \
-             `--token-file`",
-        );
-        return Ok(Some((token.0.clone(), Origin::Option("--token"))));
-    }
-    let Some(path) = &options.token_file else { return Ok(None) };
-    let shown = escape(&path.display().to_string());
-    let bytes = if path.as_os_str() == "-" {
-        stdin.read("`--token-file -`")?
-    } else {
-        read_small(path).map_err(|error| {
-            let message = format!("the token file `{shown}` can't be read");
-            Error::new(ErrorKind::Configuration, message).with_source(error)
-        })?
-    };
-    let text = stdin::text(bytes, &shown)?;
-    Ok(Some((SecretString::from(text), Origin::Option("--token-file"))))
-}
-
-fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    const LARGEST: u64 = 64 << 10;
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(std::io::Error::other("it is larger than a token can be"));
-    }
-    Ok(bytes)
-}
-
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {
     std::fs::read(&file.value).map_err(|error| {
         let path = escape(&file.value.display().to_string());
         let message = format!("the certificates `{path}` can't be read (from {})", file.origin);
         Error::new(ErrorKind::Configuration, message).with_source(error)
     })
-}
-
-/// Looks for a value in options, environment and file, in that order.
-struct Finder<'a> {
-    product: &'a Product,
-    config: &'a Config,
-    environment: bool,
-}
-
-impl Finder<'_> {
-    fn variable(&self, suffix: &str) -> Result<Option<(String, Origin)>, Error> {
-        if !self.environment {
-            return Ok(None);
-        }
-        let name = self.product.env(suffix);
-        let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else {
-            return Ok(None);
-        };
-        match value.into_string() {
-            Ok(value) => Ok(Some((value, Origin::Environment(name)))),
-            Err(_) => Err(Error::new(
-                ErrorKind::Configuration,
-                format!("the environment variable `{name}` isn't UTF-8"),
-            )),
-        }
-    }
-
-    fn text(
-        &self,
-        (option, given): (&'static str, Option<&str>),
-        suffix: &str,
-        (key, configured): (&'static str, Option<&str>),
-    ) -> Result<Option<Sourced<String>>, Error> {
-        if let Some(value) = given {
-            return Ok(Some(Sourced { value: value.to_owned(), origin: Origin::Option(option) }));
-        }
-        if let Some((value, origin)) = self.variable(suffix)? {
-            return Ok(Some(Sourced { value, origin }));
-        }
-        Ok(configured.map(|value| Sourced {
-            value: value.to_owned(),
-            origin: Origin::Config(key, self.config.path.clone()),
-        }))
-    }
-
-    fn token(
-        &self,
-        given: Option<(SecretString, Origin)>,
-        reporter: Reporter,
-    ) -> Result<Option<Sourced<Token>>, Error> {
-        let variable = self.variable("TOKEN")?.map(|(text, o)| (SecretString::from(text), o));
-        let configured = || {
-            let token = self.config.token.clone()?;
-            Some((token, Origin::Config(config::TOKEN, self.config.path.clone())))
-        };
-        let Some((text, origin)) = given.or(variable).or_else(configured) else { return Ok(None) };
-        let value = Token::new(text.expose_secret()).map_err(|e| from_origin(&e, &origin))?;
-        let in_ci = std::env::var("CI").is_ok_and(|ci| ci.eq_ignore_ascii_case("true"));
-        if in_ci && value.kind(self.product) == TokenKind::User {
-            reporter
-                .warning("this is a user token, which lives for 24 hours; in CI use an API token");
-        }
-        Ok(Some(Sourced { value, origin }))
-    }
-
-    fn ca_cert(&self, given: Option<&Path>) -> Option<Sourced<PathBuf>> {
-        let given = given.map(|path| (path.to_owned(), Origin::Option("--ca-cert")));
-        let configured = || {
-            let path = self.config.ca_cert.clone()?;
-            Some((path, Origin::Config(config::CA_CERT, self.config.path.clone())))
-        };
-        let (value, origin) = given.or_else(configured)?;
-        Some(Sourced { value, origin })
-    }
 }

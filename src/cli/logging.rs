@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use tracing::Level;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -15,7 +16,11 @@ pub(super) fn start(verbose: u8) {
         1 => Level::DEBUG,
         _ => Level::TRACE,
     };
-    let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(|| Escaped);
+    let layer = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        // A request is a span: it is worth a line when it is over, with its time.
+        .with_span_events(FmtSpan::CLOSE)
+        .with_writer(|| Escaped);
     let only_ours = Targets::new().with_target("rego_platform", level);
     // Somebody else's subscriber in this process stays.
     let _ = tracing_subscriber::registry().with(only_ours).with(layer).try_init();

@@ -12,8 +12,10 @@ mod config;
 mod context;
 mod emulate;
 mod eval;
+mod evaluation;
 mod local;
 mod logging;
+mod lookup;
 mod output;
 mod stdin;
 mod watchdog;
@@ -95,7 +97,8 @@ fn guarded(main: impl FnOnce() -> Exit) -> Exit {
     // Panics of the interpreter are caught, and reported, where policies are evaluated: the hook
     // says only where one happened, and only to those who look closely.
     panic::set_hook(Box::new(|info| {
-        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let place = info.location().map(|l| format!("{}:{}", library_path(l.file()), l.line()));
+        let place = place.unwrap_or_default();
         tracing::debug!(%place, "panic");
         LAST_PANIC.set(Some(place));
     }));
@@ -104,6 +107,12 @@ fn guarded(main: impl FnOnce() -> Exit) -> Exit {
         output::bug(&place);
         Exit::NoVerdict
     })
+}
+
+/// A source file's path from its package on: what is before that is the building machine's.
+fn library_path(file: &str) -> &str {
+    let rest = file.split_once("/registry/src/").map_or(file, |(_, rest)| rest);
+    if rest.len() == file.len() { file } else { rest.split_once('/').map_or(rest, |(_, f)| f) }
 }
 
 thread_local! {
@@ -120,6 +129,13 @@ mod tests {
         assert_eq!(guarded(|| panic!("canary")), Exit::NoVerdict);
         assert_eq!(guarded(|| Exit::Violations), Exit::Violations);
         let _ = panic::take_hook();
+    }
+
+    #[test]
+    fn paths_begin_at_the_package() {
+        assert_eq!(library_path("src/cli/mod.rs"), "src/cli/mod.rs");
+        let path = "/home/x/.cargo/registry/src/index.example-1/regorus-0.14.1/src/a.rs";
+        assert_eq!(library_path(path), "regorus-0.14.1/src/a.rs");
     }
 
     #[test]

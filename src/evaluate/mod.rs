@@ -26,4 +26,6 @@ pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 pub use session::{Answers, Budget};
 
+#[cfg(feature = "cli")]
+pub(crate) use contain::set_memory_limit;
 pub(crate) use flight::Flights;

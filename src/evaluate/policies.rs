@@ -252,9 +252,8 @@ impl Policies {
 
     /// What the interpreter says, in the author's text.
     fn explain(&self, scope: &Scope, error: &anyhow::Error) -> Error {
-        contain::limit(Some(scope), error).unwrap_or_else(|| {
-            Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())])
-        })
+        contain::limit(Some(scope), error)
+            .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
     }
 
     fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {

@@ -1,9 +1,8 @@
 //! `eval`: a query over policies, data and an input, answered as `opa eval` does.
 //!
-//! Owns the options and the exit status. Evaluating is `engine`'s, the forms of the answer are
-//! `format`'s.
+//! Owns the options and the exit status. How policies are evaluated belongs to the library, the
+//! reading of the input to `input`.
 
-mod engine;
 mod format;
 mod input;
 
@@ -15,8 +14,9 @@ use super::args::Options;
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
-use super::{Exit, watchdog};
-use crate::Error;
+use super::{Exit, evaluation, watchdog};
+use crate::text::escape_lines;
+use crate::{Error, evaluate};
 use format::Format;
 
 /// Evaluate a query over policies, data and an input
@@ -57,25 +57,22 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let input = args.input.as_deref().map(|path| input::read(path, &mut stdin)).transpose()?;
-    let platform = context.platform(options)?;
     let evaluated = {
         let _watchdog = watchdog::start(options.timeout)?;
-        engine::evaluate(engine::Job {
-            paths: &args.data,
-            query: &args.query,
-            input,
-            v0: args.v0_compatible,
-            strict: !args.no_strict_builtin_errors,
-            timeout: options.timeout,
-            platform: &platform,
-        })?
+        let policies = evaluation::load(&args.data, &context.product, args.v0_compatible)?;
+        let query = policies.query(&args.query)?;
+        let strict = !args.no_strict_builtin_errors;
+        let how = evaluation::options(&context, options, strict)?;
+        policies.evaluate(&query, input.as_ref(), &how)
     };
-    for print in &evaluated.prints {
-        output::print(&print.place, &print.message);
-    }
+    evaluation::report(&evaluated, options, reporter)?;
     let answer = evaluated.result?;
-    output::to_stdout(format::render(&answer, args.format)?.as_bytes())?;
-    let defined = !answer.is_empty();
+    let mut text = evaluate::write(&answer, args.format.into())?;
+    if output::is_terminal() {
+        text = escape_lines(&text);
+    }
+    output::to_stdout(text.as_bytes())?;
+    let defined = !answer.is_undefined();
     Ok(if args.fail && !defined || args.fail_defined && defined {
         Exit::Violations
     } else {

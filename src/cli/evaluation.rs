@@ -1,0 +1,82 @@
+//! What the commands that evaluate policies have in common.
+//!
+//! Owns the way from options to an evaluation's, recordings on disk, and what `--verbose` and
+//! `print` statements show. What is evaluated and what its answer means belongs to the subcommand.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::args::Options;
+use super::context::Context;
+use super::output::{self, Reporter};
+use crate::evaluate::load::LoadOptions;
+use crate::evaluate::sources::{SourceLimits, Sources};
+use crate::evaluate::{
+    Answers, EvaluateOptions, Evaluated, Policies, Recording, Replay, set_memory_limit,
+};
+use crate::{Error, ErrorKind, Product};
+
+/// Memory of the whole process while policies are evaluated.
+const MEMORY: u64 = 4 << 30;
+
+/// Reads and loads policies and data.
+pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Policies, Error> {
+    set_memory_limit(Some(MEMORY));
+    let paths: Vec<String> =
+        paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
+    let sources = Sources::read(&paths, SourceLimits::default())?;
+    let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
+    Policies::load(&sources, options)
+}
+
+fn utf8(path: PathBuf) -> Result<String, Error> {
+    path.into_os_string().into_string().map_err(|path| {
+        let shown = path.to_string_lossy().into_owned();
+        Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
+    })
+}
+
+/// How evaluations are done, as the options say.
+pub(super) fn options(
+    context: &Context,
+    options: &Options,
+    strict: bool,
+) -> Result<EvaluateOptions, Error> {
+    let answers = match &options.replay {
+        Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
+        None => Answers::Service(context.platform(options)?),
+    };
+    let mut evaluate = EvaluateOptions::new(answers);
+    evaluate.not_found = options.not_found.into();
+    evaluate.strict_builtin_errors = strict;
+    evaluate.budget.timeout = options.timeout;
+    evaluate.budget.calls = usize::try_from(options.max_calls).unwrap_or(usize::MAX);
+    evaluate.budget.bytes = options.max_bytes;
+    evaluate.budget.passes = options.max_passes;
+    evaluate.budget.eager_prompts = options.eager_prompts;
+    Ok(evaluate)
+}
+
+/// Shows and keeps what an evaluation leaves besides its result.
+pub(super) fn report(
+    evaluated: &Evaluated,
+    options: &Options,
+    reporter: Reporter,
+) -> Result<(), Error> {
+    for print in &evaluated.prints {
+        output::print(&format!("{}:{}", print.file, print.line), &print.message);
+    }
+    for call in evaluated.ledger.cut() {
+        reporter.warning(&format!(
+            "{}({}): the service had more results than the `limit` of the policy",
+            call.function, call.arguments
+        ));
+    }
+    if options.verbose > 0 {
+        reporter.note(&evaluated.ledger.table());
+    }
+    match &options.record {
+        Some(path) => evaluated.recording.save(path),
+        None => Ok(()),
+    }
+}

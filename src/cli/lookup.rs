@@ -1,0 +1,169 @@
+//! Who said a value: an option, the environment or the configuration file, in that order.
+//!
+//! Owns the order and the origin. What is done with the values is `context`'s.
+
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::args::Options;
+use super::config::{self, Config};
+use super::output::Reporter;
+use super::stdin::{self, Stdin};
+use crate::text::escape;
+use crate::{Error, ErrorKind, Product, Token, TokenKind};
+
+/// Who said a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// An option of the command line.
+    Option(&'static str),
+    /// An environment variable.
+    Environment(String),
+    /// A key of the configuration file.
+    Config(&'static str, PathBuf),
+    /// The emulator of `--local`.
+    Emulator,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Option(name) => write!(f, "option `{name}`"),
+            Self::Environment(name) => write!(f, "environment variable `{name}`"),
+            Self::Config(key, path) => {
+                write!(f, "`{key}` in `{}`", escape(&path.display().to_string()))
+            }
+            Self::Emulator => f.write_str("the emulator of `--local`"),
+        }
+    }
+}
+
+/// A value with who said it.
+#[derive(Debug, Clone)]
+pub(super) struct Sourced<T> {
+    pub value: T,
+    pub origin: Origin,
+}
+
+/// The same error, with who said the value that it is about.
+pub(super) fn from_origin(error: &Error, origin: &Origin) -> Error {
+    let named = Error::new(error.kind(), format!("{error} (from {origin})"));
+    match error.hint() {
+        Some(hint) => named.with_hint(hint),
+        None => named,
+    }
+}
+
+/// The token of an option, as text.
+pub(super) fn given_token(
+    options: &Options,
+    reporter: Reporter,
+    stdin: &mut Stdin,
+) -> Result<Option<(SecretString, Origin)>, Error> {
+    if let Some(token) = &options.token {
+        reporter.warning(
+            "others on this machine can see the token of `--token` in the list of processes; use \
+             `--token-file`",
+        );
+        return Ok(Some((token.0.clone(), Origin::Option("--token"))));
+    }
+    let Some(path) = &options.token_file else { return Ok(None) };
+    let shown = escape(&path.display().to_string());
+    let bytes = if path.as_os_str() == "-" {
+        stdin.read("`--token-file -`")?
+    } else {
+        read_small(path).map_err(|error| {
+            let message = format!("the token file `{shown}` can't be read");
+            Error::new(ErrorKind::Configuration, message).with_source(error)
+        })?
+    };
+    let text = stdin::text(bytes, &shown)?;
+    Ok(Some((SecretString::from(text), Origin::Option("--token-file"))))
+}
+
+fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    const LARGEST: u64 = 64 << 10;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(std::io::Error::other("it is larger than a token can be"));
+    }
+    Ok(bytes)
+}
+
+/// Looks for a value in options, environment and file, in that order.
+pub(super) struct Finder<'a> {
+    pub product: &'a Product,
+    pub config: &'a Config,
+    /// Whether the environment is looked at.
+    pub environment: bool,
+}
+
+impl Finder<'_> {
+    fn variable(&self, suffix: &str) -> Result<Option<(String, Origin)>, Error> {
+        if !self.environment {
+            return Ok(None);
+        }
+        let name = self.product.env(suffix);
+        let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        match value.into_string() {
+            Ok(value) => Ok(Some((value, Origin::Environment(name)))),
+            Err(_) => Err(Error::new(
+                ErrorKind::Configuration,
+                format!("the environment variable `{name}` isn't UTF-8"),
+            )),
+        }
+    }
+
+    pub fn text(
+        &self,
+        (option, given): (&'static str, Option<&str>),
+        suffix: &str,
+        (key, configured): (&'static str, Option<&str>),
+    ) -> Result<Option<Sourced<String>>, Error> {
+        if let Some(value) = given {
+            return Ok(Some(Sourced { value: value.to_owned(), origin: Origin::Option(option) }));
+        }
+        if let Some((value, origin)) = self.variable(suffix)? {
+            return Ok(Some(Sourced { value, origin }));
+        }
+        Ok(configured.map(|value| Sourced {
+            value: value.to_owned(),
+            origin: Origin::Config(key, self.config.path.clone()),
+        }))
+    }
+
+    pub fn token(
+        &self,
+        given: Option<(SecretString, Origin)>,
+        reporter: Reporter,
+    ) -> Result<Option<Sourced<Token>>, Error> {
+        let variable = self.variable("TOKEN")?.map(|(text, o)| (SecretString::from(text), o));
+        let configured = || {
+            let token = self.config.token.clone()?;
+            Some((token, Origin::Config(config::TOKEN, self.config.path.clone())))
+        };
+        let Some((text, origin)) = given.or(variable).or_else(configured) else { return Ok(None) };
+        let value = Token::new(text.expose_secret()).map_err(|e| from_origin(&e, &origin))?;
+        let in_ci = std::env::var("CI").is_ok_and(|ci| ci.eq_ignore_ascii_case("true"));
+        if in_ci && value.kind(self.product) == TokenKind::User {
+            reporter
+                .warning("this is a user token, which lives for 24 hours; in CI use an API token");
+        }
+        Ok(Some(Sourced { value, origin }))
+    }
+
+    pub fn ca_cert(&self, given: Option<&Path>) -> Option<Sourced<PathBuf>> {
+        let given = given.map(|path| (path.to_owned(), Origin::Option("--ca-cert")));
+        let configured = || {
+            let path = self.config.ca_cert.clone()?;
+            Some((path, Origin::Config(config::CA_CERT, self.config.path.clone())))
+        };
+        let (value, origin) = given.or_else(configured)?;
+        Some(Sourced { value, origin })
+    }
+}
