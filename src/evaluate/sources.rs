@@ -5,6 +5,8 @@
 //! module's text; [`super::load`] does. Embedders that have their texts in memory fill
 //! [`Sources`] themselves.
 
+#![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
+
 mod documents;
 mod files;
 

@@ -66,6 +66,20 @@ impl Check<'_> {
             let hint = format!("the other definition is at {}", self.place(first));
             out.push(self.at(Diagnostic::error(code, message).with_hint(hint), other));
         }
+        // The interpreter keeps one module per function and reads the others' bodies as if they
+        // were that one's.
+        if matches!(first.kind, RuleKind::Function { .. })
+            && let Some(other) = group.definitions.iter().find(|d| d.module != first.module)
+        {
+            let message = format!("function `{}` is defined in more than one file", group.name());
+            let hint = format!(
+                "move its definitions into one file; the other is at {}",
+                self.place(first)
+            );
+            out.push(
+                self.at(Diagnostic::error("function-over-files", message).with_hint(hint), other),
+            );
+        }
         let mut defaults = group.definitions.iter().filter(|d| d.is_default);
         if let (Some(one), Some(two)) = (defaults.next(), defaults.next())
             && one.kind != RuleKind::PartialObject
@@ -78,42 +92,42 @@ impl Check<'_> {
 
     /// Looks for rules and packages below a rule. A partial object may have members that are
     /// rules of their own.
-    fn nesting(&self, node: &Node, above: Option<usize>, out: &mut Vec<Diagnostic>) {
+    fn nesting(&self, node: &Node, above_index: Option<usize>, out: &mut Vec<Diagnostic>) {
         let group = |index: usize| self.tree.groups.get(index);
-        if let Some(above) = above.and_then(group)
-            && let Some(first) = above.definitions.first()
+        let here = node.group.and_then(group);
+        let above = above_index.and_then(group);
+        let package = node.package.and_then(|p| self.tree.packages.get(p));
+        if let (Some(rule), Some(package)) = (here.or(above), package) {
+            let message = format!(
+                "rule `{}` is in the place of package `{}`",
+                rule.name(),
+                data_path(&package.path)
+            );
+            self.push("package-conflict", message, "rename the rule or the package", rule, out);
+        } else if let (Some(above), Some(below)) = (above, here)
+            && above.kind() != RuleKind::PartialObject
         {
-            if let Some(package) = node.package.and_then(|p| self.tree.packages.get(p)) {
-                let message = format!(
-                    "rule `{}` is in the place of package `{}`",
-                    above.name(),
-                    data_path(&package.path)
-                );
-                let hint = "rename the rule or the package";
-                out.push(
-                    self.at(Diagnostic::error("package-conflict", message).with_hint(hint), first),
-                );
-            } else if let Some(below) = node.group.and_then(group)
-                && above.kind() != RuleKind::PartialObject
-                && let Some(definition) = below.definitions.first()
-                && !std::ptr::eq(above, below)
-            {
-                let message = format!(
-                    "rule `{}` is below the value of rule `{}`",
-                    below.name(),
-                    above.name()
-                );
-                let hint = format!("the other rule is at {}", self.place(first));
-                out.push(
-                    self.at(
-                        Diagnostic::error("rule-conflict", message).with_hint(hint),
-                        definition,
-                    ),
-                );
-            }
+            let message =
+                format!("rule `{}` is below the value of rule `{}`", below.name(), above.name());
+            let place = above.definitions.first().map(|d| self.place(d)).unwrap_or_default();
+            let hint = format!("the other rule is at {place}");
+            self.push("rule-conflict", message, &hint, below, out);
         }
-        let above = node.group.or(above);
+        // What is below a package in a rule's place is said with the package.
+        let above = if package.is_some() { None } else { node.group.or(above_index) };
         node.children.values().for_each(|child| self.nesting(child, above, out));
+    }
+
+    fn push(
+        &self,
+        code: &'static str,
+        message: String,
+        hint: &str,
+        group: &Group,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        let diagnostic = Diagnostic::error(code, message).with_hint(hint);
+        out.extend(group.definitions.first().map(|d| self.at(diagnostic, d)));
     }
 
     fn data(

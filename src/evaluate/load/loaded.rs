@@ -13,7 +13,7 @@ use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::report;
 use super::rewrite::{self, Shim};
-use super::scope::{Head, Role, Step};
+use super::scope::{Head, Role};
 use super::text::{FileText, Rewritten};
 use super::tree::{RuleKind, Tree};
 use super::views::{Hidden, Views};
@@ -81,7 +81,8 @@ pub struct Loaded {
     uses: Uses,
     pub(super) tree: Tree,
     pub(super) options: LoadOptions,
-    pub(super) replaced: Vec<Vec<Step>>,
+    /// Paths that are taken as a whole somewhere.
+    pub(super) viewed: Vec<Vec<Arc<str>>>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -131,10 +132,12 @@ impl Loaded {
             add(&mut engine, &hidden.package, &text, false)?;
         }
         engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
-        let replaced = views.replaced;
+        let viewed = all()
+            .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
+            .collect();
         let packages = packages(&modules, &tree);
         let uses = used(&modules, &functions, &shim);
-        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), replaced })
+        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), viewed })
     }
 
     /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is
@@ -234,6 +237,13 @@ fn strings(path: &[Arc<str>]) -> Vec<String> {
 fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
     let mut rules: HashMap<&[Arc<str>], Vec<RuleInfo>> = HashMap::new();
     for group in &tree.groups {
+        // A rule for one key of an object is part of the object.
+        let parents = group.path.len().saturating_sub(1);
+        if (group.package + 1..=parents)
+            .any(|length| tree.group_at(group.path.iter().take(length)).is_some())
+        {
+            continue;
+        }
         let Some((first, module)) =
             group.definitions.first().and_then(|d| Some((d, modules.get(d.module)?)))
         else {

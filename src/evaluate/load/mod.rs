@@ -6,6 +6,8 @@
 //! way back from positions in rewritten text. It evaluates nothing, and reads no files:
 //! [`super::sources`] does.
 
+#![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
+
 mod builtins;
 mod conflicts;
 mod cycles;
@@ -21,6 +23,7 @@ mod query;
 mod report;
 mod rewrite;
 mod scope;
+mod shape;
 mod terms;
 mod text;
 mod tree;
@@ -40,6 +43,9 @@ use self::parse::Module;
 use self::tree::Tree;
 use super::sources::Sources;
 use crate::{Diagnostic, Error, Product};
+
+#[cfg(test)]
+mod tests;
 
 /// One of the product's functions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +99,9 @@ fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
         let package = tree::package_path(&module.ast);
         let roots = tree.package_at(&package).map(|p| &p.roots);
         let globals = scope::Globals::new(&module.imports, &package, roots);
-        module.uses = scope::uses(&module.ast, &globals);
+        let names = scope::names(&module.ast, &globals);
+        names::misread(&module.file, &names, &mut found);
+        (module.uses, module.hiding) = (names.uses, names.hiding);
     }
     let functions = Functions::new(options);
     check(&modules, &tree, &data, &functions, &mut found);
@@ -124,6 +132,7 @@ fn check(
         let globals = scope::Globals::new(&module.imports, &package, roots);
         let arity = |fcn: &regorus::unstable::ExprRef| names.arity_of(fcn, &globals);
         let context = vars::Context { globals: &globals, arity: &arity };
+        shape::module(&module.ast, &module.file, found);
         vars::module(&module.ast, &module.file, &context, found);
     }
     cycles::check(modules, tree, found);

@@ -198,7 +198,11 @@ impl Names<'_> {
         statement: bool,
     ) -> Option<Diagnostic> {
         match called {
-            Called::Print => None,
+            Called::Print if statement => None,
+            Called::Print => Some(
+                Diagnostic::error("function-as-value", "`print` has no value".to_owned())
+                    .with_hint("write it as a statement of its own"),
+            ),
             Called::Function(arity) => arity_problem(full, arity, arguments, statement),
             Called::Unsupported => Some(unsupported(full)),
             Called::Deprecated => Some(
@@ -248,6 +252,30 @@ impl Names<'_> {
                 diagnostic.with_hint(format!("the functions are {}", all.join(", ")))
             }
         }
+    }
+}
+
+/// Refuses what the interpreter takes for calls and Rego doesn't.
+pub(super) fn misread(file: &FileText, names: &super::scope::Names, out: &mut Vec<Diagnostic>) {
+    for &(start, end) in &names.called {
+        let name = file.author().get(start..end).unwrap_or("");
+        let message = format!("`{name}` is no function: its name is a variable here");
+        out.push(
+            Diagnostic::error("unknown-function", message)
+                .with_hint("give the variable another name")
+                .at(file.position(start, end)),
+        );
+    }
+    for &(start, end) in &names.apart {
+        let name = file.author().get(start..end).unwrap_or("");
+        let message = format!("the parenthesis after `{name}` stands apart from it");
+        out.push(
+            Diagnostic::error("parse-error", message)
+                .with_hint(
+                    "write a call without white space, and end a statement before `(` with `;`",
+                )
+                .at(file.position(start, end)),
+        );
     }
 }
 

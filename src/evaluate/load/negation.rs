@@ -14,6 +14,7 @@
 //! what they mean to the interpreter.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use regorus::unstable as ast;
 
@@ -35,7 +36,7 @@ pub(super) fn edits(module: &ast::Module) -> Vec<Edit> {
 /// The edits of a query whose references are rewritten already.
 pub(super) fn query_edits(query: &Query) -> Vec<Edit> {
     let mut finder = Finder::new(query.span.source.get_contents());
-    finder.query(query, Braces::None);
+    finder.query(query, Braces::Given);
     finder.edits
 }
 
@@ -45,8 +46,6 @@ enum Braces {
     Given,
     /// A rule's body: `if not x` has none.
     Maybe,
-    /// A query of its own, which must keep its number of statements.
-    None,
 }
 
 struct Finder<'a> {
@@ -79,12 +78,16 @@ impl<'a> Finder<'a> {
         };
         let mut arguments = HashSet::new();
         if let RuleHead::Func { args, .. } = head {
-            args.iter().for_each(|arg| pattern(arg, &mut arguments));
+            for arg in args {
+                pattern(arg, &mut arguments);
+            }
         }
         self.locals.push(arguments);
         self.locals.push(bodies.first().map(|body| declared(&body.query)).unwrap_or_default());
         self.expr(path);
-        inner.into_iter().for_each(|expr| self.expr(expr));
+        for expr in inner {
+            self.expr(expr);
+        }
         if let Some(assign) = assign {
             self.expr(&assign.value);
         }
@@ -104,22 +107,13 @@ impl<'a> Finder<'a> {
         self.locals.push(declared(query));
         for (index, stmt) in query.stmts.iter().enumerate() {
             match &stmt.literal {
-                Literal::SomeVars { span, .. } if index > 0 && braces != Braces::None => {
-                    self.declare_first(query, span);
-                }
+                Literal::SomeVars { span, .. } if index > 0 => self.declare_first(query, span),
                 Literal::SomeVars { .. } => {}
                 Literal::SomeIn { collection, .. } => self.expr(collection),
                 Literal::Expr { expr, .. } => self.expr(expr),
                 Literal::NotExpr { expr, .. } => {
-                    let around = match braces {
-                        // Without braces a body has one statement only.
-                        Braces::Maybe if query.stmts.len() == 1 && !self.closed_after(stmt) => {
-                            ("{ ", " }")
-                        }
-                        Braces::None => ("{true | ", "}[true]"),
-                        _ => ("", ""),
-                    };
-                    self.negated(stmt, expr, around);
+                    let single = braces == Braces::Maybe && query.stmts.len() == 1;
+                    self.negated(stmt, expr, single);
                     self.expr(expr);
                 }
                 Literal::Every { key, value, domain, query, .. } => {
@@ -130,7 +124,9 @@ impl<'a> Finder<'a> {
                     self.locals.pop();
                 }
             }
-            stmt.with_mods.iter().for_each(|modifier| self.expr(&modifier.r#as));
+            for modifier in &stmt.with_mods {
+                self.expr(&modifier.r#as);
+            }
         }
         self.locals.pop();
     }
@@ -153,19 +149,25 @@ impl<'a> Finder<'a> {
                     }
                 }
             }
-            other => children(other).into_iter().for_each(|child| self.expr(child)),
+            other => {
+                for child in children(other) {
+                    self.expr(child);
+                }
+            }
         }
     }
 
     fn comprehension(&mut self, query: &'a Query, terms: &[&'a ExprRef]) {
         self.query(query, Braces::Given);
         self.locals.push(declared(query));
-        terms.iter().for_each(|term| self.expr(term));
+        for term in terms {
+            self.expr(term);
+        }
         self.locals.pop();
     }
 
     /// Evaluates the operands of a negated statement in front of it.
-    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, around: (&str, &str)) {
+    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) {
         let operands: Vec<(usize, usize)> = operands(expr)
             .into_iter()
             .filter(|operand| self.eager(operand))
@@ -178,12 +180,14 @@ impl<'a> Finder<'a> {
         let (start, end) = range(span);
         let name = format!("{}{}", self.prefix, self.count);
         self.count += 1;
+        // Without braces a body has one statement only.
+        let unbraced = single && !self.closed_after(range(&stmt.span).1);
         // Operands are put in parentheses: `[a | b]` would be a comprehension.
-        let put = format!("{}{name} := [(", around.0);
-        opening(self.text, (start, first), &put, &mut self.edits);
+        let brace = if unbraced { "{ " } else { "" };
+        opening(self.text, (start, first), &format!("{brace}{name} := [("), &mut self.edits);
         let mut again = single_line(self.slice(start, first));
         for (index, &(_, operand_end)) in operands.iter().enumerate() {
-            again.push_str(&format!("{name}[{index}]"));
+            let _ = write!(again, "{name}[{index}]");
             let next = operands.get(index + 1).map_or(end, |operand| operand.0);
             again.push_str(&single_line(self.slice(operand_end, next)));
             if index + 1 < operands.len() {
@@ -197,9 +201,9 @@ impl<'a> Finder<'a> {
             _ => String::new(),
         };
         closing(self.text, (last, end), &format!(")] {modifiers}; {again}"), &mut self.edits);
-        if !around.1.is_empty() {
+        if unbraced {
             let at = range(&stmt.span).1;
-            self.edits.push(Edit { start: at, end: at, text: around.1.to_owned() });
+            self.edits.push(Edit { start: at, end: at, text: " }".to_owned() });
         }
     }
 
@@ -239,9 +243,9 @@ impl<'a> Finder<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Whether what follows a statement closes a body in braces.
-    fn closed_after(&self, stmt: &LiteralStmt) -> bool {
-        let mut rest = self.text.get(range(&stmt.span).1..).unwrap_or("").trim_start();
+    /// Whether what follows `at` closes a body in braces.
+    fn closed_after(&self, at: usize) -> bool {
+        let mut rest = self.text.get(at..).unwrap_or("").trim_start();
         while rest.starts_with('#') {
             rest = rest.split_once('\n').map_or("", |(_, after)| after.trim_start());
         }
@@ -316,7 +320,9 @@ fn declared(query: &Query) -> HashSet<&str> {
         match &stmt.literal {
             Literal::SomeVars { vars, .. } => names.extend(vars.iter().map(Span::text)),
             Literal::SomeIn { key, value, .. } => {
-                key.iter().chain([value]).for_each(|expr| pattern(expr, &mut names));
+                for expr in key.iter().chain([value]) {
+                    pattern(expr, &mut names);
+                }
             }
             Literal::Expr { expr, .. } => {
                 if let Expr::AssignExpr { op: ast::AssignOp::ColEq, lhs, .. } = expr.as_ref() {
@@ -335,8 +341,16 @@ fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
         Expr::Var { span, .. } => {
             names.insert(span.text());
         }
-        Expr::Array { items, .. } => items.iter().for_each(|item| pattern(item, names)),
-        Expr::Object { fields, .. } => fields.iter().for_each(|(_, _, v)| pattern(v, names)),
+        Expr::Array { items, .. } => {
+            for item in items {
+                pattern(item, names);
+            }
+        }
+        Expr::Object { fields, .. } => {
+            for (_, _, v) in fields {
+                pattern(v, names);
+            }
+        }
         _ => {}
     }
 }

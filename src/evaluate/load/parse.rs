@@ -28,6 +28,8 @@ pub(super) struct Module {
     pub(super) imports: Vec<Import>,
     /// Filled in when all packages are known.
     pub(super) uses: Vec<Use>,
+    /// Byte ranges of locals that hide a rule.
+    pub(super) hiding: Vec<(usize, usize)>,
 }
 
 /// Runs `work` on a thread with a large stack.
@@ -78,38 +80,35 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
         .map_err(|e| e.to_string())
         .and_then(|source| parser(&source, v0)?.parse().map_err(|e| e.to_string()));
     match parsed {
-        Ok(ast) => Ok(Module { file, ast, imports: Vec::new(), uses: Vec::new() }),
+        Ok(ast) => {
+            Ok(Module { file, ast, imports: Vec::new(), uses: Vec::new(), hiding: Vec::new() })
+        }
         Err(message) => Err(error(&file, &message)),
     }
 }
 
-/// The edits that a rewritten module needs, before the interpreter sees it, to negate as Rego does.
+/// The edits that rewritten text needs, before the interpreter sees it, to negate as Rego does.
 pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
-    let source = rewritten(text)?;
-    let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
-    Ok(super::negation::edits(&module.map_err(|e| broken(&e))?))
-}
-
-/// The edits that a rewritten query needs to negate as Rego does.
-pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
-    let source = rewritten(text)?;
-    let query =
-        parser(&source, v0).and_then(|mut p| p.parse_user_query().map_err(|e| e.to_string()));
-    Ok(super::negation::query_edits(&query.map_err(|e| broken(&e))?))
-}
-
-fn rewritten(text: &str) -> Result<ast::Source, Error> {
-    ast::Source::from_contents_with_limits(
+    let broken = |e: String| {
+        Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
+    };
+    let source = ast::Source::from_contents_with_limits(
         String::new(),
         text.to_owned(),
         NonZeroUsize::MAX,
         NonZeroUsize::MAX,
     )
-    .map_err(|e| broken(&e.to_string()))
+    .map_err(|e| broken(e.to_string()))?;
+    let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
+    Ok(super::negation::edits(&module.map_err(broken)?))
 }
 
-fn broken(error: &str) -> Error {
-    Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {error}"))
+/// As [`again`], for a query.
+pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, String> {
+    let source =
+        ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;
+    let query = parser(&source, v0)?.parse_user_query().map_err(|e| e.to_string())?;
+    Ok(super::negation::query_edits(&query))
 }
 
 /// The parser's error as a diagnostic.

@@ -33,7 +33,7 @@ fn replace(
     for line in piece.split('\n') {
         let ends = at + line.len();
         // A carriage return belongs to the line break, unless the piece ends with it.
-        let kept = if ends < end && line.ends_with('\r') { 1 } else { 0 };
+        let kept = usize::from(ends < end && line.ends_with('\r'));
         lines.push((at, ends - kept));
         at = ends + 1;
     }
@@ -61,15 +61,15 @@ pub(super) fn single_line(text: &str) -> String {
             '`' => rest.get(1..).and_then(|r| r.find('`')).map_or(rest.len(), |at| at + 2),
             c => c.len_utf8(),
         };
-        let (token, after) = rest.split_at(taken);
+        let (word, after) = rest.split_at(taken);
         match c {
             '#' => {}
-            '`' if token.contains(['\n', '\r']) => {
-                let inner = token.trim_matches('`');
+            '`' if word.contains(['\n', '\r']) => {
+                let inner = word.trim_matches('`');
                 out.push_str(&serde_json::Value::from(inner).to_string());
             }
             '\n' | '\r' => out.push(' '),
-            _ => out.push_str(token),
+            _ => out.push_str(word),
         }
         rest = after;
     }

@@ -11,6 +11,7 @@ use super::builtins::Functions;
 use super::hidden_name;
 use super::loaded::{Loaded, contained};
 use super::names::Names;
+use super::negation;
 use super::parse;
 use super::rewrite::{self, Shim};
 use super::scope::{self, Head, Role, Use};
@@ -107,9 +108,21 @@ impl Loaded {
                 .with_hint("write the `with` into a test module"),
             ]);
         }
-        let mut replaced = self.replaced.clone();
-        replaced.extend(targets(&uses));
+        // What modules replace with `with` isn't replaced out here.
+        let replaced = targets(&uses).collect();
         let views = Views { tree: &self.tree, data: self.data(), replaced };
+        if let Some(at) = uses.iter().find(|u| {
+            u.head == Head::Data
+                && u.role == Role::Target
+                && self.viewed.iter().any(|path| views.overlaps(&u.steps, path))
+        }) {
+            let diagnostic = Diagnostic::error(
+                "whole-package",
+                "`with` replaces part of a package that a module takes as a whole",
+            )
+            .with_hint("let the module refer to the package's rules by name");
+            return Err(vec![diagnostic.at(file.position(at.start, at.end()))]);
+        }
         let edits = rewrite::references(&uses, &shim, &views, &mut hidden).map_err(|(at, d)| {
             let position = uses.get(at).map(|u| file.position(u.start, u.end()));
             vec![match position {
@@ -118,12 +131,13 @@ impl Loaded {
             }]
         })?;
         let mut rewritten = file.rewrite(edits);
-        let negations = parse::query_again(&rewritten.text, self.options.rego_v0)
-            .map_err(|e| wrong(e.to_string()))?;
-        rewritten.again(negations);
+        if !negation::query_edits(&parsed).is_empty() {
+            let again = parse::query_again(&rewritten.text, self.options.rego_v0).map_err(wrong)?;
+            rewritten.again(again);
+        }
         Ok(RewrittenQuery {
             text: rewritten.text,
-            form: form(self, &parsed, &uses),
+            form: form(self, &parsed, &uses, &views),
             module: hidden.text().map(|text| (hidden.package.clone(), text)),
             functions: named(&uses, |name| name == self.options.product.as_str()),
             builtins: named(&uses, |name| name != self.options.product.as_str()),
@@ -147,7 +161,7 @@ fn named(uses: &[Use], wanted: impl Fn(&str) -> bool) -> Vec<String> {
     names
 }
 
-fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use]) -> QueryForm {
+fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use], views: &Views<'_>) -> QueryForm {
     let [stmt] = query.stmts.as_slice() else { return QueryForm::Expression };
     let ast::Literal::Expr { expr, .. } = &stmt.literal else { return QueryForm::Expression };
     let [only] = uses else { return QueryForm::Expression };
@@ -160,6 +174,7 @@ fn form(loaded: &Loaded, query: &ast::Query, uses: &[Use]) -> QueryForm {
         || !stmt.with_mods.is_empty()
         || only.head != Head::Data
         || path.len() != only.steps.len()
+        || views.crossing(only).is_some()
     {
         return QueryForm::Expression;
     }

@@ -17,13 +17,17 @@ pub(super) struct Place {
 pub(super) fn locate(text: &str) -> Vec<Place> {
     let mut places = Vec::new();
     let mut offset = 0;
+    // A place counts when an error is said there; others are mentioned along the way.
+    let mut mentioned = None;
     for line in text.split('\n') {
         let after = offset + line.len();
-        let place = match line.trim_start().strip_prefix("--> ") {
-            Some(rest) => place(rest, after),
-            None => line.find(" error: ").and_then(|at| place(line.get(..at)?, offset + at)),
-        };
-        places.extend(place);
+        if let Some(rest) = line.trim_start().strip_prefix("--> ") {
+            mentioned = place(rest, after);
+        } else if line.starts_with("error: ") {
+            places.extend(mentioned.take());
+        } else if let Some(at) = line.find(" error: ") {
+            places.extend(line.get(..at).and_then(|rest| place(rest, offset + at)));
+        }
         offset = after + 1;
     }
     places
@@ -59,6 +63,8 @@ pub(super) fn message(text: &str, place: Option<&Place>) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing)]
+
     use super::*;
 
     #[test]

@@ -94,7 +94,12 @@ pub(super) fn references(
                 None => found.name_end,
             };
             edits.push(Edit { start: found.start, end, text });
-        } else if let Some(text) = shim.rule(found) {
+            continue;
+        }
+        if let Some(at) = views.crossing(found) {
+            edits.push(crossing(found, at).map_err(|d| (index, d))?);
+        }
+        if let Some(text) = shim.rule(found) {
             edits.push(Edit { start: found.start, end: found.end(), text: text.clone() });
         } else if found.import.is_some() {
             let given = found.steps.len() - found.written();
@@ -108,6 +113,26 @@ pub(super) fn references(
         }
     }
     Ok(edits)
+}
+
+/// The step from an object that is built key by key to a rule that defines one key. Written as a
+/// raw string, the interpreter evaluates all of the object; else it looks at the one rule.
+fn crossing(found: &Use, at: usize) -> Result<Edit, Diagnostic> {
+    let given = found.steps.len() - found.written();
+    let key = found.keys().nth(at).filter(|key| !key.contains('`'));
+    let (Some(key), Some(own)) = (key, at.checked_sub(given)) else {
+        return Err(Diagnostic::error(
+            "rule-overlap",
+            format!("`{}` is defined as a rule and as a key of an object", full_name(found)),
+        )
+        .with_hint("refer to the object in the module itself, not through an import of the key"));
+    };
+    let start = match own.checked_sub(1) {
+        Some(before) => found.ends.get(before).copied().unwrap_or(found.name_end),
+        None => found.name_end,
+    };
+    let end = found.ends.get(own).copied().unwrap_or(start);
+    Ok(Edit { start, end, text: format!("[`{key}`]") })
 }
 
 /// All edits of a module.
@@ -124,10 +149,24 @@ pub(super) fn module(
                 None => d,
             }
         })?;
+    for &(start, end) in &module.hiding {
+        let name = module.file.author().get(start..end).unwrap_or("");
+        let mut text = format!("{name}_local");
+        while module.file.author().contains(&text) {
+            text.push('_');
+        }
+        edits.push(Edit { start, end, text });
+    }
     for (start, end) in imports::hidden(&module.ast) {
+        // Line by line, so that positions within stay on their lines.
         let text = module.file.author().get(start..end).unwrap_or("");
-        let blank = text.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' });
-        edits.push(Edit { start, end, text: blank.collect() });
+        let mut at = start;
+        for line in text.split_inclusive('\n') {
+            let kept = line.trim_end_matches(['\r', '\n']);
+            let blank = " ".repeat(kept.chars().count());
+            edits.push(Edit { start: at, end: at + kept.len(), text: blank });
+            at += line.len();
+        }
     }
     Ok(edits)
 }

@@ -206,29 +206,44 @@ pub(super) fn path(expr: &ExprRef) -> Option<(Arc<str>, Vec<Arc<str>>)> {
     Some((span.text().into(), keys.collect::<Option<Vec<_>>>()?))
 }
 
-/// Every reference of a module, in the order of its rules.
-pub(super) fn uses(module: &ast::Module, globals: &Globals<'_>) -> Vec<Use> {
-    let mut walk = Walk { globals, locals: Vec::new(), rule: 0, uses: Vec::new() };
+/// What a module's names come to.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Every reference, in the order of the rules.
+    pub(super) uses: Vec<Use>,
+    /// Byte ranges of locals that hide a rule of the package: the interpreter takes some of them
+    /// for the rule.
+    pub(super) hiding: Vec<(usize, usize)>,
+    /// Byte ranges of locals that are called, or replaced by `with`.
+    pub(super) called: Vec<(usize, usize)>,
+    /// Byte ranges of calls whose parenthesis stands apart from the name, which Rego reads as two
+    /// terms and the interpreter as one.
+    pub(super) apart: Vec<(usize, usize)>,
+}
+
+/// Resolves the names of a module.
+pub(super) fn names(module: &ast::Module, globals: &Globals<'_>) -> Names {
+    let mut walk = Walk { globals, locals: Vec::new(), rule: 0, found: Names::default() };
     for (index, rule) in module.policy.iter().enumerate() {
         walk.rule = index;
         walk.rule(rule);
     }
-    walk.uses
+    walk.found
 }
 
 /// Every reference of a query.
 pub(super) fn query_uses(query: &Query) -> Vec<Use> {
     let globals = Globals::new(&[], &[], None);
-    let mut walk = Walk { globals: &globals, locals: Vec::new(), rule: 0, uses: Vec::new() };
+    let mut walk = Walk { globals: &globals, locals: Vec::new(), rule: 0, found: Names::default() };
     walk.scoped(declared(query), |walk| walk.query(query));
-    walk.uses
+    walk.found.uses
 }
 
 struct Walk<'a> {
     globals: &'a Globals<'a>,
     locals: Vec<HashSet<Arc<str>>>,
     rule: usize,
-    uses: Vec<Use>,
+    found: Names,
 }
 
 impl Walk<'_> {
@@ -242,13 +257,17 @@ impl Walk<'_> {
         match rule {
             Rule::Default { args, value, .. } => {
                 let mut names = HashSet::new();
-                args.iter().for_each(|arg| pattern(arg, &mut names));
+                for arg in args {
+                    pattern(arg, &mut names);
+                }
                 self.scoped(names, |walk| walk.expr(value));
             }
             Rule::Spec { head, bodies, .. } => {
                 let mut names = HashSet::new();
                 if let RuleHead::Func { args, .. } = head {
-                    args.iter().for_each(|arg| pattern(arg, &mut names));
+                    for arg in args {
+                        pattern(arg, &mut names);
+                    }
                 }
                 self.scoped(names, |walk| {
                     let first = bodies.first().map(|b| declared(&b.query)).unwrap_or_default();
@@ -271,7 +290,9 @@ impl Walk<'_> {
             RuleHead::Compr { refr, assign, .. } => (refr, assign.as_ref().map(|a| &a.value)),
             RuleHead::Set { refr, key, .. } => (refr, key.as_ref()),
             RuleHead::Func { refr, args, assign, .. } => {
-                args.iter().for_each(|arg| self.expr(arg));
+                for arg in args {
+                    self.expr(arg);
+                }
                 (refr, assign.as_ref().map(|a| &a.value))
             }
         };
@@ -288,7 +309,11 @@ impl Walk<'_> {
     fn query(&mut self, query: &Query) {
         for stmt in &query.stmts {
             match &stmt.literal {
-                Literal::SomeVars { .. } => {}
+                Literal::SomeVars { vars, .. } => {
+                    for span in vars {
+                        self.local(span);
+                    }
+                }
                 Literal::SomeIn { key, value, collection, .. } => {
                     if let Some(key) = key {
                         self.expr(key);
@@ -298,6 +323,9 @@ impl Walk<'_> {
                 }
                 Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.statement(expr),
                 Literal::Every { key, value, domain, query, .. } => {
+                    for span in key.iter().chain([value]) {
+                        self.local(span);
+                    }
                     let names =
                         key.iter().chain([value]).map(|span| Arc::from(span.text())).collect();
                     self.scoped(names, |walk| {
@@ -308,10 +336,10 @@ impl Walk<'_> {
             }
             for modifier in &stmt.with_mods {
                 self.reference(&modifier.refr, Role::Target);
-                let target = self.uses.len().checked_sub(1);
-                let before = self.uses.len();
+                let target = self.found.uses.len().checked_sub(1);
+                let before = self.found.uses.len();
                 self.in_role(&modifier.r#as, Role::Replacement);
-                for found in self.uses.iter_mut().skip(before) {
+                for found in self.found.uses.iter_mut().skip(before) {
                     if found.role == Role::Replacement {
                         found.target = target;
                     }
@@ -340,8 +368,14 @@ impl Walk<'_> {
 
     fn call(&mut self, expr: &ExprRef, statement: bool) {
         if let Expr::Call { fcn, params, .. } = expr.as_ref() {
+            let span = fcn.span();
+            if span.source.contents().as_bytes().get(end(span)) != Some(&b'(') {
+                self.found.apart.push((span.start as usize, end(span)));
+            }
             self.reference(fcn, Role::Call { arguments: params.len(), statement });
-            params.iter().for_each(|param| self.expr(param));
+            for param in params {
+                self.expr(param);
+            }
         }
     }
 
@@ -356,7 +390,9 @@ impl Walk<'_> {
                 self.reference(expr, Role::Read);
             }
             Expr::Array { items, .. } | Expr::Set { items, .. } => {
-                items.iter().for_each(|item| self.expr(item));
+                for item in items {
+                    self.expr(item);
+                }
             }
             Expr::Object { fields, .. } => {
                 for (_, key, value) in fields {
@@ -378,7 +414,9 @@ impl Walk<'_> {
                 self.expr(rhs);
             }
             Expr::Membership { key, value, collection, .. } => {
-                key.iter().for_each(|key| self.expr(key));
+                for key in key {
+                    self.expr(key);
+                }
                 self.expr(value);
                 self.expr(collection);
             }
@@ -387,7 +425,9 @@ impl Walk<'_> {
 
     fn comprehension(&mut self, terms: &[&ExprRef], query: &Query) {
         self.scoped(declared(query), |walk| {
-            terms.iter().for_each(|term| walk.expr(term));
+            for term in terms {
+                walk.expr(term);
+            }
             walk.query(query);
         });
     }
@@ -405,9 +445,24 @@ impl Walk<'_> {
         }
     }
 
+    fn local(&mut self, span: &Span) {
+        if self.globals.is_rule(span.text()) {
+            self.found.hiding.push((span.start as usize, end(span)));
+        }
+    }
+
     fn named(&mut self, span: &Span, links: &[Link<'_>], role: Role) {
         let name = span.text();
-        if name == "_" || self.locals.iter().any(|names| names.contains(name)) {
+        if name == "_" {
+            return;
+        }
+        if self.locals.iter().any(|names| names.contains(name)) {
+            self.local(span);
+            // A local is no function, whatever the interpreter knows by that name.
+            if matches!(role, Role::Call { .. } | Role::Target) {
+                let end = links.last().map_or(end(span), Link::end);
+                self.found.called.push((span.start as usize, end));
+            }
             return;
         }
         let mut steps = Vec::new();
@@ -427,7 +482,7 @@ impl Walk<'_> {
             }
         };
         steps.extend(links.iter().map(Link::step));
-        self.uses.push(Use {
+        self.found.uses.push(Use {
             rule: self.rule,
             role,
             head,
@@ -447,9 +502,15 @@ fn pattern(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
         Expr::Var { span, .. } => {
             names.insert(span.text().into());
         }
-        Expr::Array { items, .. } => items.iter().for_each(|item| pattern(item, names)),
+        Expr::Array { items, .. } => {
+            for item in items {
+                pattern(item, names);
+            }
+        }
         Expr::Object { fields, .. } => {
-            fields.iter().for_each(|(_, _, value)| pattern(value, names));
+            for (_, _, value) in fields {
+                pattern(value, names);
+            }
         }
         _ => {}
     }
@@ -462,7 +523,9 @@ fn variables(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
             names.insert(span.text().into());
         }
         Expr::Array { items, .. } | Expr::Set { items, .. } => {
-            items.iter().for_each(|item| variables(item, names));
+            for item in items {
+                variables(item, names);
+            }
         }
         Expr::Object { fields, .. } => {
             for (_, key, value) in fields {
@@ -488,7 +551,9 @@ fn declare(query: &Query, names: &mut HashSet<Arc<str>>) {
                 names.extend(vars.iter().map(|span| Arc::from(span.text())));
             }
             Literal::SomeIn { key, value, .. } => {
-                key.iter().for_each(|key| variables(key, names));
+                for key in key {
+                    variables(key, names);
+                }
                 variables(value, names);
             }
             Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => {

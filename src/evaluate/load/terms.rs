@@ -148,10 +148,10 @@ impl<'c> Terms<'c> {
                 ![(*b, *a), (*a, *b)].into_iter().any(|(from, to)| {
                     let (mut n, mut g) = (Needs::new(), Names::new());
                     self.term(from, true, safe, &mut n, &mut g);
-                    let given = |name: &&str| {
+                    let bound = |name: &&str| {
                         safe.contains(name) || gives.contains(name) || g.contains(name)
                     };
-                    let ready = n.keys().all(|name| given(&name));
+                    let ready = n.keys().all(bound);
                     if ready {
                         needs.append(&mut n);
                         gives.append(&mut g);
@@ -185,7 +185,9 @@ impl<'c> Terms<'c> {
                 }
             }
             Expr::Array { items, .. } => {
-                items.iter().for_each(|item| self.pattern(item, safe, needs, gives));
+                for item in items {
+                    self.pattern(item, safe, needs, gives);
+                }
             }
             Expr::Object { fields, .. } => {
                 for (_, key, value) in fields {
@@ -228,7 +230,9 @@ impl<'c> Terms<'c> {
                 }
             }
             Expr::Call { params, .. } => {
-                params.iter().for_each(|param| self.term(param, binds, safe, needs, gives));
+                for param in params {
+                    self.term(param, binds, safe, needs, gives);
+                }
             }
             _ if is_closure(expr) => {}
             _ => {
@@ -297,7 +301,9 @@ impl<'c> Terms<'c> {
 fn flatten<'a>(a: &'a ExprRef, b: &'a ExprRef, pairs: &mut Vec<(&'a ExprRef, &'a ExprRef)>) {
     match (a.as_ref(), b.as_ref()) {
         (Expr::Array { items: x, .. }, Expr::Array { items: y, .. }) if x.len() == y.len() => {
-            x.iter().zip(y).for_each(|(a, b)| flatten(a, b, pairs));
+            for (a, b) in x.iter().zip(y) {
+                flatten(a, b, pairs);
+            }
         }
         (Expr::Object { fields: x, .. }, Expr::Object { fields: y, .. }) if x.len() == y.len() => {
             let other = |key: &ExprRef| {
@@ -307,7 +313,11 @@ fn flatten<'a>(a: &'a ExprRef, b: &'a ExprRef, pairs: &mut Vec<(&'a ExprRef, &'a
             let found: Option<Vec<_>> =
                 x.iter().map(|(_, key, value)| Some((value, &other(key)?.2))).collect();
             match found {
-                Some(found) => found.into_iter().for_each(|(a, b)| flatten(a, b, pairs)),
+                Some(found) => {
+                    for (a, b) in found {
+                        flatten(a, b, pairs);
+                    }
+                }
                 None => pairs.push((a, b)),
             }
         }
@@ -352,9 +362,15 @@ pub(super) fn pattern_names<'a>(expr: &'a ExprRef, names: &mut Names<'a>) {
         Expr::Var { span, .. } => {
             names.insert(span.text());
         }
-        Expr::Array { items, .. } => items.iter().for_each(|item| pattern_names(item, names)),
+        Expr::Array { items, .. } => {
+            for item in items {
+                pattern_names(item, names);
+            }
+        }
         Expr::Object { fields, .. } => {
-            fields.iter().for_each(|(_, _, value)| pattern_names(value, names));
+            for (_, _, value) in fields {
+                pattern_names(value, names);
+            }
         }
         _ => {}
     }
@@ -375,15 +391,22 @@ pub(super) fn variables<'a>(expr: &'a ExprRef, deep: bool, visit: &mut dyn FnMut
         }
         _ if is_closure(expr) => {
             if deep && let Some((terms, query)) = closure(expr) {
-                terms.into_iter().for_each(|term| variables(term, deep, visit));
+                for term in terms {
+                    variables(term, deep, visit);
+                }
                 query_variables(query, visit);
             }
         }
-        _ => parts(expr).into_iter().for_each(|part| variables(part, deep, visit)),
+        _ => {
+            for part in parts(expr) {
+                variables(part, deep, visit);
+            }
+        }
     }
 }
 
-fn query_variables<'a>(query: &'a Query, visit: &mut dyn FnMut(&'a Span)) {
+/// Every name in a body that could be a variable.
+pub(super) fn query_variables<'a>(query: &'a Query, visit: &mut dyn FnMut(&'a Span)) {
     for statement in &query.stmts {
         for expr in expressions(statement) {
             variables(expr, true, visit);
@@ -423,5 +446,7 @@ pub(super) fn closures<'a>(expr: &'a ExprRef, found: &mut Vec<Closure<'a>>) {
         }
         return;
     }
-    parts(expr).into_iter().for_each(|part| closures(part, found));
+    for part in parts(expr) {
+        closures(part, found);
+    }
 }

@@ -192,11 +192,10 @@ pub(super) fn offset_of(text: &str, line: u32, column: u32) -> usize {
             Some('"') if escaped => escaped = false,
             Some('"') if c == '\\' => escaped = true,
             Some(q) if c == q => quote = None,
-            Some(_) => {}
             None if comment => {}
             None if c == '#' => comment = true,
             None if c == '"' || c == '`' => quote = Some(c),
-            None => {}
+            _ => {}
         }
     }
     text.len()
@@ -204,6 +203,8 @@ pub(super) fn offset_of(text: &str, line: u32, column: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice)]
+
     use proptest::prelude::*;
 
     use super::*;

@@ -33,8 +33,6 @@ pub enum RuleKind {
 #[derive(Debug, Clone)]
 pub(super) struct Definition {
     pub(super) module: usize,
-    /// Index in the module's list.
-    pub(super) rule: usize,
     pub(super) kind: RuleKind,
     pub(super) is_default: bool,
     /// Byte offsets of the head's reference.
@@ -148,7 +146,12 @@ fn head(rule: &Rule) -> (Vec<Arc<str>>, RuleKind, &ExprRef) {
             (path, kind, refr)
         }
         Rule::Spec { head: RuleHead::Func { refr, args, .. }, .. } => {
-            (ground(refr).0, RuleKind::Function { arity: args.len() }, refr)
+            // A function without parameters is a rule.
+            let kind = match args.len() {
+                0 => RuleKind::Complete,
+                arity => RuleKind::Function { arity },
+            };
+            (ground(refr).0, kind, refr)
         }
         Rule::Spec { head: RuleHead::Set { refr, key, .. }, .. } => {
             let (mut path, whole) = ground(refr);
@@ -181,7 +184,7 @@ impl Tree {
             node.modules.push(index);
         }
         let mut groups = Vec::with_capacity(module.policy.len());
-        for (rule_index, rule) in module.policy.iter().enumerate() {
+        for rule in &module.policy {
             let (local, kind, refr) = head(rule);
             if let (Some(node), Some(first)) = (self.packages.get_mut(slot), local.first()) {
                 node.roots.insert(first.clone());
@@ -190,7 +193,6 @@ impl Tree {
             let group = self.group(path, package.len());
             let definition = Definition {
                 module: index,
-                rule: rule_index,
                 kind,
                 is_default: matches!(rule.as_ref(), Rule::Default { .. }),
                 start: refr.span().start as usize,

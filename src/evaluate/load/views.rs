@@ -75,6 +75,26 @@ impl Views<'_> {
         node.packages.then_some(count)
     }
 
+    /// The step of a reference that goes from an object that is built key by key to a rule that
+    /// defines one key of it.
+    pub(super) fn crossing(&self, found: &Use) -> Option<usize> {
+        if found.head != Head::Data || found.role != Role::Read {
+            return None;
+        }
+        let mut node = &self.tree.root;
+        for (index, key) in found.keys().enumerate() {
+            let partial = node
+                .group
+                .and_then(|g| self.tree.groups.get(g))
+                .is_some_and(|g| g.kind() == RuleKind::PartialObject);
+            node = node.children.get(key)?;
+            if partial {
+                return Some(index);
+            }
+        }
+        None
+    }
+
     /// Makes the view of a reference; `count` is from [`Self::needed`].
     pub(super) fn make(
         &self,
@@ -115,7 +135,7 @@ impl Views<'_> {
 
     /// Whether a replaced path reaches into, or is above, what a view of `path` lists; below a
     /// rule it doesn't matter, since the view names the rule itself.
-    fn overlaps(&self, target: &[Step], path: &[Arc<str>]) -> bool {
+    pub(super) fn overlaps(&self, target: &[Step], path: &[Arc<str>]) -> bool {
         let common =
             target.iter().zip(path).all(|(step, key)| matches!(step, Step::Key(k) if k == key));
         if !common {

@@ -1,0 +1,78 @@
+//! `auth status`: what it says and how it ends.
+
+use serde_json::json;
+
+use super::{Run, Sandbox, jwt, service};
+
+fn with_service(sandbox: &Sandbox, token: &str, arguments: &[&str]) -> (super::Output, String) {
+    let service = service();
+    let run = sandbox.run(&[&["auth", "status"], arguments].concat());
+    let output = addressed(run, &service).env("PLATFORM_TOKEN", token).output();
+    (output, service.controlplane_url())
+}
+
+fn addressed(run: Run, service: &rego_platform::emulator::Emulator) -> Run {
+    run.env("PLATFORM_CONTROLPLANE_URL", &service.controlplane_url())
+        .env("PLATFORM_BASE_URL", &service.base_url())
+}
+
+#[test]
+fn all_is_well() {
+    let sandbox = Sandbox::new();
+    let exp = chrono::Utc::now().timestamp() + 5 * 3600 + 30;
+    let token = jwt(&json!({"aud": "user-auth.platform", "exp": exp}));
+    let (output, url) = with_service(&sandbox, &token, &["--organization", "acme"]);
+    let output = output.code(0).silent();
+    for text in [
+        "user token, expires in 5 hours (from environment variable `PLATFORM_TOKEN`)",
+        "acme (from option `--organization`)",
+        &format!("{url} (from environment variable `PLATFORM_CONTROLPLANE_URL`)"),
+        "yes, version v1.42.0, in ",
+        "config file    none",
+    ] {
+        assert!(output.stdout.contains(text), "{text}: {output:#?}");
+    }
+    assert!(!output.stdout.contains(&token));
+    let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
+    let found = output.code(0).json();
+    assert_eq!(found["ok"], true);
+    assert_eq!(found["token"]["expiry"], "expires in 5 hours");
+    assert_eq!(found["control_plane"]["version"], "v1.42.0");
+    assert!(found["control_plane"]["latency_ms"].is_u64());
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["auth", "status"]).output().code(2);
+    for text in ["PLATFORM_TOKEN", "PLATFORM_CONTROLPLANE_URL", "PLATFORM_BASE_URL"] {
+        assert!(output.stdout.contains(text), "{output:#?}");
+    }
+}
+
+#[test]
+fn an_expired_token_is_no_good() {
+    let sandbox = Sandbox::new();
+    let exp = chrono::Utc::now().timestamp() - 3 * 3600 - 30;
+    let token = jwt(&json!({"aud": ["api-token-auth.platform"], "exp": exp}));
+    let (output, _) = with_service(&sandbox, &token, &[]);
+    let output = output.code(2);
+    assert!(output.stdout.contains("API token, expired 3 hours ago"), "{output:#?}");
+    assert!(output.stdout.contains("problem: the API token expired 3 hours ago"));
+    let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
+    assert_eq!(output.code(2).json()["token"]["expired"], true);
+}
+
+#[test]
+fn a_control_plane_out_of_reach_is_no_good() {
+    let sandbox = Sandbox::new();
+    // Bound and never accepted from: a port that nobody else gets.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let arguments = ["auth", "status", "--format", "json", "--timeout", "500ms"];
+    let run = sandbox.run(&arguments).env("PLATFORM_TOKEN", "t");
+    let run = run.env("PLATFORM_CONTROLPLANE_URL", &url).env("PLATFORM_BASE_URL", &url);
+    let found = run.output().code(2).json();
+    assert_eq!(found["control_plane"]["reachable"], false);
+    assert_eq!(found["problems"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,113 @@
+//! `eval`: input, answer, formats and exit status.
+
+use super::{Output, Sandbox};
+use crate::emulator::CLEAN_IMAGE;
+
+const POLICY: &str = "package release\n\nimport rego.v1\n\nallow if {\n\tsome reference in \
+    platform.discover(input.image, \"\").references\n\treference.kind == \"ATTESTATION\"\n}\n\n\
+    name := \"a b\"\n\nsay if print(\"::error::x\")\n";
+
+fn eval(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let policy = sandbox.write("release.rego", POLICY);
+    let input = sandbox.write("input.json", format!("{{\"image\": \"{CLEAN_IMAGE}\"}}"));
+    let fixed = ["eval", "-d", &policy, "-i", &input];
+    sandbox.local(&[&fixed[..], arguments].concat()).output()
+}
+
+#[test]
+fn a_policy_asks_the_service() {
+    let sandbox = Sandbox::new();
+    let answer = eval(&sandbox, &["data.release.allow"]).code(0).silent().json();
+    let expression = &answer["result"][0]["expressions"][0];
+    assert_eq!(expression["value"], true);
+    assert_eq!(expression["text"], "data.release.allow");
+    assert_eq!(eval(&sandbox, &["data.release.nothing"]).code(0).json(), serde_json::json!({}));
+}
+
+#[test]
+fn a_failed_call_is_no_verdict() {
+    let sandbox = Sandbox::new();
+    let arguments = ["data.release.allow", "--fault", "discover:status=403"];
+    let output = eval(&sandbox, &arguments).code(2).says("platform.discover").says("403");
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn formats_are_those_of_opa() {
+    let sandbox = Sandbox::new();
+    let name = |format| eval(&sandbox, &["data.release.name", "-f", format]).code(0).stdout;
+    assert_eq!(name("raw"), "a b\n");
+    assert_eq!(name("pretty"), "\"a b\"\n");
+    assert_eq!(name("values"), "[\n  \"a b\"\n]\n");
+    assert_eq!(eval(&sandbox, &["x := 1", "-f", "bindings"]).stdout, "{\n  \"x\": 1\n}\n");
+    let undefined = |format| eval(&sandbox, &["data.release.no", "-f", format]).code(0).stdout;
+    assert_eq!(undefined("raw"), "");
+    assert_eq!(undefined("json"), "{}\n");
+}
+
+#[test]
+fn fail_looks_at_whether_there_is_an_answer() {
+    let sandbox = Sandbox::new();
+    for (query, fail, fail_defined) in
+        [("data.release.name", 0, 1), ("data.release.no", 1, 0), ("false", 0, 1)]
+    {
+        eval(&sandbox, &[query, "--fail"]).code(fail);
+        eval(&sandbox, &[query, "--fail-defined"]).code(fail_defined);
+    }
+    eval(&sandbox, &["1", "--fail", "--fail-defined"]).code(2);
+}
+
+#[test]
+fn prints_are_harmless_and_not_part_of_the_answer() {
+    let sandbox = Sandbox::new();
+    let output = eval(&sandbox, &["data.release.say"]).code(0);
+    let output = output.says("release.rego:12: \\::error::x");
+    assert!(!output.stdout.contains("error"));
+}
+
+#[test]
+fn input_is_json_or_yaml_from_a_file_or_standard_input() {
+    let sandbox = Sandbox::new();
+    let value = |file: &str, stdin: &str| {
+        let run = sandbox.run(&["eval", "-i", file, "input.a", "-f", "raw"]).stdin(stdin);
+        run.output().code(0).stdout
+    };
+    assert_eq!(value(&sandbox.write("a.json", "\u{feff}{\"a\": 1}"), ""), "1\n");
+    assert_eq!(value(&sandbox.write("a.yaml", "a: x\n"), ""), "x\n");
+    assert_eq!(value("-", "{\"a\": 2}"), "2\n");
+    assert_eq!(value("-", "a: 3"), "3\n");
+    for (content, says) in
+        [("{\n\"a\": }", "bad.json:2:6: the document isn't JSON"), ("", "the document is empty")]
+    {
+        let file = sandbox.write("bad.json", content);
+        sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says(says);
+    }
+    let run = sandbox.run(&["eval", "-i", "a", "-i", "b", "1"]);
+    run.output().code(2).says("cannot be used multiple times");
+    sandbox.run(&["eval", "-i", "/nonexistent", "1"]).output().code(2).says("can't be read");
+}
+
+#[test]
+fn data_comes_from_files_and_folders() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/top.json", "{\"x\": 1}");
+    sandbox.write("d/inner/part.yaml", "y: 2");
+    sandbox.write("d/inner/p.rego", "package p\nimport rego.v1\nz := data.x + data.inner.y\n");
+    let folder = sandbox.path("d");
+    let run = sandbox.run(&["eval", "-d", folder.to_str().unwrap(), "data.p.z", "-f", "raw"]);
+    assert_eq!(run.output().code(0).stdout, "3\n");
+    let run = sandbox.run(&["eval", "-d", "/nonexistent.rego", "data"]);
+    run.output().code(2).says("/nonexistent.rego");
+}
+
+#[test]
+fn old_policies_need_their_option() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("old.rego", "package old\nallow { true }\n");
+    let arguments = ["eval", "-d", &policy, "data.old.allow", "-f", "raw"];
+    sandbox.run(&arguments).output().code(2);
+    for option in ["--v0", "--v0-compatible"] {
+        let run = sandbox.run(&[&arguments[..], &[option]].concat());
+        assert_eq!(run.output().code(0).stdout, "true\n");
+    }
+}

@@ -1,0 +1,33 @@
+//! The help texts, as snapshots.
+
+use super::Sandbox;
+
+#[test]
+fn help_texts() {
+    let sandbox = Sandbox::new();
+    for (name, arguments) in [
+        ("main", &[][..]),
+        ("eval", &["eval"]),
+        ("call", &["call"]),
+        ("auth", &["auth"]),
+        ("auth-status", &["auth", "status"]),
+        ("emulate", &["emulate"]),
+        ("completions", &["completions"]),
+    ] {
+        let output = sandbox.run(&[arguments, &["--help"]].concat()).output().code(0).silent();
+        insta::with_settings!({
+            snapshot_path => "../snapshots",
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!(format!("help-{name}"), output.stdout);
+        });
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let output = Sandbox::new().run(&["--version"]).output().code(0).silent();
+    let expected = concat!("rego-platform ", env!("CARGO_PKG_VERSION"));
+    assert!(output.stdout.starts_with(expected), "{output:#?}");
+}

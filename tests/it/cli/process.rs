@@ -1,0 +1,121 @@
+//! The command as a process: pipes, deadlines, logs.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{CANARY, Sandbox, service};
+use crate::emulator::CLEAN_IMAGE;
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        &["completions", "zsh"][..],
+        &["--help"],
+        &["call", "discover", CLEAN_IMAGE, "--local", "testdata/platform"],
+        &["eval", "numbers.range(1, 100000)"],
+    ] {
+        let mut command = sandbox.run(arguments).command();
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn output_that_is_full_is_an_error() {
+    let sandbox = Sandbox::new();
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+    let mut command = sandbox.run(&["completions", "bash"]).command();
+    let output = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_watchdog_ends_what_never_ends() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path("policy.rego");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let start = Instant::now();
+    let run = sandbox.run(&["eval", "-d", pipe.to_str().unwrap(), "--timeout", "300ms", "data"]);
+    run.output().code(2).says("there is no result after 300ms").says("`--timeout`");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_long_evaluation_ends_at_the_deadline() {
+    let sandbox = Sandbox::new();
+    let start = Instant::now();
+    let xs = "numbers.range(1, 9000)";
+    let query = format!("count([1 | some a in {xs}; some b in {xs}; a + b == 0]) == 0");
+    let output = sandbox.run(&["eval", &query, "--timeout", "500ms"]).output().code(2);
+    assert!(output.stderr.starts_with("error: ") && output.stdout.is_empty(), "{output:#?}");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_slow_service_ends_at_the_deadline() {
+    let sandbox = Sandbox::new();
+    let start = Instant::now();
+    let arguments = ["call", "evidence", "--timeout", "300ms", "--fault", "evidence:latency=20s"];
+    sandbox.local(&arguments).output().code(2).says("error: platform.evidence: ");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn the_log_is_this_crates_own_and_holds_no_secret() {
+    let sandbox = Sandbox::new();
+    let service = service();
+    let token = service.token("ci").unwrap();
+    let digest = crate::emulator::BINARY;
+    for option in ["-v", "-vv"] {
+        let run = sandbox.run(&["call", "download_artifact", digest, option]);
+        let run = run.env("PLATFORM_TOKEN", &token).env("RUST_LOG", "trace");
+        let output = run.env("PLATFORM_CONTROLPLANE_URL", &service.controlplane_url()).output();
+        let output = output.code(0);
+        let output = output.says("attempt{path=/download/sha256:");
+        assert!(!output.stderr.contains("ticket="), "{output:#?}");
+        assert!(!output.stderr.contains(&token));
+        for other in ["hyper", "reqwest", "h2::", "rustls"] {
+            assert!(!output.stderr.contains(other), "{output:#?}");
+        }
+    }
+}
+
+#[test]
+fn usage_errors_end_with_2_and_repeat_no_token() {
+    let sandbox = Sandbox::new();
+    let token = format!("--token={CANARY}");
+    let misspelt = format!("--tokken={CANARY}");
+    for arguments in [
+        &[][..],
+        &["nonsense"],
+        &["eval"],
+        &["eval", "1", "--format", "xml", &token],
+        &["eval", "1", "--timeout", "30", &token],
+        &["eval", "1", "--timeout", "0s"],
+        &["eval", "1", "--concurrency", "0"],
+        &["auth", "status", &token, &token],
+        &["auth", "status", &misspelt],
+        &["completions", "tcl"],
+    ] {
+        let output = sandbox.run(arguments).output().code(2);
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{output:#?}");
+    }
+}
+
+#[test]
+fn completions_exist_for_each_shell() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = sandbox.run(&["completions", shell]).output().code(0).silent();
+        assert!(output.stdout.contains("controlplane-url"), "{shell}");
+    }
+    let run = sandbox.run(&["completions", "bash", "--fault", "x"]);
+    run.output().code(2).says("means nothing to `completions`");
+}

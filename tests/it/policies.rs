@@ -1,0 +1,360 @@
+//! The shipped policies over the shipped data: what each of them says about its inputs, evaluated
+//! in passes and on a plain engine, and what it makes of missing and hostile answers.
+
+use std::path::{Path, PathBuf};
+
+use rego_platform::emulator::Emulator;
+use rego_platform::evaluate::{Evaluated, QueryOutput};
+use rego_platform::regorus::{Engine, Value};
+use rego_platform::{NotFound, Platform, Token};
+use serde_json::{Value as Json, json};
+
+use crate::support::{self, builder, emulator, options, platform};
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root(path)).unwrap()
+}
+
+fn input(path: &str) -> String {
+    text(&format!("testdata/inputs/{path}.json"))
+}
+
+fn policy(name: &str) -> (String, String) {
+    let path = format!("policies/{name}.rego");
+    let text = text(&path);
+    (path, text)
+}
+
+fn token(emulator: &Emulator, name: &str) -> Token {
+    Token::new(emulator.token(name).unwrap()).unwrap()
+}
+
+/// Evaluates a rule in passes.
+fn batched(platform: &Platform, name: &str, rule: &str, input: &str) -> Evaluated {
+    let (path, text) = policy(name);
+    let policies = support::policies(&[(&path, &text)]);
+    support::evaluate(&policies, &format!("data.{name}.{rule}"), input, &options(platform))
+}
+
+/// Evaluates a rule on an engine of the host's own.
+fn plain(platform: &Platform, name: &str, rule: &str, input: &str) -> Value {
+    let (path, text) = policy(name);
+    let mut engine = Engine::new();
+    let registration = platform.register(&mut engine).unwrap();
+    engine.add_policy(path, text).unwrap();
+    engine.set_input(Value::from_json_str(input).unwrap());
+    let value = engine.eval_rule(format!("data.{name}.{rule}"));
+    registration.check(value).unwrap_or_else(|e| panic!("{name}: {}", e.report()))
+}
+
+fn as_json(value: &Value) -> Json {
+    serde_json::to_value(value).unwrap()
+}
+
+fn value(output: &QueryOutput) -> Json {
+    as_json(&output.value)
+}
+
+/// The messages of a set of violations, in its order.
+fn messages(value: &Json) -> Vec<String> {
+    let list = value.as_array().unwrap_or_else(|| panic!("not a list: {value}"));
+    let message = |v: &Json| v.as_str().or(v["message"].as_str()).unwrap().to_owned();
+    list.iter().map(message).collect()
+}
+
+/// The verdict rule's answer: the same in passes and one call after another.
+fn verdict(platform: &Platform, name: &str, rule: &str, input: &str) -> Json {
+    let evaluated = batched(platform, name, rule, input);
+    let output = evaluated.result.unwrap_or_else(|e| panic!("{name}: {}", e.report()));
+    let found = value(&output);
+    assert_eq!(found, as_json(&plain(platform, name, rule, input)), "{name}.{rule}");
+    found
+}
+
+/// Checks the violations of a policy's two inputs.
+#[track_caller]
+fn check(name: &str, rule: &str, expected: &[&str]) {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let passed = verdict(&platform, name, rule, &input(&format!("{name}/pass")));
+    assert_eq!(passed, json!([]), "{name}");
+    let failed = verdict(&platform, name, rule, &input(&format!("{name}/fail")));
+    assert_eq!(messages(&failed), expected, "{name}");
+}
+
+#[test]
+fn upstream_attestations() {
+    check("upstream_attestations", "deny", &["attestation `barcode-kit` has policy violations"]);
+}
+
+#[test]
+fn required_evidence() {
+    check(
+        "required_evidence",
+        "deny",
+        &[
+            "SARIF `codescan` comes from the workflow `manual-upload`, not from `security-scan`",
+            "there is no SARIF from the workflow `security-scan`",
+        ],
+    );
+}
+
+#[test]
+fn sbom_licences() {
+    check(
+        "sbom_licences",
+        "deny",
+        &[
+            "`acme-legacy-fonts@0.9.0` in SBOM `sbom` has the licence `name:see LICENSE.txt`, \
+             which is not approved",
+            "`barcode-kit@2.1.0` in SBOM `sbom` has the licence `GPL-3.0-or-later`, \
+             which is not approved",
+            "`ghostscript-wasm@10.4.0` in SBOM `sbom` has the licence `AGPL-3.0-only`, \
+             which is not approved",
+            "`tiny-queue@0.2.1` in SBOM `sbom` has no licence",
+        ],
+    );
+}
+
+#[test]
+fn release_compliance() {
+    check(
+        "release_compliance",
+        "violations",
+        &[
+            "`Static analysis` of the framework `product-security` has the status `fail`",
+            "`Tests pass` of the framework `product-security` has the status `fail`",
+            "`Threat model reviewed` of the framework `product-security` has the status `pending`",
+            "`Dependencies attested` of the framework `secure-supply-chain` has the status `fail`",
+            "`Licences approved` of the framework `secure-supply-chain` has the status `fail`",
+        ],
+    );
+}
+
+#[test]
+fn document_review() {
+    check(
+        "document_review",
+        "deny",
+        &[
+            "the AI review of `payments-api.openvex.json` was skipped, \
+             and no reviewer approved it",
+            "the document `threat-model-draft.md`: SQL injection in search is accepted \
+             without a mitigation",
+            "the document `threat-model-draft.md`: the assets are not named",
+            "the document `threat-model-draft.md`: the document has no owner \
+             and was never reviewed",
+        ],
+    );
+}
+
+#[test]
+fn base_image_provenance() {
+    check(
+        "base_image_provenance",
+        "deny",
+        &[
+            "`sha256:ba7cc925207eb68348b3d0e3a6f3d12629dac1d61d51ede974a4f6108e9238b5`, \
+             provenance of the base image, comes from the builder \
+             `https://laptop.example/local-build`",
+            "`sha256:ba7cc925207eb68348b3d0e3a6f3d12629dac1d61d51ede974a4f6108e9238b5`, \
+             provenance of the base image, is about something else",
+        ],
+    );
+}
+
+#[test]
+fn test_reports() {
+    check("test_reports", "deny", &["`unit-tests` reports 1 with the outcome `failure`"]);
+}
+
+#[test]
+fn static_analysis() {
+    check(
+        "static_analysis",
+        "problems",
+        &["codescan: error: query is built from user input (src/search.js:42)"],
+    );
+    let emulator = emulator();
+    let result = verdict(&platform(&emulator), "static_analysis", "result", &input("release/pass"));
+    assert_eq!(
+        result,
+        json!({"skipped": false, "skip_reason": "", "ignore": false, "violations": []})
+    );
+}
+
+#[test]
+fn a_review_by_hand_is_shown() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let shown = verdict(&platform, "document_review", "warn", &input("document_review/pass"));
+    assert_eq!(
+        messages(&shown),
+        ["the AI review of `payments-api.openvex.json` was skipped; \
+             `security@acme.example` approved it"]
+    );
+    // The AI is off for the other organization, and nobody approved anything there.
+    let other = builder(&emulator).token(token(&emulator, "globex-ci")).build().unwrap();
+    let notes = r#"{"documents": [{"name": "notes", "digest":
+        "sha256:882ee3b7f6847fffd751afebb5f4f000098af868eb65be8f010c3c42a21822a9"}]}"#;
+    let denied = verdict(&other, "document_review", "deny", notes);
+    let expected = ["the AI review of `notes` was skipped, and no reviewer approved it"];
+    assert_eq!(messages(&denied), expected);
+}
+
+/// Every policy and its verdict rule.
+const POLICIES: [(&str, &str); 8] = [
+    ("base_image_provenance", "deny"),
+    ("document_review", "deny"),
+    ("release_compliance", "violations"),
+    ("required_evidence", "deny"),
+    ("sbom_licences", "deny"),
+    ("static_analysis", "problems"),
+    ("test_reports", "deny"),
+    ("upstream_attestations", "deny"),
+];
+
+#[test]
+fn every_policy_is_tested() {
+    let mut found: Vec<String> = std::fs::read_dir(root("policies"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".rego").map(str::to_owned))
+        .filter(|name| !name.ends_with("_test"))
+        .collect();
+    found.sort();
+    assert_eq!(found, POLICIES.map(|(name, _)| name));
+    for name in found {
+        assert!(policy(&name).1.contains(&format!("\npackage {name}\n")), "{name}");
+        assert!(root(&format!("testdata/inputs/{name}/pass.json")).exists(), "{name}");
+    }
+}
+
+#[test]
+fn one_input_serves_all_policies() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    for (name, rule) in POLICIES {
+        let passed = verdict(&platform, name, rule, &input("release/pass"));
+        assert_eq!(passed, json!([]), "{name}");
+        let failed = verdict(&platform, name, rule, &input("release/fail"));
+        // Both releases stand on the same base image.
+        assert_eq!(messages(&failed).is_empty(), name == "base_image_provenance", "{name}");
+    }
+}
+
+#[test]
+fn an_input_without_anything_passes_nowhere() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let null = r#"{"image": null, "project": null, "version": null, "project_version_id": null,
+        "documents": [null]}"#;
+    for (name, rule) in POLICIES {
+        for text in ["{}", "[]", "null", r#""release""#, null] {
+            let evaluated = batched(&platform, name, rule, text);
+            // A malformed argument is an error, which is no verdict either.
+            if let Ok(output) = evaluated.result {
+                assert!(!messages(&value(&output)).is_empty(), "{name} passes {text}");
+            }
+        }
+    }
+}
+
+/// The call at `index` fails: what a policy says then is never that it passes.
+#[test]
+fn no_policy_passes_when_a_call_fails() {
+    let emulator = emulator();
+    for (name, rule) in POLICIES {
+        let text = input(&format!("{name}/pass"));
+        emulator.set_faults(Vec::new());
+        emulator.clear_requests();
+        batched(&platform(&emulator), name, rule, &text).result.unwrap();
+        let requests = emulator.requests().len();
+        assert!(requests > 0, "{name} asks nothing");
+        for index in (0..requests).step_by(requests.div_ceil(8)) {
+            // Not one of those that are tried again.
+            emulator
+                .set_faults(vec![format!("*:status=501:after={index}:count=1").parse().unwrap()]);
+            let evaluated = batched(&platform(&emulator), name, rule, &text);
+            assert!(evaluated.result.is_err(), "{name} passes without the answer to call {index}");
+        }
+    }
+}
+
+/// A host may ask for "not found" to be undefined: then what isn't there is a violation.
+#[test]
+fn no_policy_passes_on_what_is_not_found() {
+    let emulator = emulator();
+    let platform = builder(&emulator).not_found(NotFound::Undefined).build().unwrap();
+    for (name, rule) in POLICIES {
+        let text = input(&format!("{name}/pass"));
+        emulator.set_faults(Vec::new());
+        emulator.clear_requests();
+        batched(&platform, name, rule, &text).result.unwrap();
+        let requests = emulator.requests().len();
+        let mut verdicts = 0;
+        for index in (0..requests).step_by(requests.div_ceil(8)) {
+            let fault = format!("*:status=404:after={index}:count=1");
+            emulator.set_faults(vec![fault.parse().unwrap()]);
+            // What the content store doesn't have is an error still: the platform has it.
+            if let Ok(output) = batched(&platform, name, rule, &text).result {
+                let found = messages(&value(&output));
+                assert!(!found.is_empty(), "{name} passes without the answer to call {index}");
+                verdicts += 1;
+            }
+        }
+        assert!(verdicts > 0, "{name}");
+    }
+}
+
+#[test]
+fn independent_calls_travel_together() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    for (name, rule) in POLICIES {
+        let evaluated = batched(&platform, name, rule, &input(&format!("{name}/pass")));
+        evaluated.result.unwrap();
+        // One pass for each level of the graph, one for the result; downloads depend on a list.
+        let most = match name {
+            "upstream_attestations" => 4,
+            "base_image_provenance" => 5,
+            _ => 3,
+        };
+        assert!(evaluated.ledger.passes <= most, "{name}: {}", evaluated.ledger.table());
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let emulator = emulator();
+    let platform = platform(&emulator);
+    let unevaluated = r#"{"project_version_id": "2fb90197-269e-5a23-8348-44b594d0d003"}"#;
+    let violations = verdict(&platform, "release_compliance", "violations", unevaluated);
+    assert_eq!(
+        messages(&violations),
+        [
+            "the framework `product-security` was not evaluated",
+            "the framework `secure-supply-chain` was not evaluated",
+        ]
+    );
+    let silent = input("base_image_provenance/fail");
+    let violations = verdict(&platform, "upstream_attestations", "deny", &silent);
+    assert_eq!(
+        messages(&violations),
+        ["attestation `build` doesn't say whether it has policy violations"]
+    );
+    // An image that nobody attested.
+    let older =
+        r#"{"image": "sha256:f48d2c5c7620217fdb41c0fd0dbe0630db8b31b90ee7ef35fa84d41089edaa37"}"#;
+    for (name, expected) in [
+        ("upstream_attestations", "no attestation refers to `sha256:f48d"),
+        ("base_image_provenance", "no attestation tells how `sha256:f48d"),
+    ] {
+        let violations = messages(&verdict(&platform, name, "deny", older));
+        assert!(matches!(violations.as_slice(), [one] if one.starts_with(expected)), "{name}");
+    }
+}
