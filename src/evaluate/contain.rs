@@ -149,7 +149,8 @@ fn wait<T>(
     answer: &Receiver<Result<T, Error>>,
     state: &AtomicU8,
 ) -> Result<T, Error> {
-    let lost = || Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer");
+    let lost =
+        || Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer");
     if let Some(result) = spin(answer) {
         return result;
     }
@@ -222,7 +223,10 @@ fn spawn(jobs: Receiver<Job>, this: Sender<Job>) -> Result<(), Error> {
                 work(&jobs, &this);
             }
         };
-        match thread::Builder::new().name("rego-evaluation".to_owned()).stack_size(stack).spawn(body)
+        match thread::Builder::new()
+            .name("rego-evaluation".to_owned())
+            .stack_size(stack)
+            .spawn(body)
         {
             Ok(_) => return Ok(()),
             Err(error) => last = Some(error),
@@ -316,7 +320,8 @@ pub(crate) fn limit(scope: Option<&Scope>, error: &anyhow::Error) -> Option<Erro
         return Some(memory("the limit"));
     }
     let timed_out = said.contains("execution exceeded time limit");
-    timed_out.then(|| scope.map_or_else(|| Error::new(ErrorKind::TimedOut, said), Scope::out_of_time))
+    timed_out
+        .then(|| scope.map_or_else(|| Error::new(ErrorKind::TimedOut, said), Scope::out_of_time))
 }
 
 /// Bounds the memory of the whole process while regorus evaluates; `None` lifts the limit.

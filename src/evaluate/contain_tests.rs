@@ -115,14 +115,19 @@ fn cost() {
     let contained = |engine: &Arc<Engine>| {
         let scope = Arc::new(scope().within(Duration::from_secs(60)));
         let rule = |engine: &mut Engine| {
-            engine.eval_rule("data.p.x".to_owned()).map_err(|e| Error::new(ErrorKind::Policy, e.to_string()))
+            engine
+                .eval_rule("data.p.x".to_owned())
+                .map_err(|e| Error::new(ErrorKind::Policy, e.to_string()))
         };
         evaluate(&scope, engine, rule).unwrap();
     };
     let shared = Arc::new(bare.clone());
     time("contained", &|| contained(&shared));
     let mut used = template.clone();
-    crate::evaluate::bounded::install(&mut used, &[], |name| name == "numbers.range" || name == "count").unwrap();
+    crate::evaluate::bounded::install(&mut used, &[], |name| {
+        name == "numbers.range" || name == "count"
+    })
+    .unwrap();
     let used = Arc::new(used);
     time("contained, with the built-ins it uses", &|| contained(&used));
     let mut all = template.clone();

@@ -59,9 +59,7 @@ pub(in crate::evaluate) fn ask(query: &str) -> Result<QueryOutput, Error> {
     bounded::install(&mut engine, &[], |_| true).unwrap();
     let scope = Arc::new(scope().within(Duration::from_secs(20)));
     contain::evaluate(&scope, &Arc::new(engine), move |engine| {
-        answer(engine, &question, &index, &|error| {
-            Error::new(ErrorKind::Policy, error.to_string())
-        })
+        answer(engine, &question, &index, &|error| Error::new(ErrorKind::Policy, error.to_string()))
     })
 }
 
@@ -76,7 +74,9 @@ fn answers_are_opas() {
             Err(error) => format!("error {error}"),
         };
         let same = match serde_json::from_str::<serde_json::Value>(theirs) {
-            Ok(theirs) => serde_json::from_str(&ours).is_ok_and(|ours: serde_json::Value| ours == theirs),
+            Ok(theirs) => {
+                serde_json::from_str(&ours).is_ok_and(|ours: serde_json::Value| ours == theirs)
+            }
             Err(_) => ours.starts_with("error"),
         };
         if !same {

@@ -70,7 +70,8 @@ fn remove_refused(binary: &Path, folder: &Path) -> BTreeMap<u64, String> {
         for error in report["errors"].as_array().expect("errors") {
             let file = error["location"]["file"].as_str().expect("a file").to_owned();
             let seed = seed(&file).expect("a generated file");
-            refused.insert(seed, format!("{}: {}", text_of(error, "code"), text_of(error, "message")));
+            refused
+                .insert(seed, format!("{}: {}", text_of(error, "code"), text_of(error, "message")));
             let _ = std::fs::remove_file(&file);
         }
         remove_files(folder, &refused);
