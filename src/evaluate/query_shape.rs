@@ -89,14 +89,14 @@ impl Shape {
     /// A row as OPA has it, or none when the query isn't true in it.
     pub(super) fn row(&self, row: &Value) -> Result<Option<Row>, Error> {
         let lost = || broken("a row of the query has another form than asked for");
-        let list = |index: usize| match row {
+        let half = |index: usize| match row {
             Value::Array(lists) => match lists.get(index) {
                 Some(Value::Array(list)) => Ok(list.iter().cloned()),
                 _ => Err(lost()),
             },
             _ => Err(lost()),
         };
-        let (mut values, bound) = (list(0)?, list(1)?);
+        let (mut values, bound) = (half(0)?, half(1)?);
         let shown = self.statements.iter().filter(|statement| statement.part != Part::Nothing);
         let keeps_false = shown.clone().count() == 1 && !self.iterates;
         let mut expressions = Vec::new();
