@@ -107,7 +107,9 @@ fn evaluations_side_by_side_keep_apart() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 /// The limit is the process's, so this runs in one of its own.

@@ -137,7 +137,7 @@ fn a_document_that_multiplies_is_refused() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\\n".to_owned();
     for n in 1..12 {
         let refs = format!("*a{}, ", n - 1).repeat(9);
-        text.push_str(&format!("a{n}: &a{n} [{refs}]\\n"));
+        text.extend(["a", &n.to_string(), ": &a", &n.to_string(), " [", &refs, "]\\n"]);
     }
     assert!(eval(&format!("yaml.unmarshal(\"{text}\")")).is_err());
     let brackets =
