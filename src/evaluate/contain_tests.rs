@@ -90,6 +90,52 @@ fn the_depth_that_the_loader_allows_fits() {
     deep(CALL_DEPTH / 20, "[b | b := f(n - 1)][0]");
 }
 
+#[test]
+fn a_number_that_has_no_text_is_an_error() {
+    let policy = "package p\nimport rego.v1\nx if { y := 1e308 * 10; print(y) }";
+    let error = eval(policy, Duration::from_secs(10)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Internal | ErrorKind::Policy), "{error}");
+}
+
+#[test]
+fn evaluations_side_by_side_keep_apart() {
+    let threads: Vec<_> = (0..16)
+        .map(|n| {
+            thread::spawn(move || {
+                let value = eval(&format!("package p\nx := {n}"), Duration::from_secs(20));
+                assert_eq!(value.unwrap(), Value::from(n));
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// The limit is the process's, so this runs in one of its own.
+#[cfg(feature = "cli")]
+#[test]
+#[ignore = "run by the test below"]
+fn eats_memory() {
+    set_memory_limit(Some(256 << 20));
+    let policy =
+        "package p\na := numbers.range(1, 5000)\nx := count([[i, j] | i := a[_]; j := a[_]])";
+    let error = eval(policy, Duration::from_secs(60)).unwrap_err();
+    set_memory_limit(None);
+    assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn a_policy_that_eats_memory_is_too_large() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "evaluate::contain::tests::eats_memory"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
 /// What containment costs: run by hand with `--ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]

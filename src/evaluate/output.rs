@@ -250,7 +250,8 @@ fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
     }
     if !plain {
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-        if let Some([(key, _), _]) = fields.array_windows().find(|[(a, _), (b, _)]| a == b) {
+        let same = |pair: &&[(String, &Value)]| matches!(pair, [(a, _), (b, _)] if a == b);
+        if let Some([(key, _), ..]) = fields.windows(2).find(same) {
             let key = crate::text::shorten(key, 60);
             let message = format!("two keys of an object are both `{key}` in JSON");
             return Err(Error::new(ErrorKind::Policy, message));

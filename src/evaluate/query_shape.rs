@@ -89,14 +89,14 @@ impl Shape {
     /// A row as OPA has it, or none when the query isn't true in it.
     pub(super) fn row(&self, row: &Value) -> Result<Option<Row>, Error> {
         let lost = || broken("a row of the query has another form than asked for");
-        let list = |index: usize| match row {
-            Value::Array(lists) => match lists.get(index) {
-                Some(Value::Array(list)) => Ok(list.iter().cloned()),
+        let half = |index: usize| match row {
+            Value::Array(halves) => match halves.get(index) {
+                Some(Value::Array(members)) => Ok(members.iter().cloned()),
                 _ => Err(lost()),
             },
             _ => Err(lost()),
         };
-        let (mut values, bound) = (list(0)?, list(1)?);
+        let (mut values, bound) = (half(0)?, half(1)?);
         let shown = self.statements.iter().filter(|statement| statement.part != Part::Nothing);
         let keeps_false = shown.clone().count() == 1 && !self.iterates;
         let mut expressions = Vec::new();
@@ -171,7 +171,9 @@ impl Seen {
             }
             Literal::SomeIn { key, value, collection, .. } => {
                 self.iterates = true;
-                key.iter().for_each(|key| self.expr(key));
+                if let Some(key) = key {
+                    self.expr(key);
+                }
                 self.expr(value);
                 self.expr(collection);
             }
@@ -203,10 +205,14 @@ impl Seen {
             Expr::RefDot { refr, .. } => self.expr(refr),
             Expr::Call { fcn, params, .. } => {
                 self.iterates |= fcn.span().text() == "walk";
-                params.iter().for_each(|param| self.expr(param));
+                for param in params {
+                    self.expr(param);
+                }
             }
             Expr::Array { items, .. } | Expr::Set { items, .. } => {
-                items.iter().for_each(|item| self.expr(item));
+                for item in items {
+                    self.expr(item);
+                }
             }
             Expr::Object { fields, .. } => {
                 for (_, key, value) in fields {
@@ -223,7 +229,9 @@ impl Seen {
                 self.expr(rhs);
             }
             Expr::Membership { key, value, collection, .. } => {
-                key.iter().for_each(|key| self.expr(key));
+                if let Some(key) = key {
+                    self.expr(key);
+                }
                 self.expr(value);
                 self.expr(collection);
             }

@@ -24,7 +24,10 @@ fn path(text: &str) -> Vec<String> {
 }
 
 fn index() -> RuleIndex {
-    let rule = |text: &str| RulePath { path: path(text), is_function: text.ends_with(".f") };
+    let rule = |text: &str| RulePath {
+        path: path(text),
+        is_function: text.rsplit('.').next() == Some("f"),
+    };
     let rules = "p.allow p.deny p.s p.o p.f p.e p.n p.u p.t p.sub.y p.onlyf.f p.nodef.a";
     RuleIndex {
         rules: rules.split(' ').map(rule).collect(),

@@ -137,17 +137,12 @@ fn a_document_that_multiplies_is_refused() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\\n".to_owned();
     for n in 1..12 {
         let refs = format!("*a{}, ", n - 1).repeat(9);
-        text.push_str(&format!("a{n}: &a{n} [{refs}]\\n"));
+        text.extend(["a", &n.to_string(), ": &a", &n.to_string(), " [", &refs, "]\\n"]);
     }
     assert!(eval(&format!("yaml.unmarshal(\"{text}\")")).is_err());
-    let brackets = "[".repeat(100_000);
-    assert!(
-        eval(&format!(
-            "json.unmarshal(concat(\"\", [x | some i in numbers.range(1, 100000); x := \"[\"]))"
-        ))
-        .is_err()
-    );
-    assert_eq!(brackets.len(), 100_000);
+    let brackets =
+        r#"json.unmarshal(concat("", [x | some i in numbers.range(1, 9999); x := "["]))"#;
+    assert!(eval(brackets).is_err());
 }
 
 #[test]
@@ -192,7 +187,7 @@ fn what_has_no_answer_says_why() {
             "neither authenticated nor recorded",
         ),
         ("opa.runtime()", "no OPA runs this evaluation"),
-        (r#"json.match_schema({}, {})"#, "other rules than OPA's"),
+        ("json.match_schema({}, {})", "other rules than OPA's"),
     ] {
         let error = eval(expression).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");

@@ -46,9 +46,10 @@ fn general(number: f64, precision: Option<usize>) -> String {
     let short = scientific(number, significant.map(|digits| digits - 1));
     let (digits, exponent) = short.split_once('e').unwrap_or((&short, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
-    let digits = match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => digits,
+    let digits = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
     };
     let count = digits.bytes().filter(u8::is_ascii_digit).count();
     let count = i32::try_from(count).unwrap_or(i32::MAX);

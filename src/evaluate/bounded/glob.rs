@@ -113,7 +113,7 @@ fn class(
     let hex = |c: &char| format!("\\x{{{:X}}}", u32::from(*c));
     match members.as_slice() {
         [low, '-', high] if low <= high => {
-            out.push_str(&format!("{}-{}", hex(low), hex(high)));
+            out.extend([hex(low), "-".to_owned(), hex(high)]);
         }
         [first, others @ ..] if !others.contains(&'-') && *first != '-' => {
             out.extend(members.iter().map(hex));

@@ -203,7 +203,9 @@ pub(super) fn template_match(_: &Scope, args: &[Value]) -> Outcome {
             level = outer;
             if level == 0 {
                 let inner = syntax::translate(&std::mem::take(&mut part))?;
-                out.push_str(&format!("({inner})"));
+                out.push('(');
+                out.push_str(&inner);
+                out.push(')');
                 continue;
             }
         }

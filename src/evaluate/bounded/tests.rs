@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::*;
 use crate::evaluate::contain;
-use crate::evaluate::scope::Limits;
 use crate::evaluate::scope::tests::scope;
 
 /// The value of `expression` with every built-in replaced; `None` when it is undefined.
