@@ -13,7 +13,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use crate::builtins::{Answer, Request, function};
 use crate::client::{
     Api, Call, Client, Context, Credentials, Endpoints, INFOZ, Runtime, Settings, Token,
-    TokenProvider, parse_page,
+    TokenProvider, parse_object, protocol,
 };
 use crate::evaluate::Flights;
 use crate::text::{escape, nearest};
@@ -32,6 +32,9 @@ struct Inner {
     flights: Arc<Flights>,
     not_found: NotFound,
 }
+
+/// A timeout beyond this is none; moments that far ahead can still be computed with.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What a policy sees when the service knows no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -142,7 +145,13 @@ impl Platform {
         let deadline = self.call_deadline();
         self.runtime()?.block_on(async move {
             let call = Call { authenticated: false, ..Call::get(INFOZ, None) };
-            client.json(&Context::new(deadline, None), &call, parse_page::<Infoz>).await
+            let context = Context::new(deadline, None);
+            let infoz = client.json(&context, &call, parse_object::<Infoz>).await?;
+            // An envelope never defaults: an object without any of this is another service's.
+            if infoz == Infoz::default() {
+                return Err(protocol("the control plane's answer says nothing of itself"));
+            }
+            Ok(infoz)
         })?
     }
 
@@ -152,7 +161,8 @@ impl Platform {
     /// [`ErrorKind::Unauthenticated`] when there is none or it expired.
     pub fn token(&self) -> Result<Token, Error> {
         let client = Arc::clone(&self.inner.client);
-        self.runtime()?.block_on(async move { client.token().await })?
+        let deadline = self.call_deadline();
+        self.runtime()?.block_on(async move { client.token(deadline).await })?
     }
 
     pub(crate) fn call_deadline(&self) -> Instant {
@@ -212,7 +222,7 @@ fn find(name: &str) -> Result<&'static crate::builtins::Function, Error> {
 }
 
 /// Builds a [`Platform`]; every setting has a safe default but the addresses and the token.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use]
 pub struct PlatformBuilder {
     product: Product,
@@ -237,6 +247,19 @@ pub struct PlatformBuilder {
     proxy_from_env: bool,
     #[cfg(feature = "cache")]
     cache: Option<(std::path::PathBuf, u64)>,
+    proxy: Option<String>,
+    no_proxy: Option<String>,
+}
+
+impl std::fmt::Debug for PlatformBuilder {
+    // Addresses that are not checked yet can hold passwords.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PlatformBuilder")
+            .field("product", &self.product)
+            .field("credentials", &self.credentials)
+            .field("organization", &self.organization)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for PlatformBuilder {
@@ -264,6 +287,8 @@ impl Default for PlatformBuilder {
             proxy_from_env: true,
             #[cfg(feature = "cache")]
             cache: None,
+            proxy: None,
+            no_proxy: None,
         }
     }
 }
@@ -343,6 +368,19 @@ impl PlatformBuilder {
         self
     }
 
+    /// The proxy for https, instead of what the environment says. Loopback is never proxied, and
+    /// plain HTTP neither, so that no proxy sees a token.
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Some(url.into());
+        self
+    }
+
+    /// The hosts that are reached without the proxy, in the form of `NO_PROXY`.
+    pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
+        self.no_proxy = Some(hosts.into());
+        self
+    }
+
     /// Another path for an endpoint (`discover`, `download`, `infoz`, `evidence`,
     /// `project_compliance`, `evaluate_evidence`, `operation`); never another host.
     pub fn endpoint(mut self, name: impl Into<String>, path: impl Into<String>) -> Self {
@@ -415,11 +453,14 @@ impl PlatformBuilder {
             endpoints,
             ca_certificates: self.ca_certificates,
             insecure: self.insecure,
-            proxy: env(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
-            no_proxy: env(["NO_PROXY", "no_proxy", "", ""]),
-            connect_timeout: self.connect_timeout,
-            idle_timeout: self.idle_timeout,
-            call_timeout: self.call_timeout,
+            proxy: self
+                .proxy
+                .clone()
+                .or_else(|| env(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])),
+            no_proxy: self.no_proxy.clone().or_else(|| env(["NO_PROXY", "no_proxy", "", ""])),
+            connect_timeout: self.connect_timeout.min(LONGEST),
+            idle_timeout: self.idle_timeout.min(LONGEST),
+            call_timeout: self.call_timeout.min(LONGEST),
             retries: self.retries,
             first_pause: self.first_pause,
             concurrency: self.concurrency,

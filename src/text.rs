@@ -64,6 +64,10 @@ pub fn shorten(text: &str, limit: usize) -> String {
 
 /// The known name nearest to `word`, if one is near enough to be what was meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance costs memory in the product of the lengths; no name is this long.
+    if word.len() > 200 {
+        return None;
+    }
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), name), name))

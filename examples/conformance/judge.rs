@@ -103,6 +103,10 @@ fn json(value: &Value) -> Value {
             Value::from(fields.collect::<BTreeMap<_, _>>())
         }
         Value::Undefined => Value::from("(undefined)"),
+        // A number is what its text says, as in the JSON that OPA's runner compares.
+        Value::Number(_) => {
+            Value::from_json_str(&value.to_string()).unwrap_or_else(|_| value.clone())
+        }
         value => value.clone(),
     }
 }

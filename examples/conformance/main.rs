@@ -12,6 +12,7 @@
 mod bare;
 mod cases;
 mod judge;
+mod layer;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ struct Options {
 enum Subject {
     /// Regorus as it comes.
     Bare,
+    /// Through this crate.
+    Layer,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -66,12 +69,14 @@ impl Subject {
     const fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare",
+            Self::Layer => "layer",
         }
     }
 
     fn evaluate(self, case: &Case) -> Answer {
         match self {
             Self::Bare => bare::evaluate(case),
+            Self::Layer => layer::evaluate(case),
         }
     }
 }

@@ -9,7 +9,7 @@ use regorus::Value;
 
 use super::types::describe;
 use super::{Field, Function, Type};
-use crate::text::{escape, nearest, shorten};
+use crate::text::{nearest, shorten};
 use crate::{Error, ErrorKind};
 
 /// An argument that isn't what was expected.
@@ -169,7 +169,7 @@ pub(crate) fn filters<'a>(
             return Err(Invalid::new(name, format!("has a key that is {}", describe(key))));
         };
         if !fields.iter().any(|f| f.name == key.as_ref()) {
-            let error = Invalid::new(name, format!("has the unknown key `{}`", escape(key)));
+            let error = Invalid::new(name, format!("has the unknown key `{}`", shorten(key, 80)));
             return Err(match nearest(key, fields.iter().map(|f| f.name)) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => {

@@ -9,7 +9,9 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
-use crate::client::{Call, Client, Context, DISCOVER, Pager, Pagination, Row, protocol};
+use crate::client::{
+    Call, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, within_list,
+};
 use crate::{Error, ErrorKind};
 
 /// Algorithms of the digests that references carry (commits have sha1).
@@ -104,7 +106,7 @@ impl Discover {
             let page = client
                 .json(context, &call, crate::client::parse_page::<Page>)
                 .await
-                .map_err(|error| self.explain(error))?;
+                .map_err(|error| within_list(self.explain(error), &pager))?;
             let (root, more) = self.check(page.result, first.as_ref())?;
             let came = more.len();
             references.extend(more);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, protocol, run_operation};
+use crate::client::{Client, Context, parse_object, protocol, run_operation};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -107,7 +107,7 @@ fn answer(output: &str) -> Result<Value, Error> {
         skipped: Option<bool>,
         violations: Option<Vec<String>>,
     }
-    let output: Output = serde_json::from_str(output).map_err(|error| {
+    let output: Output = parse_object(output.as_bytes()).map_err(|error| {
         let error = shorten(&error.to_string(), 200);
         protocol(format!("the AI evaluation's output can't be read: {error}"))
     })?;
@@ -166,7 +166,10 @@ mod tests {
             "",
             "{}",
             "[]",
+            "[false,[]]",
             "null",
+            r#"{"skipped":false,"violations":[]} x"#,
+            r#"{"violations":[],"violations":[]}"#,
             r#"{"skipped":null}"#,
             r#"{"violations":[1]}"#,
             r#"{"skipped":true,"violations":["x"]}"#,

@@ -76,7 +76,7 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
 }
 
 /// The message of an error body: either documented shape, or plain text; escaped and shortened.
-pub(crate) fn message(body: &[u8]) -> Option<String> {
+fn message(body: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Body {
         #[serde(default)]
@@ -136,6 +136,14 @@ pub(crate) fn not_json(error: &serde_json::Error, body: &[u8]) -> Error {
     } else {
         error
     }
+}
+
+/// The error of a body that isn't even text.
+pub(crate) fn not_utf8(body: &[u8]) -> Error {
+    if body.starts_with(&[0x1f, 0x8b]) {
+        return protocol("the service's answer is compressed, which wasn't asked for");
+    }
+    protocol("the service's answer isn't UTF-8")
 }
 
 /// An answer whose shape isn't the documented one.

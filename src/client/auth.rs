@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -14,6 +15,9 @@ use crate::{Error, ErrorKind, Product};
 
 /// How far this machine's clock may be off before an expired token is refused without asking.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
+
+/// How many layers of JSON escapes are looked behind for a token.
+const MAX_ESCAPES: usize = 4;
 
 /// What a token is issued for (interface 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,13 +124,24 @@ impl Token {
         Ok(value)
     }
 
-    /// The text itself, for redaction: whatever is about to be shown is searched for it.
-    pub(crate) fn occurs_in(&self, text: &str) -> bool {
-        text.contains(self.secret.expose_secret())
-    }
-
-    pub(crate) fn redact(&self, text: &str) -> String {
-        text.replace(self.secret.expose_secret(), "<token>")
+    /// Whether text from elsewhere repeats the token, as it is or behind the escapes of JSON
+    /// (several times over, since an operation's output is JSON inside JSON).
+    pub(crate) fn occurs_in(&self, text: &[u8]) -> bool {
+        let finder = memchr::memmem::Finder::new(self.secret.expose_secret());
+        if finder.find(text).is_some() {
+            return true;
+        }
+        let mut plain = std::borrow::Cow::Borrowed(text);
+        for _ in 0..MAX_ESCAPES {
+            if memchr::memchr(b'\\', &plain).is_none() {
+                return false;
+            }
+            plain = unescape(&plain).into();
+            if finder.find(&plain).is_some() {
+                return true;
+            }
+        }
+        false
     }
 
     pub(crate) fn same_as(&self, other: &Self) -> bool {
@@ -149,6 +164,27 @@ impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Token").field("expires_at", &self.expires_at).finish_non_exhaustive()
     }
+}
+
+/// Text without the escapes of JSON that can stand for printable ASCII; anything else stays.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (before, escape) = rest.split_at(at);
+        out.extend_from_slice(before);
+        let code = escape.get(2..6).and_then(|hex| std::str::from_utf8(hex).ok());
+        let code = code.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let (byte, length) = match (escape.get(1), code) {
+            (Some(b'u'), Some(code)) => (code, 6),
+            (Some(c @ (b'"' | b'/' | b'\\')), _) => (*c, 2),
+            _ => (b'\\', 1),
+        };
+        out.push(byte);
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+    out
 }
 
 fn seconds(number: &serde_json::Number) -> Option<i64> {
@@ -211,7 +247,17 @@ impl TokenSource {
     }
 
     /// The token for the next call; never one that ran out.
-    pub async fn get(&self) -> Result<Token, Error> {
+    ///
+    /// Nobody waits for a provider beyond `deadline`.
+    pub async fn get(&self, deadline: Instant) -> Result<Token, Error> {
+        match tokio::time::timeout_at(deadline.into(), self.current()).await {
+            Ok(token) => token,
+            Err(_) => Err(Error::new(ErrorKind::TimedOut, "no token came in time")
+                .with_hint("the token provider took too long")),
+        }
+    }
+
+    async fn current(&self) -> Result<Token, Error> {
         let token = match &self.credentials {
             Credentials::None => {
                 let variable = self.product.env("TOKEN");
@@ -241,7 +287,11 @@ impl TokenSource {
     }
 
     /// After the service refused `refused`: another token, if the provider has one.
-    pub async fn replace(&self, refused: &Token) -> Option<Token> {
+    pub async fn replace(&self, refused: &Token, deadline: Instant) -> Option<Token> {
+        tokio::time::timeout_at(deadline.into(), self.another(refused)).await.ok().flatten()
+    }
+
+    async fn another(&self, refused: &Token) -> Option<Token> {
         let Credentials::Provider(provider) = &self.credentials else { return None };
         let mut current = self.current.lock().await;
         if let Some(token) = &*current {
@@ -303,6 +353,25 @@ mod tests {
         for bad in ["", " \n", "canary\u{7}x", "canary token", "canaryé", "canary\nx"] {
             let error = Token::new(bad).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("canary"), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_behind_escapes() {
+        let token = Token::new("cana/ry\"t\\oken-1").unwrap();
+        let mut text = serde_json::to_string("see cana/ry\"t\\oken-1.").unwrap();
+        for depth in 0..MAX_ESCAPES {
+            assert!(token.occurs_in(text.as_bytes()), "{depth}: {text}");
+            text = serde_json::to_string(&text).unwrap();
+        }
+        let token = Token::new("canary-1").unwrap();
+        for there in
+            ["\\u0063anary-1", "c\\u0061nary\\u002D1", "\\\\u0063anary-1", "\\ud83dcanary-1"]
+        {
+            assert!(token.occurs_in(there.as_bytes()), "{there}");
+        }
+        for absent in ["canary-\\u0032", "canary", "\\u00", "\\", "\\u00zzcanary\\-1", ""] {
+            assert!(!token.occurs_in(absent.as_bytes()), "{absent}");
         }
     }
 

@@ -3,18 +3,21 @@
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to
 //! the store; content that doesn't hash to its digest never leaves this module.
 
-use reqwest::header::LOCATION;
+use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::endpoints::is_loopback;
 use super::transport::{Failed, Reply, Request};
-use super::{Call, Client, Context, DOWNLOAD, answer, protocol};
+use super::{Call, Client, Context, DOWNLOAD, Token, answer, protocol};
 use crate::{Error, ErrorKind};
 
 /// Redirects followed from the control plane's answer on.
 const MAX_HOPS: usize = 3;
+
+/// The longest URL that is followed; HTTP's own limit here is 64 KiB.
+const MAX_TARGET_BYTES: usize = 60 << 10;
 
 /// The content of `digest` (`sha256:<64 hex>`, checked by the caller).
 pub(crate) async fn download(
@@ -41,28 +44,21 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
     let reply = match reply.status {
         StatusCode::OK => reply,
         status if is_redirect(status) && !is_login(&reply) => {
+            if token.is_some_and(|token| repeats(&token, &reply)) {
+                return Err(protocol("the download redirects to a URL with the token in it").into());
+            }
             let product = &client.settings.product;
             let from = client.settings.endpoints.url(DOWNLOAD, Some(digest), product)?;
             // The redirect is the service's word that this token may have the content.
             let to = target(&from, &reply, client.settings.insecure)?;
+            // An open answer counts as in flight: the next request may need its place.
+            drop(reply);
             if let Some(content) = cached(client, context, digest).await? {
                 return Ok(content);
             }
             follow(client, context, to).await?
         }
-        status => {
-            let headers = reply.headers.clone();
-            let mut body = Vec::new();
-            let cap = client.settings.max_answer_bytes;
-            context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
-            let body = String::from_utf8_lossy(&body).into_owned();
-            let body = token.map_or_else(|| body.clone(), |token| token.redact(&body));
-            return Err(Failed {
-                retryable: answer::is_retryable(status),
-                retry_after: answer::retry_after(&headers),
-                ..Failed::permanent(answer::error(status, &headers, body.as_bytes()))
-            });
-        }
+        _ => return Err(client.refusal(reply, token.as_ref()).await),
     };
     let content = read(context, reply, cap, digest).await?;
     keep(client, content).await
@@ -114,6 +110,13 @@ fn is_login(reply: &Reply) -> bool {
     location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
 }
 
+/// Whether the service would have us carry our token to the content store.
+fn repeats(token: &Token, reply: &Reply) -> bool {
+    let location = reply.headers.get(LOCATION).map(HeaderValue::as_bytes).unwrap_or_default();
+    token.occurs_in(location)
+        || token.occurs_in(&percent_encoding::percent_decode(location).collect::<Vec<_>>())
+}
+
 /// Follows the redirects of a download, without a token, to the answer of the content store.
 async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply, Failed> {
     for _ in 0..MAX_HOPS {
@@ -144,6 +147,9 @@ fn target(from: &Url, reply: &Reply, insecure: bool) -> Result<Url, Error> {
         .ok_or_else(|| protocol("the download redirects to nowhere"))?;
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
     let to = from.join(location).map_err(|_| protocol("the download redirects to no URL"))?;
+    if to.as_str().len() > MAX_TARGET_BYTES {
+        return Err(protocol("the download redirects to a URL that is too long"));
+    }
     if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
         return Err(protocol("the download redirects to something other than HTTP"));
     }

@@ -42,12 +42,13 @@ pub(crate) use endpoints::{
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
-pub(crate) use pages::{List, Pager, Pagination, list, parse_page, too_many};
+pub(crate) use pages::{
+    List, Pager, Pagination, list, parse_object, parse_page, too_many, within_list,
+};
 pub(crate) use runtime::Runtime;
 use transport::Failed;
 
 /// Everything that is fixed when a client is built.
-#[derive(Debug)]
 pub(crate) struct Settings {
     pub product: Product,
     pub organization: Option<(HeaderName, HeaderValue)>,
@@ -70,6 +71,18 @@ pub(crate) struct Settings {
     pub max_pages: usize,
     #[cfg(feature = "cache")]
     pub cache: Option<Arc<cache::Cache>>,
+}
+
+impl std::fmt::Debug for Settings {
+    // The proxy's address can hold a password, and a certificate says nothing to a reader.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("product", &self.product)
+            .field("organization", &self.organization_name)
+            .field("endpoints", &self.endpoints)
+            .field("insecure", &self.insecure)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What one call may cost, and what it cost so far.
@@ -181,8 +194,14 @@ pub(crate) struct Client {
     pub settings: Arc<Settings>,
     transport: transport::Transport,
     tokens: TokenSource,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
+
+/// How much of an error's body is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// The longest request line; the service's HTTP servers take less, and URLs can't be longer.
+const MAX_URL_BYTES: usize = 32 << 10;
 
 /// One call to an endpoint, before the token is attached.
 #[derive(Debug, Clone)]
@@ -216,7 +235,7 @@ impl Client {
         Self {
             transport: transport::Transport::new(Arc::clone(&settings)),
             tokens: TokenSource::new(credentials, settings.product.clone()),
-            permits: Semaphore::new(settings.concurrency),
+            permits: Arc::new(Semaphore::new(settings.concurrency)),
             settings,
         }
     }
@@ -242,6 +261,11 @@ impl Client {
         self.retry_policy(context, call.idempotent)
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
+                // The parser doesn't look at the text of what it skips.
+                if let Err(error) = std::str::from_utf8(&body) {
+                    let failed = Failed::permanent(answer::not_utf8(&body));
+                    return Err(Failed { retryable: error.error_len().is_none(), ..failed });
+                }
                 parse(&body).map_err(|error| {
                     let failed = Failed::permanent(answer::not_json(&error, &body));
                     Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
@@ -253,29 +277,32 @@ impl Client {
     /// One attempt: the body of a success, or a classified failure.
     async fn attempt(&self, context: &Context, call: &Call) -> Result<Vec<u8>, Failed> {
         let (reply, token) = self.open(context, call).await?;
-        let cap = self.settings.max_answer_bytes;
-        let (status, headers) = (reply.status, reply.headers.clone());
-        let mut body = Vec::new();
-        context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
-        if status == StatusCode::OK {
-            return match &token {
-                // Whatever echoes the token would carry it into results and recordings.
-                Some(token) if std::str::from_utf8(&body).is_ok_and(|t| token.occurs_in(t)) => {
-                    Err(protocol("the service's answer repeats the token").into())
-                }
-                _ => Ok(body),
-            };
+        if reply.status != StatusCode::OK {
+            return Err(self.refusal(reply, token.as_ref()).await);
         }
-        let text = String::from_utf8_lossy(&body);
-        let body = token.map_or_else(|| text.clone().into_owned(), |token| token.redact(&text));
-        let error = answer::error(status, &headers, body.as_bytes());
-        Err(Failed {
-            refused: error.kind() == ErrorKind::Unauthenticated,
+        let mut body = Vec::new();
+        let cap = self.settings.max_answer_bytes;
+        context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
+        // Whatever repeats the token would carry it into errors, results and recordings.
+        if token.is_some_and(|token| token.occurs_in(&body)) {
+            return Err(protocol("the service's answer repeats the token").into());
+        }
+        Ok(body)
+    }
+
+    /// What an answer other than a success means: its status decides, whatever becomes of its
+    /// body.
+    pub(crate) async fn refusal(&self, reply: transport::Reply, token: Option<&Token>) -> Failed {
+        let (status, headers) = (reply.status, reply.headers.clone());
+        let mut body = reply.start(MAX_ERROR_BYTES, self.settings.idle_timeout).await;
+        if token.is_some_and(|token| token.occurs_in(&body)) {
+            body.clear();
+        }
+        Failed {
             retryable: answer::is_retryable(status),
             retry_after: answer::retry_after(&headers),
-            unsent: false,
-            error,
-        })
+            ..Failed::permanent(answer::error(status, &headers, &body))
+        }
     }
 
     /// Sends a call and returns the start of its answer; a refused token is replaced once.
@@ -287,10 +314,13 @@ impl Client {
         if !call.authenticated {
             return Ok((self.send(context, call, None).await?, None));
         }
-        let token = self.tokens.get().await?;
+        let token = self.tokens.get(context.deadline).await?;
         let reply = self.send(context, call, Some(&token)).await?;
         if reply.status == StatusCode::UNAUTHORIZED {
-            if let Some(token) = self.tokens.replace(&token).await {
+            let fresh = self.tokens.replace(&token, context.deadline).await;
+            // What costs money isn't sent twice; the fresh token is for the next call.
+            if let Some(token) = fresh.filter(|_| call.idempotent) {
+                drop(reply);
                 let reply = self.send(context, call, Some(&token)).await?;
                 return Ok((reply, Some(token)));
             }
@@ -310,6 +340,13 @@ impl Client {
         if !call.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&call.query);
         }
+        let length = url.as_str().len();
+        if length > MAX_URL_BYTES {
+            let message =
+                format!("the arguments make a URL of {length} bytes, the limit is {MAX_URL_BYTES}");
+            let error = Error::new(ErrorKind::TooLarge, message);
+            return Err(error.with_hint("ask for less at once").into());
+        }
         let organization = token
             .filter(|token| token.kind(product) == TokenKind::User)
             .and_then(|_| self.settings.organization.clone());
@@ -324,25 +361,30 @@ impl Client {
         self.exchange(context, request).await
     }
 
-    /// One request within the limit on requests in flight.
+    /// One request within the limit on requests in flight, as which it counts until its answer
+    /// is read or dropped: drop one answer before the next request, or one place isn't enough.
     pub(crate) async fn exchange(
         &self,
         context: &Context,
         request: transport::Request,
     ) -> Result<transport::Reply, Failed> {
-        let permit = tokio::time::timeout_at(context.deadline.into(), self.permits.acquire());
-        let Ok(Ok(_permit)) = permit.await else {
+        let permits = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout_at(context.deadline.into(), permits);
+        let Ok(Ok(permit)) = permit.await else {
             return Err(Error::new(ErrorKind::TimedOut, "no time is left to send the request")
                 .with_hint("`--timeout` gives an evaluation more time")
                 .into());
         };
         context.attempts.fetch_add(1, Ordering::Relaxed);
-        let span = tracing::debug_span!("attempt", path = %shorten(request.url.path(), 120));
-        self.transport.send(request).instrument(span).await
+        // Elsewhere than at the service, a path may be signed like a query.
+        let ours = request.authorization.is_some();
+        let path = if ours { shorten(request.url.path(), 120) } else { "…".to_owned() };
+        let span = tracing::debug_span!("attempt", %path);
+        self.transport.send(request, permit).instrument(span).await
     }
 
     /// The token that the next call would send.
-    pub async fn token(&self) -> Result<Token, Error> {
-        self.tokens.get().await
+    pub async fn token(&self, deadline: Instant) -> Result<Token, Error> {
+        self.tokens.get(deadline).await
     }
 }

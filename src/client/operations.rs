@@ -17,6 +17,9 @@ use crate::{Error, ErrorKind};
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// The longest id of an operation, which goes into a URL.
+const MAX_ID_BYTES: usize = 4 << 10;
+
 /// The `output` of a succeeded operation.
 pub(crate) struct OperationOutput(pub String);
 
@@ -44,10 +47,19 @@ pub(crate) async fn run_operation(
     if id.is_empty() {
         return Err(protocol("the service started no operation: `operation_id` is missing"));
     }
+    if id.len() > MAX_ID_BYTES {
+        return Err(protocol(format!(
+            "the service's operation id is {} bytes long, the limit is {MAX_ID_BYTES}",
+            id.len()
+        )));
+    }
     let question = Call::get(OPERATION, Some(id.clone()));
     let mut pause = FIRST_PAUSE;
     loop {
-        let answer = client.json(context, &question, |body| read(ANSWER, "answer", body)).await?;
+        let answer = client
+            .json(context, &question, |body| read(ANSWER, "answer", body))
+            .await
+            .map_err(|error| lost(error, &id))?;
         if let Some(output) = outcome(&id, &answer)? {
             return Ok(OperationOutput(output));
         }
@@ -61,6 +73,16 @@ pub(crate) async fn run_operation(
         tokio::time::sleep(pause).await;
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);
     }
+}
+
+/// An operation that was started can't be unknown: a host that turns "not found" into undefined
+/// must not take it for missing evidence.
+fn lost(error: Error, id: &str) -> Error {
+    if error.kind() == ErrorKind::NotFound {
+        let id = shorten(id, 80);
+        return protocol(format!("the service lost operation `{id}`: {error}"));
+    }
+    error
 }
 
 fn read(fields: &'static [Field], name: &str, body: &[u8]) -> serde_json::Result<Value> {

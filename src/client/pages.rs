@@ -34,11 +34,16 @@ impl<'de> serde::Deserialize<'de> for Pagination {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pagination, A::Error> {
                 let mut out = Pagination::default();
                 let mut seen = BTreeSet::new();
+                let (mut cursor, mut total) = (None, None);
                 while let Some(key) = map.next_key::<String>()? {
                     if same_name("next_cursor", &key) {
-                        out.next_cursor = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        let next = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        out.next_cursor.clone_from(&next);
+                        agree(&mut cursor, next)?;
                     } else if same_name("total_count", &key) {
-                        out.total_count = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                        let count = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                        out.total_count = count;
+                        agree(&mut total, count)?;
                     } else if key == "page" {
                         out.page = map.next_value::<Option<Count>>()?.map(|c| c.0);
                     } else {
@@ -55,6 +60,15 @@ impl<'de> serde::Deserialize<'de> for Pagination {
         }
         deserializer.deserialize_map(PaginationVisitor)
     }
+}
+
+/// Refuses a field that stands there in both casings with different values.
+fn agree<T: PartialEq, E: serde::de::Error>(first: &mut Option<T>, value: T) -> Result<(), E> {
+    if first.as_ref().is_some_and(|first| *first != value) {
+        return Err(E::custom("a key of `pagination` stands there twice with different values"));
+    }
+    *first = Some(value);
+    Ok(())
 }
 
 /// A count, also when it comes as a string.
@@ -85,6 +99,9 @@ enum Next {
     Cursor(String),
     Offset(u64),
 }
+
+/// The longest cursor, which goes back in a URL.
+const MAX_CURSOR_BYTES: usize = 8 << 10;
 
 /// Where the reading of a list stands. Fed with every page, it says what to ask for next.
 #[derive(Debug, Default)]
@@ -126,6 +143,12 @@ impl Pager {
         self.check(pagination, have)?;
         let next = if !pagination.next_cursor.is_empty() {
             let cursor = pagination.next_cursor.clone();
+            if cursor.len() > MAX_CURSOR_BYTES {
+                return Err(protocol(format!(
+                    "the service's cursor is {} bytes long, the limit is {MAX_CURSOR_BYTES}",
+                    cursor.len()
+                )));
+            }
             if !self.cursors.insert(cursor.clone()) {
                 return Err(protocol(
                     "the service's pages go round in a circle: a cursor came again",
@@ -174,6 +197,11 @@ impl Pager {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether no page has come yet.
+    pub const fn is_at_start(&self) -> bool {
+        self.pages == 0
     }
 
     /// Whether the service announced more rows than have come, or has another page.
@@ -313,7 +341,10 @@ pub(crate) async fn list(client: &Client, context: &Context, list: List) -> Resu
         call.query.clone_from(&list.query);
         call.query.extend(pager.query(page_size));
         let seed = PageSeed { name: list.name, fields: list.fields };
-        let page = client.json(context, &call, |body| parse(seed, body)).await?;
+        let page = client
+            .json(context, &call, |body| parse(seed, body))
+            .await
+            .map_err(|error| within_list(error, &pager))?;
         let came = page.rows.unwrap_or_default();
         let count = came.len();
         rows.extend(came);
@@ -337,6 +368,15 @@ pub(crate) async fn list(client: &Client, context: &Context, list: List) -> Resu
     }
 }
 
+/// A list of which one page has come can't be unknown: that is the service contradicting itself,
+/// which a host must not turn into undefined.
+pub(crate) fn within_list(error: Error, pager: &Pager) -> Error {
+    if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
+        return protocol(format!("the list broke off: {error}"));
+    }
+    error
+}
+
 pub(crate) fn too_many(max: usize) -> Error {
     Error::new(ErrorKind::TooLarge, format!("there are more than {max} results, the limit"))
         .with_hint(
@@ -347,6 +387,14 @@ pub(crate) fn too_many(max: usize) -> Error {
 /// Parses a whole body; nothing may follow the value.
 pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     parse(std::marker::PhantomData::<T>, body)
+}
+
+/// Parses a whole body that is an object; derived types would take an array for one as well.
+pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None | Some(b'{') => parse(std::marker::PhantomData::<T>, body),
+        Some(_) => Err(serde::de::Error::custom("it isn't an object")),
+    }
 }
 
 /// Parses a whole body with a seed; nothing may follow the value.

@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::sync::mpsc;
+use std::thread::ThreadId;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -15,6 +16,7 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub(crate) struct Runtime {
     handle: Handle,
+    thread: ThreadId,
     // Dropping the sender ends the thread; a runtime dropped on a caller's thread could panic
     // there, if that thread belongs to another runtime.
     _stop: oneshot::Sender<()>,
@@ -28,14 +30,14 @@ impl Runtime {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(broken)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("rego-platform-io".to_owned())
             .spawn(move || {
                 let _ = runtime.block_on(stopped);
                 runtime.shutdown_background();
             })
             .map_err(broken)?;
-        Ok(Self { handle, _stop: stop })
+        Ok(Self { handle, thread: thread.thread().id(), _stop: stop })
     }
 
     /// Runs a future on the I/O thread and waits for it, on any thread but that one.
@@ -44,6 +46,11 @@ impl Runtime {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
+        // A token provider runs on that thread; it would wait for itself.
+        if std::thread::current().id() == self.thread {
+            let message = "a blocking call was made from inside a token provider";
+            return Err(Error::new(ErrorKind::Configuration, message));
+        }
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle.spawn(async move {
             let _ = sender.send(future.await);

@@ -13,10 +13,11 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName
 use reqwest::{Method, StatusCode};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::endpoints::is_loopback;
-use super::{Settings, answer};
+use super::{Api, Settings, answer};
 use crate::{Error, ErrorKind};
 
 /// A failed attempt, with what the retry loop needs to know about it.
@@ -63,6 +64,8 @@ pub(crate) struct Reply {
     pub headers: HeaderMap,
     response: reqwest::Response,
     deadline: Instant,
+    /// The place among the requests in flight, until the body is read.
+    _permit: OwnedSemaphorePermit,
 }
 
 #[derive(Debug)]
@@ -81,7 +84,11 @@ impl Transport {
     }
 
     /// Sends one request and waits for the status and headers of its answer.
-    pub async fn send(&self, request: Request) -> Result<Reply, Failed> {
+    pub async fn send(
+        &self,
+        request: Request,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Reply, Failed> {
         let origin = answer::origin(&request.url);
         let mut builder = self
             .client()?
@@ -106,6 +113,7 @@ impl Transport {
                 headers: response.headers().clone(),
                 response,
                 deadline,
+                _permit: permit,
             }),
         }
     }
@@ -147,6 +155,23 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// The start of a body that is only shown: at most `limit` bytes of what comes within
+    /// `patience`.
+    pub async fn start(mut self, limit: usize, patience: Duration) -> Vec<u8> {
+        let until = self.deadline.min(Instant::now() + patience);
+        let mut body = Vec::new();
+        while body.len() < limit {
+            match tokio::time::timeout_at(until.into(), self.response.chunk()).await {
+                Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+                _ => break,
+            }
+        }
+        body.truncate(limit);
+        body
+    }
+}
+
 /// Why a body wasn't read to its end.
 pub(crate) enum Stopped {
     Failed(Failed),
@@ -175,12 +200,13 @@ fn failed(error: reqwest::Error, origin: &str) -> Failed {
     let error = error.without_url();
     let connect = error.is_connect();
     let mut retryable = true;
-    let mut unsent = false;
+    let (mut unsent, mut untrusted) = (false, false);
     let (kind, what) = if error.is_builder() {
         retryable = false;
         (ErrorKind::Configuration, "the request can't be made for".to_owned())
     } else if is_certificate(&error) {
         retryable = false;
+        untrusted = true;
         (ErrorKind::Unavailable, "can't trust the certificate of".to_owned())
     } else if connect {
         unsent = true;
@@ -193,8 +219,10 @@ fn failed(error: reqwest::Error, origin: &str) -> Failed {
         (ErrorKind::Unavailable, "the connection broke before the answer was complete from".into())
     };
     let mut result = Error::new(kind, format!("{what} {origin}")).with_source(Plain::of(&error));
-    if matches!(kind, ErrorKind::Unavailable) && !retryable {
-        result = result.with_hint("name the certificate authority's file with `--ca-cert`");
+    if untrusted {
+        result = result.with_hint(
+            "name the certificate authority's file with `--ca-cert`, if it isn't the certificate itself that is wrong",
+        );
     } else if connect {
         result = result.with_hint("check the address, the network and the proxy");
     }
@@ -220,13 +248,11 @@ impl Plain {
 fn is_certificate(error: &reqwest::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(next) = cause {
-        if next.downcast_ref::<rustls::Error>().is_some() {
-            return true;
-        }
         // TLS errors travel inside I/O errors, which hide them from `source`.
         let inner = next.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if inner.is_some_and(|e| e.downcast_ref::<rustls::Error>().is_some()) {
-            return true;
+        let tls = inner.map_or_else(|| next.downcast_ref(), |e| e.downcast_ref());
+        if let Some(error) = tls {
+            return matches!(error, rustls::Error::InvalidCertificate(_));
         }
         cause = next.source();
     }
@@ -250,11 +276,7 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         // What is called loopback is loopback, whatever a resolver says.
         .resolve_to_addrs("localhost", &loopback)
         .no_proxy();
-    if let Some(proxy) = &settings.proxy {
-        let proxy_url = Url::parse(proxy).map_err(|e| {
-            configuration("the address of the proxy is no URL", &e)
-                .with_hint("check the environment variable `HTTPS_PROXY`")
-        })?;
+    if let Some(proxy_url) = proxy(settings)? {
         // Only https goes through a proxy, so that it never sees a token; loopback never does.
         let choose = move |url: &Url| {
             (url.scheme() == "https" && !is_loopback(url)).then(|| proxy_url.clone())
@@ -263,6 +285,26 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         builder = builder.proxy(reqwest::Proxy::custom(choose).no_proxy(except));
     }
     builder.build().map_err(|e| configuration("the HTTP client can't be set up", &e.without_url()))
+}
+
+/// The proxy, if one is set; it needs to make sense only where it is used.
+fn proxy(settings: &Settings) -> Result<Option<Url>, Error> {
+    let Some(text) = settings.proxy.as_deref().map(str::trim) else { return Ok(None) };
+    // `host:port` is how many write it.
+    let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    match Url::parse(&text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(Some(url)),
+        _ if [Api::ControlPlane, Api::Backend]
+            .into_iter()
+            .filter_map(|api| settings.endpoints.address(api))
+            .all(|address| address.scheme() == "http" || is_loopback(address)) =>
+        {
+            Ok(None)
+        }
+        // Its text isn't repeated: it may hold a password.
+        _ => Err(Error::new(ErrorKind::Configuration, "the address of the proxy is no URL")
+            .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")),
+    }
 }
 
 /// The platform's certificate store and the given authorities; never switched off.

@@ -18,11 +18,11 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,10 @@ const FRESH: Duration = Duration::from_millis(200);
 /// Steps of regorus between two looks at its timer.
 const CHECK_INTERVAL: NonZeroU32 = NonZeroU32::new(16).unwrap();
 
+/// How long each side looks for the other before it sleeps: waking a thread takes 10 µs, as long
+/// as a small policy.
+const SPIN: Duration = Duration::from_micros(40);
+
 type Job = Box<dyn FnOnce() + Send>;
 
 static WORKERS: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
@@ -66,16 +70,21 @@ thread_local! {
     static PANICKED_AT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Evaluates with `engine`, a clone that nobody else uses, under `scope`, and throws it away.
+/// Evaluates with a clone of `template` under `scope`, and throws the clone away: after a panic an
+/// engine keeps mocks and inputs that are over.
+///
+/// The clone is made where it is used; memory that one thread takes and another gives back is slow.
 ///
 /// The result stands only if nothing failed under `scope`, whatever regorus made of the failure.
 pub(crate) fn evaluate<T: Send + 'static>(
     scope: &Arc<Scope>,
-    mut engine: Engine,
+    template: &Arc<Engine>,
     job: impl FnOnce(&mut Engine) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let inner = Arc::clone(scope);
+    let template = Arc::clone(template);
     run(scope, move || {
+        let mut engine = Engine::clone(&template);
         if let Some(deadline) = inner.deadline() {
             let limit = deadline.saturating_duration_since(Instant::now());
             engine.set_execution_timer_config(ExecutionTimerConfig {
@@ -142,6 +151,9 @@ fn wait<T>(
 ) -> Result<T, Error> {
     let lost =
         || Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer");
+    if let Some(result) = spin(answer) {
+        return result;
+    }
     let Some(deadline) = scope.deadline() else {
         return answer.recv().unwrap_or_else(|_| Err(lost()));
     };
@@ -158,6 +170,28 @@ fn wait<T>(
             }
             scope.cancel();
             Err(scope.fail(scope.out_of_time()))
+        }
+    }
+}
+
+/// What comes soon, without sleeping.
+fn spin<T>(from: &Receiver<T>) -> Option<T> {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
+    if cores < 2 {
+        return None;
+    }
+    let started = Instant::now();
+    loop {
+        for _ in 0..32 {
+            match from.try_recv() {
+                Ok(thing) => return Some(thing),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            }
+        }
+        if started.elapsed() > SPIN {
+            return None;
         }
     }
 }
@@ -204,7 +238,7 @@ fn spawn(jobs: Receiver<Job>, this: Sender<Job>) -> Result<(), Error> {
 
 fn work(jobs: &Receiver<Job>, this: &Sender<Job>) {
     IS_WORKER.set(true);
-    while let Ok(job) = jobs.recv() {
+    while let Some(job) = spin(jobs).or_else(|| jobs.recv().ok()) {
         let started = Instant::now();
         job();
         let mut workers = lock(&WORKERS);

@@ -13,7 +13,7 @@ fn engine(policy: &str) -> Engine {
 fn eval(policy: &str, timeout: Duration) -> Result<Value, Error> {
     let scope = Arc::new(scope().within(timeout));
     let inner = Arc::clone(&scope);
-    evaluate(&scope, engine(policy), move |engine| {
+    evaluate(&scope, &Arc::new(engine(policy)), move |engine| {
         engine.eval_rule("data.p.x".to_owned()).map_err(|error| {
             limit(Some(&inner), &error)
                 .unwrap_or_else(|| Error::new(ErrorKind::Policy, error.to_string()))
@@ -69,7 +69,7 @@ fn what_cannot_be_interrupted_is_abandoned() {
 fn a_failure_stands_whatever_the_evaluation_says() {
     let scope = Arc::new(scope());
     let inner = Arc::clone(&scope);
-    let result = evaluate(&scope, engine("package p\nx := 1"), move |engine| {
+    let result = evaluate(&scope, &Arc::new(engine("package p\nx := 1")), move |engine| {
         inner.fail(Error::new(ErrorKind::Unavailable, "the service is away"));
         Ok(engine.eval_rule("data.p.x".to_owned()).unwrap())
     });
@@ -88,4 +88,50 @@ fn the_depth_that_the_loader_allows_fits() {
     deep(CALL_DEPTH, "f(n - 1)");
     // Comprehensions use the most stack for each call, and regorus is slow with deep ones.
     deep(CALL_DEPTH / 20, "[b | b := f(n - 1)][0]");
+}
+
+/// What containment costs: run by hand with `--ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn cost() {
+    let mut template = engine(
+        "package p\nimport rego.v1\nx := count([1 | some i in numbers.range(1, 40); i % 2 == 0])",
+    );
+    template.eval_query("true".to_owned(), false).unwrap();
+    let time = |what: &str, one: &dyn Fn()| {
+        let mut best = Duration::MAX;
+        for _ in 0..20 {
+            let started = Instant::now();
+            (0..500).for_each(|_| one());
+            best = best.min(started.elapsed() / 500);
+        }
+        eprintln!("{what}: {best:?}");
+    };
+    let bare = template.clone();
+    time("bare", &|| {
+        let mut engine = bare.clone();
+        engine.eval_rule("data.p.x".to_owned()).unwrap();
+    });
+    let contained = |engine: &Arc<Engine>| {
+        let scope = Arc::new(scope().within(Duration::from_secs(60)));
+        let rule = |engine: &mut Engine| {
+            engine
+                .eval_rule("data.p.x".to_owned())
+                .map_err(|e| Error::new(ErrorKind::Policy, e.to_string()))
+        };
+        evaluate(&scope, engine, rule).unwrap();
+    };
+    let shared = Arc::new(bare.clone());
+    time("contained", &|| contained(&shared));
+    let mut used = template.clone();
+    crate::evaluate::bounded::install(&mut used, &[], |name| {
+        name == "numbers.range" || name == "count"
+    })
+    .unwrap();
+    let used = Arc::new(used);
+    time("contained, with the built-ins it uses", &|| contained(&used));
+    let mut all = template.clone();
+    crate::evaluate::bounded::install(&mut all, &[], |_| true).unwrap();
+    let all = Arc::new(all);
+    time("contained, with all built-ins", &|| contained(&all));
 }

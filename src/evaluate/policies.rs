@@ -32,7 +32,7 @@ struct Inner {
     index: RuleIndex,
     rego_v0: bool,
     /// Never evaluated itself: every pass takes a clone.
-    template: Engine,
+    template: Arc<Engine>,
     product: Product,
 }
 
@@ -136,7 +136,7 @@ impl Policies {
         let builtins = &loaded.uses().builtins;
         bounded::install(&mut template, &names, |name| has(builtins, name))?;
         template.set_gather_prints(true);
-        let template = prepare(template)?;
+        let template = Arc::new(prepare(template)?);
         let index = index(&loaded);
         Ok(Self { inner: Arc::new(Inner { loaded, index, rego_v0, template, product }) })
     }
@@ -226,17 +226,17 @@ impl Policies {
         query: &Query,
         input: Option<&Value>,
     ) -> Result<Done, Error> {
-        let mut engine = self.inner.template.clone();
-        engine.set_strict_builtin_errors(scope.is_strict());
-        if let Some(input) = input {
-            engine.set_input(input.clone());
-        }
-        let installed = &self.inner.loaded.uses().builtins;
-        bounded::install(&mut engine, &[], |name| {
-            has(&query.builtins, name) && !has(installed, name)
-        })?;
-        let (policies, query, inner) = (self.clone(), query.clone(), Arc::clone(scope));
-        contain::evaluate(scope, engine, move |engine| {
+        let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
+        let inner = Arc::clone(scope);
+        contain::evaluate(scope, &self.inner.template, move |engine| {
+            engine.set_strict_builtin_errors(inner.is_strict());
+            if let Some(input) = input {
+                engine.set_input(input);
+            }
+            let installed = &policies.inner.loaded.uses().builtins;
+            bounded::install(engine, &[], |name| {
+                has(&query.builtins, name) && !has(installed, name)
+            })?;
             if let Some((name, text)) = query.module {
                 engine.set_rego_v0(false);
                 let added = engine.add_policy(name, text);

@@ -183,6 +183,14 @@ fn package(
         let below = package.get(path.len()..).unwrap_or_default();
         document = put(document, below, Value::new_object())?;
     }
+    // What leads to a rule, or a function, is there even while it is undefined: `r.a := 1 if false`
+    // makes `r` an empty object.
+    for rule in index.rules.iter().filter(|rule| rule.path.starts_with(path)) {
+        let above = rule.path.split_last().map_or(&[][..], |(_, above)| above);
+        if let Some(below) = above.get(path.len()..) {
+            document = put(document, below, Value::new_object())?;
+        }
+    }
     let mut rules: Vec<_> = index
         .rules
         .iter()

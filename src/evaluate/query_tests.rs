@@ -58,7 +58,7 @@ pub(in crate::evaluate) fn ask(query: &str) -> Result<QueryOutput, Error> {
     engine.add_data(index.data.clone()).unwrap();
     bounded::install(&mut engine, &[], |_| true).unwrap();
     let scope = Arc::new(scope().within(Duration::from_secs(20)));
-    contain::evaluate(&scope, engine, move |engine| {
+    contain::evaluate(&scope, &Arc::new(engine), move |engine| {
         answer(engine, &question, &index, &|error| Error::new(ErrorKind::Policy, error.to_string()))
     })
 }

@@ -80,7 +80,10 @@ impl Sources {
             let (prefix, path) = split(argument.as_ref());
             files.add(&path, &prefix);
         }
-        let list = files.list;
+        let mut list = files.list;
+        // A module that is named twice is one module; data that is named twice is a conflict.
+        let mut seen = std::collections::HashSet::new();
+        list.retain(|file| file.kind != files::Kind::Rego || seen.insert(file.path.clone()));
         let mut sources = Self::default();
         let mut total = 0;
         for file in list {
@@ -95,9 +98,7 @@ impl Sources {
     fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
         let name = file.path.to_string_lossy().into_owned();
         if file.kind == files::Kind::Rego {
-            if !self.modules.iter().any(|m| m.path == name) {
-                self.modules.push(ModuleSource { path: name, text });
-            }
+            self.modules.push(ModuleSource { path: name, text });
             return;
         }
         match documents::parse(&name, &text, file.kind) {

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+mod auth;
 mod cli;
 mod differential;
 mod emulator;
+mod engines;
+mod functions;
+mod hostile;
 mod passes;
 mod policies;
 mod support;

@@ -66,3 +66,63 @@ pub(super) fn union_n_size(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
     }
     Ok(members * 2 * size::ELEMENT)
 }
+
+/// Whether all members of the first argument are of one type: regorus' own errors about members
+/// would hold all of their value.
+fn all(args: &[Value], taken: &str, kind: fn(&Value) -> bool) -> Result<u64, Fault> {
+    let members = match any(args, 0)? {
+        Value::Array(array) => array.iter().all(kind),
+        Value::Set(set) => set.iter().all(kind),
+        _ => true,
+    };
+    if members {
+        Ok(0)
+    } else {
+        operand(format!("operand 1 must have members of type {taken} only"))
+    }
+}
+
+/// `sum` and `product` take numbers.
+pub(super) fn of_numbers(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
+    all(args, "number", |member| matches!(member, Value::Number(_)))
+}
+
+/// `union` and `intersection` take sets.
+pub(super) fn of_sets(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
+    all(args, "set", |member| matches!(member, Value::Set(_)))
+}
+
+/// The functions of time take numbers, alone or in an array with strings.
+pub(super) fn of_scalars(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
+    let scalar = |member: &Value| matches!(member, Value::Number(_) | Value::String(_));
+    for (index, arg) in args.iter().enumerate() {
+        if let Value::Array(array) = arg
+            && (array.len() < 2 || !array.iter().all(scalar))
+        {
+            return operand(format!("operand {} must be a time, or one with its zone", index + 1));
+        }
+    }
+    Ok(0)
+}
+
+/// Operations on a document are objects, with text for what isn't their value.
+pub(super) fn patches(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
+    for patch in array(args, 1)?.iter() {
+        let Value::Object(fields) = patch else { return operand("operations must be objects") };
+        let op = fields.get(&Value::from("op"));
+        if !matches!(op, Some(Value::String(_))) {
+            return operand("operations must have a string for `op`");
+        }
+        let path = |name: &str| match fields.get(&Value::from(name)) {
+            Some(Value::Array(path)) => path
+                .iter()
+                .all(|step| !matches!(step, Value::Array(_) | Value::Object(_) | Value::Set(_))),
+            Some(Value::String(_)) | None => true,
+            Some(_) => false,
+        };
+        if !path("path") || !path("from") {
+            return operand("paths must be strings, or arrays of scalars");
+        }
+    }
+    Ok(0)
+}

@@ -58,7 +58,7 @@ pub(super) fn is_valid(scope: &Scope, args: &[Value]) -> Outcome {
 /// things, and what only one of them knows. It may find too much in texts, never too little.
 static DISPUTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?m)(?:^|[\s\[{,:-])(",
+        r#"(?m)(?:^|[\s\[{,]|["'\]}]:)("#,
         r"y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF",
         r"|<<|!\S*|=",
         r"|[-+]?0[0-9_]+|[-+]?0o[0-7_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*_[0-9_.]*|[-+]?[0-9][0-9_.]*(?::[0-5]?[0-9](?:\.[0-9]*)?)+",
@@ -92,6 +92,13 @@ pub(super) fn yaml_marshal(scope: &Scope, args: &[Value]) -> Outcome {
         Value::String(text) if text.contains(['\'', '"', '|', '>']) => {
             differs("a document with strings that YAML has to quote: use json.marshal")
         }
+        Value::String(text)
+            if DISPUTED.as_ref().is_none_or(|disputed| disputed.is_match(&text)) =>
+        {
+            differs(
+                "a document with strings that versions of YAML disagree about: use json.marshal",
+            )
+        }
         other => Ok(other),
     }
 }
@@ -104,8 +111,40 @@ pub(super) fn paths(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
         {
             return differs("a path that begins with `/` or has a `~`: write it as an array");
         }
+        if ends_early(any(args, 0)?, path) {
+            return differs("a path that goes on below a value that is no array or object");
+        }
     }
     Ok(0)
+}
+
+/// Whether `path` goes through a scalar of `document`.
+fn ends_early(document: &Value, path: &Value) -> bool {
+    let steps: Vec<Value> = match path {
+        Value::String(path) => path.split('/').map(Value::from).collect(),
+        Value::Array(path) => path.iter().cloned().collect(),
+        _ => return false,
+    };
+    let mut at = document;
+    for step in &steps {
+        let below = match at {
+            Value::Object(object) => object.get(step),
+            Value::Array(array) => {
+                let index = match step {
+                    Value::String(text) => text.parse::<usize>().ok(),
+                    other => other.as_u64().ok().and_then(|index| usize::try_from(index).ok()),
+                };
+                index.and_then(|index| array.get(index))
+            }
+            Value::Set(set) => set.get(step),
+            _ => return true,
+        };
+        match below {
+            Some(below) => at = below,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// `json.match_schema` and `json.verify_schema`: regorus knows other drafts and formats.

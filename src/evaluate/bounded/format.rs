@@ -357,7 +357,12 @@ fn integer(
         'b' => 2,
         'o' | 'O' => 8,
         'x' | 'X' => 16,
-        'c' | 'q' | 'U' if !big => return Ok(character(verb, flags, digits)),
+        'c' | 'q' | 'U' if !big => {
+            return character(verb, flags, digits).map_or_else(
+                || differs(format!("`%{verb}` of this number")),
+                |text| Ok(Some(text)),
+            );
+        }
         _ => return Ok(None),
     };
     let number = Value::from_numeric_string(plain).map_err(|_| Fault::Undefined)?;

@@ -9,7 +9,8 @@
 //!
 //! Calls with a variable for the result (`numbers.range(1, 5, xs)`) work for the names that
 //! regorus has itself, because it takes their number of arguments from its own table. For names
-//! that it hasn't, an additional argument is an error that says so, never another answer.
+//! that it hasn't ([`has_result_form`] says which), such a call would be undefined: the loader has
+//! to refuse it.
 
 mod arguments;
 mod chance;
@@ -110,6 +111,11 @@ pub(crate) fn provided_builtins() -> Vec<(String, u8)> {
     table::TABLE.iter().map(|builtin| (builtin.name.to_owned(), builtin.arity())).collect()
 }
 
+/// Whether `name` can be called with a variable for its result besides its arguments.
+pub(crate) fn has_result_form(name: &str) -> bool {
+    regorus::unstable::BUILTINS.contains_key(name)
+}
+
 /// The number of arguments of the built-in `name`.
 pub(crate) fn arity(name: &str) -> Option<u8> {
     let found = table::TABLE.iter().find(|builtin| builtin.name == name);
@@ -193,3 +199,6 @@ fn named(name: &str, error: Error) -> Error {
 
 #[cfg(test)]
 pub(super) mod tests;
+
+#[cfg(test)]
+mod attacks;

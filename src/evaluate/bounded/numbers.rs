@@ -56,6 +56,19 @@ pub(super) fn lsh(scope: &Scope, args: &[Value]) -> Outcome {
     native::call(scope, "bits.lsh", args)
 }
 
+/// `bits.rsh(n, by)`: nothing is left after very many bits.
+pub(super) fn rsh(scope: &Scope, args: &[Value]) -> Outcome {
+    integer(args, 0)?;
+    match integer(args, 1)? {
+        Some(by) if by < 0 => operand("operand 2 must be an unsigned integer"),
+        Some(by) if by <= i64::from(u32::MAX) => native::call(scope, "bits.rsh", args),
+        _ => {
+            let negative = any(args, 0)? < &Value::from(0);
+            Ok(Value::from(if negative { -1 } else { 0 }))
+        }
+    }
+}
+
 /// OPA 1.4 rounds numbers between -1 and 0 to a number that no other tool would: no answer.
 pub(super) fn floor(scope: &Scope, args: &[Value]) -> Outcome {
     between(args)?;
@@ -124,7 +137,10 @@ pub(super) fn units(scope: &Scope, args: &[Value]) -> Outcome {
     if !text.is_ascii() || !known.contains(&suffix.to_ascii_lowercase().as_str()) {
         return operand("could not parse amount to a number: unknown suffix");
     }
-    native::call(scope, "units.parse", args)
+    match native::call(scope, "units.parse", args)? {
+        Value::Undefined => operand("could not parse amount to a number"),
+        value => Ok(value),
+    }
 }
 
 /// `units.parse_bytes`: whole bytes, and the suffixes that OPA knows.

@@ -51,12 +51,24 @@ fn layout(text: &str) -> Result<(), Fault> {
 
 /// `time.format` of a layout that regorus knows as OPA does.
 pub(super) fn format(scope: &Scope, args: &[Value]) -> Outcome {
+    super::collections::of_scalars(scope, args)?;
     if let Some(Value::Array(parts)) = args.first()
         && let Some(Value::String(text)) = parts.get(2)
     {
         layout(text)?;
+        if &**text != "RFC3339Nano" {
+            return native::call(scope, "time.format", args);
+        }
     }
-    native::call(scope, "time.format", args)
+    let Value::String(text) = native::call(scope, "time.format", args)? else {
+        return Err(Fault::Undefined);
+    };
+    // This layout has no zeros at the end of its fraction.
+    let Some((head, tail)) = text.split_once('.') else { return Ok(Value::String(text)) };
+    let zone = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+    let fraction = tail.strip_suffix(zone).unwrap_or(tail).trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    Ok(Value::from(format!("{head}{dot}{fraction}{zone}")))
 }
 
 /// `time.parse_ns` of a layout that regorus knows as OPA does.

@@ -3,12 +3,13 @@
 //! Owns what the rest of the crate asks of it: a fresh engine, the packages and rules there are,
 //! and the way from the interpreter's positions back to the author's text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use regorus::{Engine, Value};
 
 use super::builtins::Functions;
+use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::report;
@@ -83,6 +84,8 @@ pub struct Loaded {
     pub(super) options: LoadOptions,
     /// Paths that are taken as a whole somewhere.
     pub(super) viewed: Vec<Vec<Arc<str>>>,
+    /// Groups that are functions which some `with` of a module replaces.
+    pub(super) mocked: HashSet<usize>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -106,27 +109,27 @@ impl Loaded {
             .filter(|u| u.head == Head::Data && u.role == Role::Target)
             .map(|u| u.steps.clone())
             .collect();
-        let views = Views { tree: &tree, data: &data, replaced };
+        let mocked = rewrite::mocked(all(), &tree);
+        let views = Views { tree: &tree, data: &data, replaced, mocked: &mocked };
         let mut found = Vec::new();
         let mut files = HashMap::with_capacity(modules.len());
         let mut engine = new_engine();
+        let mut first = Vec::with_capacity(modules.len());
         for module in &modules {
-            let edits = match rewrite::module(module, &shim, &views, &mut hidden) {
-                Ok(edits) => edits,
-                Err(diagnostic) => {
-                    found.push(diagnostic);
-                    continue;
-                }
-            };
-            let mut rewritten = module.file.rewrite(edits);
-            if !negation::edits(&module.ast).is_empty() {
-                rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1)?);
+            match rewrite::module(module, &shim, &views, &mut hidden) {
+                Ok(edits) => first.push((module, module.file.rewrite(edits))),
+                Err(diagnostic) => found.push(diagnostic),
             }
-            add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
-            files.insert(module.file.path().to_owned(), (module.file.clone(), rewritten));
         }
         if !found.is_empty() {
             return Err(Error::policy(found));
+        }
+        for result in parse::for_each(first, |(module, rewritten)| {
+            negated(module, rewritten).map(|rewritten| (module, rewritten))
+        })? {
+            let (module, rewritten) = result?;
+            add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
+            files.insert(module.file.path().to_owned(), (module.file.clone(), rewritten));
         }
         if let Some(text) = hidden.text() {
             add(&mut engine, &hidden.package, &text, false)?;
@@ -137,7 +140,17 @@ impl Loaded {
             .collect();
         let packages = packages(&modules, &tree);
         let uses = used(&modules, &functions, &shim);
-        Ok(Self { engine, data, files, packages, uses, tree, options: options.clone(), viewed })
+        Ok(Self {
+            engine,
+            data,
+            files,
+            packages,
+            uses,
+            tree,
+            options: options.clone(),
+            viewed,
+            mocked,
+        })
     }
 
     /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is
@@ -202,6 +215,17 @@ impl Loaded {
     pub(super) fn rewritten(&self, file: &str) -> Option<&str> {
         self.files.get(file).map(|(_, rewritten)| rewritten.text.as_str())
     }
+}
+
+/// The second layer: negation, over text in which names are resolved already.
+fn negated(module: &Module, mut rewritten: Rewritten) -> Result<Rewritten, Error> {
+    if !negation::edits(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1, negation::edits)?);
+    }
+    if !modifiers::edits(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1, modifiers::edits)?);
+    }
+    Ok(rewritten)
 }
 
 fn new_engine() -> Engine {

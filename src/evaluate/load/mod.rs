@@ -9,12 +9,15 @@
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
 mod builtins;
+mod chain;
 mod conflicts;
 mod cycles;
 mod data;
+mod declare;
 mod imports;
 mod lex;
 mod loaded;
+mod modifiers;
 mod names;
 mod negation;
 mod parse;
@@ -85,7 +88,7 @@ pub fn load(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
 
 fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
     let mut found = Vec::new();
-    let mut modules = parsed(sources, options, &mut found);
+    let mut modules = parsed(sources, options, &mut found)?;
     if !found.is_empty() {
         return Err(Error::policy(found));
     }
@@ -104,7 +107,7 @@ fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
         (module.uses, module.hiding) = (names.uses, names.hiding);
     }
     let functions = Functions::new(options);
-    check(&modules, &tree, &data, &functions, &mut found);
+    check(&modules, &tree, &data, &functions, &mut found)?;
     if !found.is_empty() {
         found.sort_by(|a, b| order(a).cmp(&order(b)));
         return Err(Error::policy(found));
@@ -122,27 +125,37 @@ fn check(
     data: &regorus::Value,
     functions: &Functions<'_>,
     found: &mut Vec<Diagnostic>,
-) {
+) -> Result<(), Error> {
     conflicts::check(modules, tree, data, found);
     let names = names::Names { functions, tree };
-    for module in modules {
-        names.module(module, found);
+    let one = |module: &Module| {
+        let mut found = Vec::new();
+        names.module(module, &mut found);
         let package = tree::package_path(&module.ast);
         let roots = tree.package_at(&package).map(|p| &p.roots);
         let globals = scope::Globals::new(&module.imports, &package, roots);
         let arity = |fcn: &regorus::unstable::ExprRef| names.arity_of(fcn, &globals);
         let context = vars::Context { globals: &globals, arity: &arity };
-        shape::module(&module.ast, &module.file, found);
-        vars::module(&module.ast, &module.file, &context, found);
+        shape::module(&module.ast, &module.file, &mut found);
+        vars::module(&module.ast, &module.file, &context, &mut found);
+        found
+    };
+    for each in parse::for_each(modules.iter().collect(), one)? {
+        found.extend(each);
     }
     cycles::check(modules, tree, found);
+    Ok(())
 }
 
 /// Parses every module that is to be loaded.
-fn parsed(sources: &Sources, options: &LoadOptions, found: &mut Vec<Diagnostic>) -> Vec<Module> {
+fn parsed(
+    sources: &Sources,
+    options: &LoadOptions,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<Module>, Error> {
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
     let mut paths: HashSet<&str> = HashSet::new();
-    let mut modules = Vec::new();
+    let mut files = Vec::new();
     for source in &sources.modules {
         if !options.include_tests && source.path.ends_with("_test.rego") {
             continue;
@@ -155,14 +168,17 @@ fn parsed(sources: &Sources, options: &LoadOptions, found: &mut Vec<Diagnostic>)
             found.push(Diagnostic::error("module-conflict", message));
             continue;
         }
-        let file = Arc::new(text::FileText::new(&source.path, &source.text));
-        match parse::module(file, options.rego_v0) {
+        files.push(Arc::new(text::FileText::new(&source.path, &source.text)));
+    }
+    let mut modules = Vec::new();
+    for result in parse::for_each(files, |file| parse::module(file, options.rego_v0))? {
+        match result {
             Ok(module) if !options.include_tests && is_test_package(&module) => {}
             Ok(module) => modules.push(module),
             Err(diagnostic) => found.push(diagnostic),
         }
     }
-    modules
+    Ok(modules)
 }
 
 fn is_test_package(module: &Module) -> bool {

@@ -46,6 +46,39 @@ pub(super) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result
     })
 }
 
+/// Does `work` for each item, on several threads with large stacks when there are many, and keeps
+/// their order.
+pub(super) fn for_each<T: Send, R: Send>(
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Result<Vec<R>, Error> {
+    const MANY: usize = 32;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    if threads < 2 || items.len() < MANY {
+        return Ok(items.into_iter().map(work).collect());
+    }
+    let size = items.len().div_ceil(threads);
+    let mut items = items.into_iter();
+    let parts: Vec<Vec<T>> = (0..threads).map(|_| items.by_ref().take(size).collect()).collect();
+    let work = &work;
+    let broken = |what: &str| Error::new(ErrorKind::Internal, format!("loading policies {what}"));
+    std::thread::scope(|scope| {
+        let mut running = Vec::with_capacity(threads);
+        for part in parts {
+            let thread = std::thread::Builder::new()
+                .name("rego-load".to_owned())
+                .stack_size(STACK)
+                .spawn_scoped(scope, move || part.into_iter().map(work).collect::<Vec<R>>());
+            running.push(thread.map_err(|error| broken("needs a thread").with_source(error))?);
+        }
+        let mut done = Vec::new();
+        for thread in running {
+            done.extend(thread.join().map_err(|_| broken("panicked"))?);
+        }
+        Ok(done)
+    })
+}
+
 /// A parser over `source`, after the bounds were checked.
 pub(super) fn parser(source: &ast::Source, v0: bool) -> Result<ast::Parser<'_>, String> {
     let mut parser = ast::Parser::new(source).map_err(|e| e.to_string())?;
@@ -87,8 +120,12 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
     }
 }
 
-/// The edits that rewritten text needs, before the interpreter sees it, to negate as Rego does.
-pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
+/// The edits that `find` makes of text that is rewritten already.
+pub(super) fn again(
+    text: &str,
+    v0: bool,
+    find: fn(&ast::Module) -> Vec<Edit>,
+) -> Result<Vec<Edit>, Error> {
     let broken = |e: String| {
         Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
     };
@@ -100,15 +137,19 @@ pub(super) fn again(text: &str, v0: bool) -> Result<Vec<Edit>, Error> {
     )
     .map_err(|e| broken(e.to_string()))?;
     let module = parser(&source, v0).and_then(|mut p| p.parse().map_err(|e| e.to_string()));
-    Ok(super::negation::edits(&module.map_err(broken)?))
+    Ok(find(&module.map_err(broken)?))
 }
 
 /// As [`again`], for a query.
-pub(super) fn query_again(text: &str, v0: bool) -> Result<Vec<Edit>, String> {
+pub(super) fn query_again(
+    text: &str,
+    v0: bool,
+    find: fn(&ast::Query) -> Vec<Edit>,
+) -> Result<Vec<Edit>, String> {
     let source =
         ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;
     let query = parser(&source, v0)?.parse_user_query().map_err(|e| e.to_string())?;
-    Ok(super::negation::query_edits(&query))
+    Ok(find(&query))
 }
 
 /// The parser's error as a diagnostic.

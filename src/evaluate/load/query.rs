@@ -10,12 +10,14 @@ use regorus::unstable as ast;
 use super::builtins::Functions;
 use super::hidden_name;
 use super::loaded::{Loaded, contained};
+use super::modifiers;
 use super::names::Names;
 use super::negation;
 use super::parse;
 use super::rewrite::{self, Shim};
 use super::scope::{self, Head, Role, Use};
 use super::text::FileText;
+use super::tree::RuleKind;
 use super::vars;
 use super::views::{Hidden, Views};
 use crate::{Diagnostic, Error};
@@ -99,7 +101,11 @@ impl Loaded {
         }
         let mut hidden = Hidden::new(hidden_name(&self.tree));
         let shim = Shim::new(uses.iter(), &functions, &mut hidden);
-        if shim.is_on() && !self.uses().shim {
+        let functions_here = rewrite::mocked(uses.iter(), &self.tree).into_iter().any(|g| {
+            let kind = self.tree.groups.get(g).map(super::tree::Group::kind);
+            matches!(kind, Some(RuleKind::Function { .. })) && !self.mocked.contains(&g)
+        });
+        if functions_here || (shim.is_on() && !self.uses().shim) {
             return Err(vec![
                 Diagnostic::error(
                     "with-target",
@@ -110,7 +116,7 @@ impl Loaded {
         }
         // What modules replace with `with` isn't replaced out here.
         let replaced = targets(&uses).collect();
-        let views = Views { tree: &self.tree, data: self.data(), replaced };
+        let views = Views { tree: &self.tree, data: self.data(), replaced, mocked: &self.mocked };
         if let Some(at) = uses.iter().find(|u| {
             u.head == Head::Data
                 && u.role == Role::Target
@@ -131,9 +137,11 @@ impl Loaded {
             }]
         })?;
         let mut rewritten = file.rewrite(edits);
-        if !negation::query_edits(&parsed).is_empty() {
-            let again = parse::query_again(&rewritten.text, self.options.rego_v0).map_err(wrong)?;
-            rewritten.again(again);
+        for find in [negation::query_edits, modifiers_edits] {
+            if !find(&parsed).is_empty() {
+                let v0 = self.options.rego_v0;
+                rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
+            }
         }
         Ok(RewrittenQuery {
             text: rewritten.text,
@@ -143,6 +151,12 @@ impl Loaded {
             builtins: named(&uses, |name| name != self.options.product.as_str()),
         })
     }
+}
+
+fn modifiers_edits(query: &ast::Query) -> Vec<super::text::Edit> {
+    let mut edits = Vec::new();
+    modifiers::query_edits(query, &mut edits);
+    edits
 }
 
 fn targets(uses: &[Use]) -> impl Iterator<Item = Vec<scope::Step>> {

@@ -4,7 +4,7 @@
 //! whole packages become views; functions that some `with` replaces are called through rules,
 //! since the interpreter replaces rules only. The edits themselves are [`super::text`]'s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::builtins::{Called, Functions};
 use super::imports;
@@ -12,7 +12,7 @@ use super::names::full_name;
 use super::parse::Module;
 use super::scope::{Head, Role, Use};
 use super::text::Edit;
-use super::tree::data_path;
+use super::tree::{Tree, data_path};
 use super::views::{Hidden, Views};
 use crate::Diagnostic;
 
@@ -101,7 +101,7 @@ pub(super) fn references(
         }
         if let Some(text) = shim.rule(found) {
             edits.push(Edit { start: found.start, end: found.end(), text: text.clone() });
-        } else if found.import.is_some() {
+        } else if found.import.is_some() || views.is_mocked(found) {
             let given = found.steps.len() - found.written();
             let path: Vec<_> = found.keys().take(given).collect();
             let text = data_path(&path);
@@ -113,6 +113,14 @@ pub(super) fn references(
         }
     }
     Ok(edits)
+}
+
+/// The functions that some `with` replaces. The interpreter knows a replacement by the name that is
+/// written in the `with`, so all of these must be called by one name: the full path.
+pub(super) fn mocked<'a>(uses: impl Iterator<Item = &'a Use>, tree: &Tree) -> HashSet<usize> {
+    uses.filter(|u| u.head == Head::Data && u.role == Role::Target)
+        .filter_map(|u| tree.group_at(u.keys()))
+        .collect()
 }
 
 /// The step from an object that is built key by key to a rule that defines one key. Written as a

@@ -11,6 +11,10 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, Query, Rule, RuleHead, Span};
 
+pub(super) use super::chain::{Link, chain, end, key, path};
+pub(super) use super::declare::declared;
+use super::declare::pattern;
+
 /// One step of a reference after its head.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Step {
@@ -132,78 +136,6 @@ impl<'a> Globals<'a> {
             || self.aliases.contains_key(name)
             || self.rules.is_some_and(|rules| rules.contains(name))
     }
-}
-
-/// A reference taken apart: the expression it starts from, and its steps.
-pub(super) struct Chain<'a> {
-    pub(super) base: &'a ExprRef,
-    pub(super) steps: Vec<Link<'a>>,
-}
-
-/// One step of a [`Chain`].
-pub(super) enum Link<'a> {
-    Field(&'a Span, usize),
-    Index(&'a ExprRef, usize),
-}
-
-/// Byte offset of a span's end.
-pub(super) fn end(span: &Span) -> usize {
-    span.end as usize
-}
-
-/// Takes a reference apart, iteratively: it may have thousands of steps.
-pub(super) fn chain(expr: &ExprRef) -> Chain<'_> {
-    let mut base = expr;
-    let mut steps = Vec::new();
-    loop {
-        match base.as_ref() {
-            Expr::RefDot { refr, field, span, .. } => {
-                steps.push(Link::Field(&field.0, end(span)));
-                base = refr;
-            }
-            Expr::RefBrack { refr, index, span, .. } => {
-                steps.push(Link::Index(index, end(span)));
-                base = refr;
-            }
-            _ => break,
-        }
-    }
-    steps.reverse();
-    Chain { base, steps }
-}
-
-/// The key that an index is, if it is a quoted string.
-pub(super) fn key(index: &Expr) -> Option<Arc<str>> {
-    match index {
-        Expr::String { value, .. } => value.as_string().ok().map(|s| Arc::from(s.as_ref())),
-        _ => None,
-    }
-}
-
-impl Link<'_> {
-    fn step(&self) -> Step {
-        match self {
-            Link::Field(span, _) => Step::Key(span.text().into()),
-            Link::Index(index, _) => key(index).map_or(Step::Any, Step::Key),
-        }
-    }
-
-    fn end(&self) -> usize {
-        match self {
-            Link::Field(_, end) | Link::Index(_, end) => *end,
-        }
-    }
-}
-
-/// The path of a reference that has nothing but keys.
-pub(super) fn path(expr: &ExprRef) -> Option<(Arc<str>, Vec<Arc<str>>)> {
-    let chain = chain(expr);
-    let Expr::Var { span, .. } = chain.base.as_ref() else { return None };
-    let keys = chain.steps.iter().map(|link| match link.step() {
-        Step::Key(key) => Some(key),
-        Step::Any => None,
-    });
-    Some((span.text().into(), keys.collect::<Option<Vec<_>>>()?))
 }
 
 /// What a module's names come to.
@@ -414,7 +346,7 @@ impl Walk<'_> {
                 self.expr(rhs);
             }
             Expr::Membership { key, value, collection, .. } => {
-                for key in key {
+                if let Some(key) = key {
                     self.expr(key);
                 }
                 self.expr(value);
@@ -493,75 +425,5 @@ impl Walk<'_> {
             import,
             target: None,
         });
-    }
-}
-
-/// The names that a function's parameter binds.
-fn pattern(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
-    match expr.as_ref() {
-        Expr::Var { span, .. } => {
-            names.insert(span.text().into());
-        }
-        Expr::Array { items, .. } => {
-            for item in items {
-                pattern(item, names);
-            }
-        }
-        Expr::Object { fields, .. } => {
-            for (_, _, value) in fields {
-                pattern(value, names);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Every name in the pattern on the left of `:=` or after `some`, of references too.
-fn variables(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
-    match expr.as_ref() {
-        Expr::Var { span, .. } => {
-            names.insert(span.text().into());
-        }
-        Expr::Array { items, .. } | Expr::Set { items, .. } => {
-            for item in items {
-                variables(item, names);
-            }
-        }
-        Expr::Object { fields, .. } => {
-            for (_, key, value) in fields {
-                variables(key, names);
-                variables(value, names);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The names that a body declares: with `some`, and with `:=`, also within its `every`.
-pub(super) fn declared(query: &Query) -> HashSet<Arc<str>> {
-    let mut names = HashSet::new();
-    declare(query, &mut names);
-    names
-}
-
-fn declare(query: &Query, names: &mut HashSet<Arc<str>>) {
-    for stmt in &query.stmts {
-        match &stmt.literal {
-            Literal::SomeVars { vars, .. } => {
-                names.extend(vars.iter().map(|span| Arc::from(span.text())));
-            }
-            Literal::SomeIn { key, value, .. } => {
-                for key in key {
-                    variables(key, names);
-                }
-                variables(value, names);
-            }
-            Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => {
-                if let Expr::AssignExpr { op: ast::AssignOp::ColEq, lhs, .. } = expr.as_ref() {
-                    variables(lhs, names);
-                }
-            }
-            Literal::Every { query, .. } => declare(query, names),
-        }
     }
 }

@@ -1,10 +1,14 @@
 //! The cases in which the interpreter alone lets gates pass, dies or hangs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::format_push_string, reason = "tests")]
 
-use proptest::prelude::*;
 use regorus::{Engine, Value};
 use serde_json::{Value as Json, json};
+
+mod mocks;
+mod places;
+mod properties;
 
 use super::*;
 use crate::evaluate::sources::{DataSource, ModuleSource};
@@ -233,7 +237,7 @@ fn b8_chains_and_sources_are_bounded() {
     let chain = |n: usize| {
         let mut text = String::from("package p\nr0 := 1\n");
         for i in 1..n {
-            text.push_str(&format!("r{i} := r{} + 1\n", i - 1));
+            text += &format!("r{i} := r{} + 1\n", i - 1);
         }
         text
     };
@@ -258,250 +262,4 @@ fn b9_nested_literals_dont_hang_the_parser() {
     }
     let deep = format!("package p\nx := {}1{}\n", "{\"a\": [".repeat(4), "]}".repeat(4));
     loaded(&[&deep]);
-}
-
-const USER: &str = "package p\nimport data.lib\nx := platform.discover(input.d, \"\")\n\
-    y := lib.through(1)\nz := host.lookup(1)\n";
-const LIB: &str = "package lib\nthrough(a) := platform.evidence({})\nmock(a, b) := \"mock\"\n";
-
-#[test]
-fn d17_the_shim_goes_only_where_it_is_needed() {
-    let plain = loaded(&[USER, LIB]);
-    assert!(!plain.uses().shim);
-    assert_eq!(plain.uses().functions, ["platform.discover", "platform.evidence"]);
-    assert!(plain.rewritten("0.rego").unwrap().contains("platform.discover(input.d"));
-    let tests = "package t\nimport data.p\nx := p.x with platform.discover as \"m\"\n\
-        with input as {\"d\": 1}\n"
-        .replace("x := p.x with", "x := v if { v := p.x with")
-        .replace("{\"d\": 1}\n", "{\"d\": 1} }\n");
-    let tests = tests.replace("\"m\"\n", "\"m\" ");
-    for text in [
-        tests.clone(),
-        tests.replace('\n', "\r\n"),
-        format!("\u{feff}# METADATA\n# title: é\n{tests}"),
-        tests.replace("package t\n", "package t # c\n"),
-        tests.replace("package t\n", "package t  "),
-    ] {
-        let loaded = loaded(&[USER, LIB, &text]);
-        assert!(loaded.uses().shim);
-        assert_eq!(evaluate(&loaded, "data.t.x", &json!({})), Ok(json!("m")), "{text}");
-        assert!(loaded.rewritten("1.rego").unwrap().contains("platform.evidence({})"));
-    }
-}
-
-#[test]
-fn d18_collisions_are_refused() {
-    for (module, code) in [
-        ("package p\nimport data.x as platform\ny := platform.z\n", "name-collision"),
-        ("package p\nimport data.platform\ny := platform.discover(\"\", \"\")\n", "name-collision"),
-        ("package p\ny := platform.discoverr(1, 2)\n", "unknown-function"),
-        ("package p\ny if { false; platform.nope }\n", "unknown-function"),
-        ("package p\ny := platform.discover\n", "function-as-value"),
-        ("package p\ny := [x | x := platform]\n", "unknown-name"),
-        ("package p\nf(platform) := platform.discover(1, 2)\n", "unknown-function"),
-        ("package p\nplatform := {}\ny := platform.discover(1, 2)\n", "unknown-function"),
-    ] {
-        let found = codes(&[module]);
-        assert!(found.iter().any(|c| c == code), "{module}: {found:?}");
-    }
-    let beside = "package p\nx contains platform if some platform in [1]\n\
-        y := platform.evidence({})\n";
-    assert_eq!(answer(&[beside], "data.p.x", &json!({})), json!([1]));
-    assert_eq!(answer(&[beside], "data.p.y", &json!({})), json!("real platform.evidence"));
-}
-
-#[test]
-fn d19_mocks_work_everywhere() {
-    let cases = [
-        ("p.x with platform.discover as lib.mock with input as {\"d\": 1}", json!("mock")),
-        ("p.x with platform.discover as \"value\" with input as {\"d\": 1}", json!("value")),
-        (
-            "p.x with platform.discover as platform.discover with input.d as 1",
-            json!("real platform.discover"),
-        ),
-        ("p.y with platform.evidence as count with input as {}", json!(0)),
-        ("p.y with platform.evidence as {\"results\": []}", json!({"results": []})),
-        ("[v | v := p.y with platform.evidence as 7]", json!([7])),
-        ("p.z with host.lookup as 3", json!(3)),
-        ("count([1, 2]) with count as lib.one", json!("one")),
-        ("data.deep.a with platform.evidence as 5 with data.cfg as {\"k\": 2}", json!([5, 2])),
-    ];
-    let deep = "package deep\na := [b, data.cfg.k]\nb := platform.evidence({}) if {\n\
-        every x in [1] { x == 1; not false }\n}\n";
-    let mut text = String::from("package t\nimport data.lib\nimport data.p\n");
-    for (index, (expression, _)) in cases.iter().enumerate() {
-        text.push_str(&format!("x{index} := v if {{ v := {expression} }}\n"));
-    }
-    text.push_str("n if { not p.y with platform.evidence as false }\n");
-    let lib = format!("{LIB}one(x) := \"one\"\n");
-    let loaded = loaded(&[USER, &lib, deep, &text]);
-    for (index, (expression, wanted)) in cases.iter().enumerate() {
-        let query = format!("data.t.x{index}");
-        assert_eq!(evaluate(&loaded, &query, &json!({})).as_ref(), Ok(wanted), "{expression}");
-    }
-    assert_eq!(evaluate(&loaded, "data.t.n", &json!({})), Ok(json!(true)));
-}
-
-#[test]
-fn locals_hide_imports_and_rules() {
-    let module = "package p\nimport data.cfg\nr := 5\n\
-        a if { some cfg in [1]; cfg == 1 }\n\
-        b := f(2)\nf(cfg) := cfg\n\
-        c := [cfg | some cfg in [3]]\n\
-        d if { every cfg in [4] { cfg == 4 } }\n\
-        e := cfg.x\n\
-        g if { some r in [1]; r == 1 }\n\
-        h if { some r; {\"k\": 1}[r] == 1 }\n\
-        i := [v | cfg := {\"x\": 9}; v := cfg.x]\n\
-        j := {\"cfg\": cfg.x, cfg.x: 1}\n";
-    let wanted = json!({
-        "a": true, "b": 2, "c": [3], "d": true, "e": "x", "g": true, "h": true, "i": [9],
-        "j": {"cfg": "x", "x": 1}, "r": 5,
-    });
-    let loaded = load(&sources(&[module], &json!({"cfg": {"x": "x"}})), &options()).unwrap();
-    assert_eq!(evaluate(&loaded, "data.p", &json!({})), Ok(wanted));
-}
-
-#[test]
-fn old_modules_and_quoted_packages_keep_working() {
-    let old = "package a[\"b-c\"]\nimport future.keywords.in\nimport data.cfg[\"k-1\"] as k\n\
-        x = k.v { 1 in [1] }\ns[v] { v := k.list[_] }\nf(a) = a { true }\n";
-    let user = "package u\nimport rego.v1\nimport data.a[\"b-c\"] as lib\n\
-        y := [lib.x, lib.s, lib.f(3)]\nall := lib\n";
-    let data = json!({"cfg": {"k-1": {"v": 7, "list": [1, 2]}}});
-    let options = LoadOptions { rego_v0: true, ..options() };
-    let loaded = load(&sources(&[old, user], &data), &options).unwrap();
-    let ask = |query: &str| evaluate(&loaded, query, &json!({})).unwrap();
-    assert_eq!(ask("data.u.y"), json!([7, [1, 2], 3]));
-    assert_eq!(ask("data.u.all"), json!({"x": 7, "s": [1, 2]}));
-    assert_eq!(ask("data.a[\"b-c\"].x"), json!(7));
-}
-
-#[test]
-fn every_refusal_has_its_place() {
-    for (module, code, line, column) in [
-        ("package p\nx := y\n", "unsafe-variable", 2, 6),
-        ("package p\nx if { not input.xs[_] == 1 }\n", "unsafe-variable", 2, 21),
-        ("package p\nx := http.send({})\n", "unsupported-builtin", 2, 6),
-        ("package p\nx := io.jwt.decode(\"\")\n", "unsupported-builtin", 2, 6),
-        ("package p\nx := cuont([])\n", "unknown-function", 2, 6),
-        ("package p\n# é\nx := \"é\" if { count([], 1, 2) }\n", "arity", 3, 15),
-        ("package p\nf(a) := a\nx := f(1, 2)\n", "arity", 3, 6),
-        ("package p\nf(a) := a\nf(a, b) := a\n", "arity", 3, 1),
-        ("package p\nx := 1\nx contains 2\n", "rule-conflict", 3, 1),
-        ("package p\ndefault x := 1\ndefault x := 2\n", "rule-conflict", 3, 9),
-        ("package p\nx := 1\nx.y := 2\n", "rule-conflict", 3, 1),
-        ("package p\ndefault x := input.y\n", "default-value", 2, 14),
-        ("package p\nx if any([true])\n", "deprecated-builtin", 2, 6),
-        ("package p\nx := 1 +\n", "parse-error", 3, 1),
-        ("package p\nf(input) := 1\n", "name-collision", 2, 3),
-        ("package p\nx if { some y; true }\n", "unused-variable", 2, 13),
-    ] {
-        let found = refused(&[module], &json!({}), &options());
-        assert_eq!(found.len(), 1, "{module}: {found:?}");
-        assert_eq!(
-            (found[0].0.as_str(), found[0].2, found[0].3),
-            (code, line, column),
-            "{module}: {found:?}"
-        );
-    }
-    let below = ["package p\nq := 1\n", "package p.q\nx := 1\n"];
-    assert_eq!(codes(&below), ["package-conflict"]);
-    let many = ["package p\nx := y\nz := nope.f(1)\n", "package q\nx := w\n"];
-    assert_eq!(codes(&many).len(), 3);
-    assert_eq!(codes(&["package p\nx := \n", "package q\ny := ]\n"]), ["parse-error"; 2]);
-}
-
-#[test]
-fn positions_and_prints_lead_back_to_the_author() {
-    let module = "package p\nimport data.a.long.path as s\n\
-        x := concat(s.sep, [s.n, 1 / s.zero]) if print(\"é\", s.n)\n";
-    let data = json!({"a": {"long": {"path": {"sep": "", "n": "n", "zero": 0}}}});
-    let loaded = load(&sources(&[module], &data), &options()).unwrap();
-    let mut engine = loaded.engine();
-    engine.set_gather_prints(true);
-    let error = engine.eval_query("data.p.x".into(), false).unwrap_err();
-    let diagnostic = loaded.diagnose(&error.to_string());
-    let position = diagnostic.position.unwrap();
-    assert_eq!((position.file.as_str(), position.line), ("0.rego", 3));
-    assert_eq!(position.text, module.lines().nth(2).unwrap());
-    assert!(diagnostic.message.contains("divi"), "{}", diagnostic.message);
-    let prints = engine.take_prints().unwrap();
-    let line = loaded.print_line(&prints[0]);
-    assert_eq!((line.file.as_str(), line.line, line.message.as_str()), ("0.rego", 3, "é n"));
-}
-
-#[test]
-fn queries_are_checked_and_told_apart() {
-    let loaded = loaded(&SPLIT);
-    let form = |query: &str| loaded.rewrite_query(query).unwrap().form;
-    let reference = |path: &[&str], target| QueryForm::Reference {
-        path: path.iter().map(ToString::to_string).collect(),
-        target,
-    };
-    assert_eq!(form("data"), reference(&[], QueryTarget::Root));
-    assert_eq!(form("data.p"), reference(&["p"], QueryTarget::Package));
-    assert_eq!(form("data.p.allow"), reference(&["p", "allow"], QueryTarget::Rule));
-    assert_eq!(form("data[\"p\"].helper.v"), reference(&["p", "helper", "v"], QueryTarget::Rule));
-    assert_eq!(form("data.cfg.x"), reference(&["cfg", "x"], QueryTarget::Document));
-    assert_eq!(form("data.p[x]"), QueryForm::Expression);
-    assert_eq!(form("data.p.allow == true"), QueryForm::Expression);
-    for query in ["platform.discoverr(1, 2)", "x", "data.p.allow with nope as 1", "1 +", "allow"] {
-        let error = loaded.rewrite_query(query).expect_err(query);
-        assert_eq!(error.diagnostics()[0].position.as_ref().unwrap().file, "<query>", "{query}");
-    }
-    let called = loaded.rewrite_query("platform.evidence({}); x := data.p[_]").unwrap();
-    assert_eq!(called.functions, ["platform.evidence"]);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn garbage_neither_panics_nor_hangs(
-        words in prop::collection::vec(
-            prop::sample::select(vec![
-                "package p", "import data.q as a", "x", "y", " := ", " = ", " if ", "{", "}", "[", "]",
-                "(", ")", "a.b", "some ", " in ", "not ", "every ", " with input as ", "else", "\n",
-                "\"s\"", "`r`", "|", ",", ":", ";", "1", "-", "data.p", "input", "_", "f(", "é", "#c\n",
-                "contains ", "default ", "\t", "\r\n", "set(", "platform.discover(", ".",
-            ]),
-            0..60,
-        ),
-        v0: bool,
-    ) {
-        let text = format!("package p\n{}", words.concat());
-        let options = LoadOptions { rego_v0: v0, ..options() };
-        let start = std::time::Instant::now();
-        if let Err(error) = load(&sources(&[&text], &json!({})), &options) {
-            prop_assert!(!error.diagnostics().is_empty(), "{}: {}", error, text);
-        }
-        prop_assert!(start.elapsed().as_secs() < 5);
-    }
-
-    #[test]
-    fn rewriting_keeps_lines(
-        body in prop::collection::vec(
-            prop::sample::select(vec![
-                "x%N := cfg.a\n", "x%N := [v | v := cfg[_]]\n", "x%N if { some y in cfg.l; y == lib.n }\n",
-                "# cfg.a é\n\n", "x%N := data.q\n", "f%N(cfg) := cfg.b\n",
-                "x%N if {\n\tnot lib.n\n\tevery y in cfg { y }\n}\n",
-                "x%N := \"cfg.a\"\n", "x%N := `\ncfg.a\n`\n",
-            ]),
-            0..12,
-        ),
-    ) {
-        let rules: String =
-            body.iter().enumerate().map(|(i, rule)| rule.replace("%N", &i.to_string())).collect();
-        let text = format!("package p\nimport data.a.b.cfg\nimport data.q as\n lib\n{rules}");
-        let loaded = loaded(&[&text, "package q\nn := 1\n"]);
-        let rewritten = loaded.rewritten("0.rego").unwrap();
-        prop_assert_eq!(rewritten.matches('\n').count(), text.matches('\n').count());
-        for (index, line) in text.lines().enumerate() {
-            let number = u32::try_from(index + 1).unwrap();
-            let position = loaded.position("0.rego", number, 1).unwrap();
-            prop_assert_eq!((position.line, position.column), (number, 1));
-            prop_assert_eq!(position.text.as_str(), line);
-        }
-    }
 }

@@ -5,7 +5,7 @@
 //! path, which it gets right, and holds no more than the reference can reach:
 //! `data.policies[_].deny` sees `deny` of each package and nothing else.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -54,6 +54,8 @@ pub(super) struct Views<'a> {
     pub(super) data: &'a Value,
     /// The paths that any `with` replaces, below `data`.
     pub(super) replaced: Vec<Vec<Step>>,
+    /// The groups that are functions which any `with` replaces.
+    pub(super) mocked: &'a HashSet<usize>,
 }
 
 impl Views<'_> {
@@ -73,6 +75,15 @@ impl Views<'_> {
             count += 1;
         }
         node.packages.then_some(count)
+    }
+
+    /// Whether a reference names, by its name in its own package, a function that some `with`
+    /// replaces.
+    pub(super) fn is_mocked(&self, found: &Use) -> bool {
+        found.head == Head::Data
+            && found.role != Role::Read
+            && found.steps.len() > found.written()
+            && self.tree.group_at(found.keys()).is_some_and(|g| self.mocked.contains(&g))
     }
 
     /// The step of a reference that goes from an object that is built key by key to a rule that

@@ -17,7 +17,10 @@ fn read(arguments: &[&str]) -> Result<Sources, Error> {
     Sources::read(arguments, SourceLimits::default())
 }
 
-fn refusals(arguments: &[&str]) -> Vec<(String, String, Option<(u32, u32)>)> {
+/// Code, message and place.
+type Refusal = (String, String, Option<(u32, u32)>);
+
+fn refusals(arguments: &[&str]) -> Vec<Refusal> {
     let error = read(arguments).unwrap_err();
     error
         .diagnostics()

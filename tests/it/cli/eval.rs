@@ -91,8 +91,8 @@ fn input_is_json_or_yaml_from_a_file_or_standard_input() {
 fn data_comes_from_files_and_folders() {
     let sandbox = Sandbox::new();
     sandbox.write("d/top.json", "{\"x\": 1}");
-    sandbox.write("d/inner/part.yaml", "y: 2");
-    sandbox.write("d/inner/p.rego", "package p\nimport rego.v1\nz := data.x + data.inner.y\n");
+    sandbox.write("d/inner/part.yaml", "part: 2");
+    sandbox.write("d/inner/p.rego", "package p\nimport rego.v1\nz := data.x + data.inner.part\n");
     let folder = sandbox.path("d");
     let run = sandbox.run(&["eval", "-d", folder.to_str().unwrap(), "data.p.z", "-f", "raw"]);
     assert_eq!(run.output().code(0).stdout, "3\n");

@@ -19,6 +19,11 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
+    /// OPA's compiler refuses the case for its types.
+    pub(crate) fn is_type_error(&self) -> bool {
+        matches!(self, Self::Error(text) if text.starts_with("rego_type_error"))
+    }
+
     /// The same answer, whatever an error says, in whatever order results come.
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         match (self, other) {

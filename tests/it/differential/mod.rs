@@ -1,4 +1,12 @@
 //! Generated policies, answered by this crate and by OPA.
+//!
+//! A stored set of cases carries OPA's answers, so that every run compares. Where OPA's binary is
+//! (named by `OPA`, or on the path), freshly generated cases are compared with its own answers:
+//! `DIFFERENTIAL_CASES` says how many, `DIFFERENTIAL_SEED` from which seed on.
+//!
+//! The types of a policy are OPA's compiler's alone to check: what it refuses for its types is
+//! left out, and counted.
+
 mod answer;
 mod documents;
 mod expressions;
@@ -7,76 +15,110 @@ mod opa;
 mod plan;
 mod random;
 mod rules;
+mod stored;
 mod subject;
 
-#[test]
-fn probe() {
-    let n: u64 = std::env::var("N").unwrap_or("300".into()).parse().unwrap();
-    let Some(binary) = opa::binary() else { return };
-    let cases: Vec<_> = (0..n).map(generate::case).collect();
-    let mut want = vec![];
-    for pack in cases.chunks(250) {
-        want.extend(opa::answers(&binary, pack));
-    }
-    let (mut q, mut dis, mut refu, mut err, mut und) = (0, 0, 0, 0, 0);
-    let mut badcases = std::collections::BTreeSet::new();
-    for (case, want) in cases.iter().zip(&want) {
-        if let answer::Answer::Error(e) = &want[0] {
-            if !e.starts_with('{') {
-                println!("OPA refuses {}: {e}", case.seed)
-            }
+use answer::Answer;
+use generate::{Case, Question};
+
+/// So many cases share a server.
+const PACK: usize = 250;
+
+/// What came of a comparison.
+#[derive(Debug, Default)]
+struct Tally {
+    questions: usize,
+    untyped: usize,
+    refused: Vec<String>,
+    disagreeing: Vec<String>,
+}
+
+impl Tally {
+    fn compare(&mut self, case: &Case, want: &[Answer]) {
+        if want.iter().any(Answer::is_type_error) {
+            self.untyped += 1;
+            return;
         }
-        let got = std::thread::Builder::new()
-            .stack_size(256 << 20)
-            .spawn({
-                let c = case.clone();
-                move || subject::answers(&c)
-            })
-            .unwrap()
-            .join()
-            .unwrap_or_else(|_| {
-                println!("PANIC {}", case.seed);
-                vec![answer::Answer::Error("PANIC".into()); want.len()]
-            });
+        let got = subject::answers(case);
         for ((question, want), got) in case.questions.iter().zip(want).zip(&got) {
-            q += 1;
-            match want {
-                answer::Answer::Error(_) => err += 1,
-                answer::Answer::Undefined => und += 1,
-                _ => {}
-            }
+            self.questions += 1;
             if want.agrees(got) {
                 continue;
             }
-            if let answer::Answer::Error(_) = got {
-                refu += 1;
-                println!("REFUSES {} {question:?}: {got:?}", case.seed);
-                if let Ok(d) = std::env::var("DUMP") {
-                    std::fs::write(format!("{d}/c{}.json", case.seed), case.data.to_string())
-                        .unwrap();
-                    std::fs::write(format!("{d}/c{}.input", case.seed), case.input.to_string())
-                        .unwrap();
-                    for (n, t) in &case.modules {
-                        std::fs::write(format!("{d}/{n}"), t).unwrap();
-                    }
-                }
-                continue;
+            let text = format!("seed {}: {question:?}: {got:?}", case.seed);
+            match got {
+                Answer::Error(_) => self.refused.push(text),
+                _ => self.disagreeing.push(format!("{text}, and OPA {want:?}")),
             }
-            dis += 1;
-            badcases.insert(case.seed);
-            if let Ok(d) = std::env::var("DUMP") {
-                for (n, t) in &case.modules {
-                    std::fs::write(format!("{d}/{n}"), t).unwrap();
-                }
-                std::fs::write(format!("{d}/c{}.json", case.seed), case.data.to_string()).unwrap();
-                std::fs::write(format!("{d}/c{}.input", case.seed), case.input.to_string())
-                    .unwrap();
-            }
-            println!("DISAGREES {} {question:?}\n   want {want:?}\n   got  {got:?}", case.seed);
         }
     }
-    println!(
-        "{q} questions, {err} errors {und} undefined in opa; {refu} refused {dis} disagree in {} cases",
-        badcases.len()
-    );
+
+    fn check(&self, cases: usize) {
+        let Self { questions, untyped, refused, disagreeing } = self;
+        println!(
+            "{cases} cases, {untyped} of them untyped; {questions} questions: {} refused, {} \
+             disagree",
+            refused.len(),
+            disagreeing.len()
+        );
+        refused.iter().for_each(|reason| println!("refused {reason}"));
+        assert!(disagreeing.is_empty(), "{}", disagreeing.join("\n"));
+        assert!(untyped * 50 < cases, "{untyped} of {cases} cases are untyped");
+        assert!(refused.len() * 20 < *questions, "{} of {questions} refused", refused.len());
+    }
+}
+
+#[test]
+fn stored_cases_are_answered_as_opa_does() {
+    let stored = stored::read();
+    assert!(stored.len() >= 300, "{} cases are stored", stored.len());
+    let mut tally = Tally::default();
+    for stored in &stored {
+        tally.compare(&stored.case, &stored.answers);
+    }
+    tally.check(stored.len());
+}
+
+#[test]
+fn the_generator_still_makes_the_stored_cases() {
+    for stored in stored::read().iter().take(50) {
+        let again = serde_json::to_value(generate::case(stored.case.seed)).unwrap();
+        assert_eq!(serde_json::to_value(&stored.case).unwrap(), again);
+    }
+}
+
+#[test]
+fn generated_cases_are_answered_as_opa_does() {
+    let Some(binary) = opa::binary() else {
+        println!("no opa here: only the stored cases are compared");
+        return;
+    };
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
+    };
+    let first = number("DIFFERENTIAL_SEED", 10_000);
+    let count = number("DIFFERENTIAL_CASES", 250);
+    let cases: Vec<Case> = (first..first + count).map(generate::case).collect();
+    let mut tally = Tally::default();
+    for pack in cases.chunks(PACK) {
+        for (case, want) in pack.iter().zip(opa::answers(&binary, pack)) {
+            tally.compare(case, &want);
+        }
+    }
+    tally.check(cases.len());
+}
+
+/// Writes the stored cases anew: `cargo test --test it store_cases -- --ignored`.
+#[test]
+#[ignore = "writes testdata; needs opa"]
+fn store_cases() {
+    let binary = opa::binary().expect("opa, named by `OPA` or on the path");
+    let cases: Vec<Case> = (0..stored::COUNT).map(generate::case).collect();
+    let mut all = Vec::new();
+    for pack in cases.chunks(PACK) {
+        for (case, answers) in pack.iter().zip(opa::answers(&binary, pack)) {
+            all.push(stored::Stored { case: case.clone(), answers });
+        }
+    }
+    stored::write(&all);
 }

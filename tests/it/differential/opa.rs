@@ -70,12 +70,17 @@ fn remove_refused(binary: &Path, folder: &Path) -> BTreeMap<u64, String> {
         for error in report["errors"].as_array().expect("errors") {
             let file = error["location"]["file"].as_str().expect("a file").to_owned();
             let seed = seed(&file).expect("a generated file");
-            refused.insert(seed, error["message"].to_string());
+            refused
+                .insert(seed, format!("{}: {}", text_of(error, "code"), text_of(error, "message")));
             let _ = std::fs::remove_file(&file);
         }
         remove_files(folder, &refused);
         assert!(refused.len() > before, "opa refuses, and no case is why: {report}");
     }
+}
+
+fn text_of<'a>(error: &'a Value, field: &str) -> &'a str {
+    error[field].as_str().unwrap_or_default()
 }
 
 fn remove_files(folder: &Path, refused: &BTreeMap<u64, String>) {
@@ -139,7 +144,9 @@ impl Server {
         };
         let (status, answer) = self.request("POST", &path, &body.to_string()).expect("opa answers");
         if status != 200 {
-            return Answer::Error(answer.to_string());
+            let first = answer["errors"].get(0).unwrap_or(&answer);
+            let (code, message) = (text_of(first, "code"), text_of(first, "message"));
+            return Answer::Error(format!("{code}: {message}"));
         }
         match (question, answer.get("result")) {
             (_, None) => Answer::Undefined,

@@ -1,77 +1,79 @@
 //! The answers of this crate.
-use rego_platform::evaluate::load::{LoadOptions, Loaded, load};
+
+use std::time::Duration;
+
+use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{DataSource, ModuleSource, Sources};
-use rego_platform::regorus::{Engine, Value};
+use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, QueryOutput, Row};
+use rego_platform::{Error, regorus};
+use regorus::Value;
 
 use super::answer::Answer;
 use super::generate::{Case, Question};
 
+/// Our answers to every question of `case`.
 pub(crate) fn answers(case: &Case) -> Vec<Answer> {
-    let modules = case
-        .modules
-        .iter()
-        .map(|(path, text)| ModuleSource { path: path.clone(), text: text.clone() });
+    let module =
+        |(path, text): &(String, String)| ModuleSource { path: path.clone(), text: text.clone() };
     let sources = Sources {
-        modules: modules.collect(),
+        modules: case.modules.iter().map(module).collect(),
         data: vec![DataSource {
             path: "data.json".to_owned(),
             value: Value::from(case.data.clone()),
         }],
     };
-    match load(&sources, &LoadOptions::default()) {
-        Ok(loaded) => case.questions.iter().map(|q| answer(&loaded, case, q)).collect(),
-        Err(error) => {
-            let text = error.diagnostics().iter().map(|d| d.headline()).collect::<Vec<_>>();
-            let text = format!("LOAD {error} {text:?}");
-            vec![Answer::Error(text); case.questions.len()]
+    let policies = match Policies::load(&sources, LoadOptions::default()) {
+        Ok(policies) => policies,
+        Err(error) => return vec![failed(&error); case.questions.len()],
+    };
+    let input = Value::from(case.input.clone());
+    case.questions.iter().map(|question| answer(&policies, question, &input)).collect()
+}
+
+fn answer(policies: &Policies, question: &Question, input: &Value) -> Answer {
+    let text = match question {
+        Question::Document(path) => {
+            path.iter().fold("data".to_owned(), |text, key| format!("{text}[\"{key}\"]"))
+        }
+        Question::Bindings(query) => query.clone(),
+    };
+    let mut options = EvaluateOptions::new(Answers::Nobody("nothing is asked".to_owned()));
+    options.budget.timeout = Duration::from_secs(20);
+    let output = policies
+        .query(&text)
+        .and_then(|query| policies.evaluate(&query, Some(input), &options).result);
+    match output {
+        Err(error) => failed(&error),
+        Ok(output) => form(question, &output),
+    }
+}
+
+fn form(question: &Question, output: &QueryOutput) -> Answer {
+    let json = |value: &Value| {
+        let text = value.to_json_str().expect("a value as json");
+        serde_json::from_str(&text).expect("json")
+    };
+    match question {
+        Question::Document(_) => match output.value() {
+            None => Answer::Undefined,
+            Some(value) => Answer::Document(json(value)),
+        },
+        Question::Bindings(_) if output.is_undefined() => Answer::Undefined,
+        Question::Bindings(_) => {
+            let row = |row: &Row| {
+                let bindings = row.bindings.iter().map(|(name, v)| (name.clone(), json(v)));
+                serde_json::Value::Object(bindings.collect())
+            };
+            Answer::Bindings(output.rows.iter().map(row).collect())
         }
     }
 }
 
-fn answer(l: &Loaded, case: &Case, q: &Question) -> Answer {
-    let query = match q {
-        Question::Document(p) => {
-            let mut s = "data".to_owned();
-            for x in p {
-                s += &format!("[\"{x}\"]");
-            }
-            s
-        }
-        Question::Bindings(q) => q.clone(),
-    };
-    let r = match l.rewrite_query(&query) {
-        Ok(r) => r,
-        Err(e) => return Answer::Error(format!("QUERY {e}")),
-    };
-    let mut e: Engine = l.engine();
-    e.set_input(Value::from(case.input.clone()));
-    if let Some((n, t)) = r.module {
-        e.set_rego_v0(false);
-        e.add_policy(n, t).unwrap();
+fn failed(error: &Error) -> Answer {
+    let mut reasons: Vec<String> =
+        error.diagnostics().iter().map(rego_platform::Diagnostic::headline).collect();
+    if reasons.is_empty() {
+        reasons.push(error.report());
     }
-    match e.eval_query(r.text.clone(), false) {
-        Err(x) => Answer::Error(x.to_string()),
-        Ok(r) => match q {
-            Question::Document(_) => match r.result.first() {
-                None => Answer::Undefined,
-                Some(r) if r.expressions[0].value == Value::Undefined => Answer::Undefined,
-                Some(r) => Answer::Document(
-                    serde_json::from_str(&r.expressions[0].value.to_string()).unwrap(),
-                ),
-            },
-            Question::Bindings(_) => {
-                let rows: Vec<_> = r
-                    .result
-                    .iter()
-                    .filter(|r| {
-                        r.expressions
-                            .iter()
-                            .all(|e| !matches!(e.value, Value::Undefined | Value::Bool(false)))
-                    })
-                    .map(|r| serde_json::from_str(&r.bindings.to_string()).unwrap())
-                    .collect();
-                if rows.is_empty() { Answer::Undefined } else { Answer::Bindings(rows) }
-            }
-        },
-    }
+    Answer::Error(reasons.join("; "))
 }

@@ -1,0 +1,180 @@
+//! Tokens: where they come from, when they are replaced, and that nothing shows them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rego_platform::emulator::{Emulator, EmulatorOptions};
+use rego_platform::{Error, ErrorKind, Platform, Token, TokenFuture, TokenProvider};
+use serde_json::json;
+
+use crate::emulator::{CLEAN_IMAGE, start};
+use crate::functions::{ask, client_as, misbehave, paths};
+
+/// Hands out its tokens one after the other, the last one for ever.
+struct Several {
+    tokens: Vec<String>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl TokenProvider for Several {
+    fn token(&self) -> TokenFuture<'_> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst);
+        let token = self.tokens[asked.min(self.tokens.len() - 1)].clone();
+        Box::pin(async move {
+            // A provider takes its time; meanwhile others ask.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Token::new(token)
+        })
+    }
+}
+
+fn with(emulator: &Emulator, tokens: &[&str]) -> (Platform, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let text = |name: &&str| emulator.token(name).unwrap_or_else(|| (*name).to_owned());
+    let provider = Several { tokens: tokens.iter().map(text).collect(), asked: Arc::clone(&asked) };
+    (client_as(emulator, "ci").token_provider(provider).build().unwrap(), asked)
+}
+
+#[test]
+fn a_provider_is_asked_once_and_again_when_its_token_is_refused() {
+    let emulator = start(EmulatorOptions::default());
+    let (platform, asked) = with(&emulator, &["refused-by-the-service", "ci"]);
+    let image = json!([CLEAN_IMAGE, ""]);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| ask(&platform, "discover", &image).unwrap());
+        }
+    });
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "one token for all, one in its place");
+    ask(&platform, "discover", &image).unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    // A provider that only has the refused one: its refusal is the answer, after two questions.
+    let (platform, asked) = with(&emulator, &["refused-by-the-service"]);
+    let error = ask(&platform, "discover", &image).unwrap_err();
+    assert_eq!((error.kind(), asked.load(Ordering::SeqCst)), (ErrorKind::Unauthenticated, 2));
+}
+
+#[test]
+fn a_prompt_is_not_sent_again_with_another_token_but_the_next_one_has_it() {
+    let emulator = start(EmulatorOptions::default());
+    let (platform, _) = with(&emulator, &["refused-by-the-service", "ci"]);
+    let error = ask(&platform, "evidence_prompt", &json!(["x", "check"])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert_eq!(paths(&emulator), ["POST /v1/agents/evaluate-evidence"]);
+    ask(&platform, "evidence_prompt", &json!(["x", "check"])).unwrap();
+}
+
+#[test]
+fn an_expired_token_is_replaced_before_anything_is_sent() {
+    let emulator = start(EmulatorOptions::default());
+    let (platform, asked) = with(&emulator, &["expired", "ci"]);
+    let image = json!([CLEAN_IMAGE, ""]);
+    let error = ask(&platform, "discover", &image).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert_eq!(emulator.requests().len(), 0);
+    ask(&platform, "discover", &image).unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+/// A provider that misbehaves in its own way.
+struct Bad(fn() -> TokenFuture<'static>);
+
+impl TokenProvider for Bad {
+    fn token(&self) -> TokenFuture<'_> {
+        (self.0)()
+    }
+}
+
+#[test]
+fn a_provider_that_hangs_fails_or_panics_ends_the_call_not_the_process() {
+    let emulator = start(EmulatorOptions::default());
+    let bad: [(fn() -> TokenFuture<'static>, ErrorKind); 3] = [
+        (|| Box::pin(std::future::pending()), ErrorKind::TimedOut),
+        (
+            || Box::pin(async { Err(Error::new(ErrorKind::Unauthenticated, "no")) }),
+            ErrorKind::Unauthenticated,
+        ),
+        (|| Box::pin(async { panic!("on purpose") }), ErrorKind::Internal),
+    ];
+    for (provider, kind) in bad {
+        let platform = client_as(&emulator, "ci")
+            .token_provider(Bad(provider))
+            .call_timeout(Duration::from_millis(300))
+            .build()
+            .unwrap();
+        let started = Instant::now();
+        for _ in 0..2 {
+            let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+            assert_eq!(error.kind(), kind);
+        }
+        assert!(platform.token().is_err());
+        assert!(started.elapsed() < Duration::from_secs(5));
+        // What needs no token still works.
+        platform.infoz().unwrap();
+    }
+}
+
+#[test]
+fn a_token_that_runs_out_between_two_calls_is_told_so() {
+    let emulator = start(EmulatorOptions::default());
+    let (platform, _) = with(&emulator, &["ci"]);
+    misbehave(&emulator, &["discover:status=401:count=1"]);
+    // The provider has no other token than the refused one.
+    let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert!(error.hint().unwrap().contains("log in again"));
+}
+
+#[test]
+fn nothing_shows_a_secret() {
+    const CANARY: &str = "canary-91d0";
+    let token = Token::new(CANARY).unwrap();
+    let builder = Platform::builder()
+        .token(token.clone())
+        .organization("acme")
+        .controlplane_url(format!("https://user:{CANARY}@api.example"))
+        .base_url("https://api.example")
+        .proxy(format!("http://user:{CANARY}@proxy.example:3128"))
+        .ca_certificate(CANARY);
+    let mut shown = format!("{token:?} {builder:?} {builder:#?}");
+    let error = builder.clone().build().unwrap_err();
+    shown += &format!("{error} {error:?} {}", error.report());
+    let platform = builder.controlplane_url("https://api.example").build().unwrap();
+    let mut engine = rego_platform::regorus::Engine::new();
+    let registration = platform.register(&mut engine).unwrap();
+    let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
+    shown += &format!("{platform:?} {platform:#?} {registration:?} {error:?} {}", error.report());
+    shown += &format!("{:?} {:?}", platform.token(), platform.infoz());
+    shown += &format!("{:?}", rego_platform::builtins::FUNCTIONS);
+    assert!(!shown.contains("canary"), "{shown}");
+}
+
+#[test]
+fn what_no_header_can_carry_is_refused_and_not_repeated() {
+    for name in ["", " ", "a\r\nx-evil: 1", "a\0", "é", "a\tb", "a\u{7f}"] {
+        let error = Platform::builder().organization(name).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{name:?}");
+        assert!(!error.report().chars().any(char::is_control));
+    }
+    for token in ["", " ", "canary\r\nx: y", "canary\0", "canary é", "canary\u{7f}"] {
+        let error = Token::new(token).unwrap_err();
+        assert!(!format!("{error:?}").contains("canary"), "{token:?}");
+    }
+}
+
+#[test]
+fn the_longest_timeouts_are_no_overflow() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client_as(&emulator, "ci")
+        .call_timeout(Duration::MAX)
+        .idle_timeout(Duration::MAX)
+        .connect_timeout(Duration::MAX)
+        .first_pause(Duration::MAX)
+        .build()
+        .unwrap();
+    ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap();
+    misbehave(&emulator, &["discover:status=403"]);
+    ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+}

@@ -1,0 +1,262 @@
+//! Each kind of failure, what is tried again, and what "not found" may become.
+
+use std::time::{Duration, Instant};
+
+use rego_platform::ErrorKind::{self, *};
+use rego_platform::NotFound;
+use rego_platform::emulator::EmulatorOptions;
+
+use super::*;
+use crate::emulator::{AMBIGUOUS, BUNDLE, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
+
+/// A call of each function that is answered when nothing goes wrong.
+fn good_calls() -> [(&'static str, Value); 5] {
+    [
+        ("discover", json!([CLEAN_IMAGE, ""])),
+        ("evidence", json!([{"kind": ["SARIF"]}])),
+        ("project_compliance", json!([{"project_version_id": FAILING}])),
+        ("evidence_prompt", json!(["something nobody canned", "check"])),
+        ("download_artifact", json!([THREAT_MODEL])),
+    ]
+}
+
+#[test]
+fn who_may_not_ask_is_told_why() {
+    let emulator = start(EmulatorOptions::default());
+    for (function, arguments) in good_calls() {
+        let free = client_as(&emulator, "free").build().unwrap();
+        let error = ask(&free, function, &arguments).unwrap_err();
+        // The image is another organization's; every other function needs a paid plan.
+        if function == "discover" {
+            assert_eq!(error.kind(), NotFound);
+        } else {
+            assert_eq!(error.kind(), PermissionDenied, "{function}");
+            assert!(error.hint().unwrap().contains("paid plan"), "{:?}", error.hint());
+        }
+        let unknown = client_as(&emulator, "ci").token(Token::new("nobody-knows-it").unwrap());
+        let error = ask(&unknown.build().unwrap(), function, &arguments).unwrap_err();
+        assert_eq!(error.kind(), Unauthenticated, "{function}");
+        emulator.clear_requests();
+        let expired = client_as(&emulator, "expired").build().unwrap();
+        let error = ask(&expired, function, &arguments).unwrap_err();
+        assert_eq!(error.kind(), Unauthenticated);
+        assert!(error.to_string().contains("expired") && error.to_string().ends_with("ago"));
+        assert!(error.hint().unwrap().contains("log in again"));
+        let nobody = Platform::builder()
+            .controlplane_url(emulator.controlplane_url())
+            .base_url(emulator.base_url());
+        let error = ask(&nobody.build().unwrap(), function, &arguments).unwrap_err();
+        assert_eq!(error.kind(), Unauthenticated);
+        assert!(error.hint().unwrap().contains("`PLATFORM_TOKEN`"));
+        assert_eq!(emulator.requests().len(), 0, "sent without a token that works");
+    }
+}
+
+#[test]
+fn what_the_service_does_not_know_is_not_found_and_what_is_ambiguous_names_the_kinds() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client(&emulator);
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    let kind =
+        |function, arguments: Value| ask(&platform, function, &arguments).unwrap_err().kind();
+    assert_eq!(kind("discover", json!([nothing, ""])), NotFound);
+    assert_eq!(kind("download_artifact", json!([nothing])), NotFound);
+    assert_eq!(kind("evidence_prompt", json!([nothing, "check"])), NotFound);
+    assert_eq!(kind("download_artifact", json!([STORED_ONLY])), PermissionDenied);
+    for none in [json!(""), json!(null)] {
+        let error = ask(&platform, "discover", &json!([AMBIGUOUS, none])).unwrap_err();
+        assert_eq!(error.kind(), Ambiguous);
+        let text = error.to_string();
+        assert!(text.contains("ARTIFACT") && text.contains("SBOM_CYCLONEDX_JSON"), "{text}");
+        assert!(error.hint().unwrap().contains("second argument"));
+    }
+    assert!(ask(&platform, "discover", &json!([AMBIGUOUS, "ARTIFACT"])).is_ok());
+    assert_eq!(kind("discover", json!([AMBIGUOUS, "SARIF"])), NotFound);
+}
+
+#[test]
+fn only_not_found_becomes_undefined_and_only_on_request() {
+    let emulator = start(EmulatorOptions::default());
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    let evaluate = |not_found, digest: &str| {
+        let platform = client_as(&emulator, "ci").not_found(not_found).build().unwrap();
+        let mut engine = rego_platform::regorus::Engine::new();
+        let registration = platform.register(&mut engine).unwrap();
+        let policy = format!(
+            "package p\ndefault found := false\nfound if platform.discover(\"{digest}\", \"\")"
+        );
+        engine.add_policy("p.rego".to_owned(), policy).unwrap();
+        registration.check(engine.eval_rule("data.p.found".to_owned()))
+    };
+    use rego_platform::NotFound as Mode;
+    assert_eq!(evaluate(Mode::Undefined, &nothing).unwrap(), Rego::from(false));
+    assert_eq!(evaluate(Mode::Undefined, CLEAN_IMAGE).unwrap(), Rego::from(true));
+    assert_eq!(evaluate(Mode::Error, &nothing).unwrap_err().kind(), NotFound);
+    for (fault, kind) in [
+        ("discover:status=500", Unavailable),
+        ("discover:status=403", PermissionDenied),
+        ("discover:status=400", InvalidArgument),
+        ("discover:status=200:body={}", Protocol),
+    ] {
+        misbehave(&emulator, &[fault]);
+        assert_eq!(evaluate(Mode::Undefined, CLEAN_IMAGE).unwrap_err().kind(), kind, "{fault}");
+    }
+    misbehave(&emulator, &[]);
+    assert_eq!(evaluate(Mode::Undefined, AMBIGUOUS).unwrap_err().kind(), Ambiguous);
+    assert_eq!(evaluate(Mode::Undefined, "nonsense").unwrap_err().kind(), InvalidArgument);
+    let _ = NotFound::default();
+}
+
+#[test]
+fn safe_calls_are_tried_again_and_prompts_are_not() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client(&emulator);
+    let routes = [
+        ("discover", "discover", "discover:method=GET"),
+        ("evidence", "evidence", ""),
+        ("project_compliance", "compliance", ""),
+        ("download_artifact", "download", ""),
+        ("download_artifact", "store", ""),
+        ("evidence_prompt", "operations", ""),
+    ];
+    for (function, route, _) in routes {
+        let (_, arguments) = good_calls().into_iter().find(|(f, _)| *f == function).unwrap();
+        for what in [
+            "status=503",
+            "status=429:retry-after=0",
+            "status=408",
+            "status=500",
+            "status=502",
+            "cut=10",
+            "reset",
+        ] {
+            misbehave(&emulator, &[&format!("{route}:{what}:count=2")]);
+            let answer = ask(&platform, function, &arguments);
+            answer.unwrap_or_else(|e| panic!("{route} {what}: {}", e.report()));
+        }
+        for (what, kind, requests) in [
+            ("status=501", Unavailable, 1),
+            ("status=503", Unavailable, 5),
+            ("status=429:retry-after=0", RateLimited, 5),
+            ("status=403", PermissionDenied, 1),
+            ("reset", Unavailable, 5),
+        ] {
+            misbehave(&emulator, &[&format!("{route}:{what}")]);
+            let error = ask(&platform, function, &arguments).unwrap_err();
+            let (kind, requests) = match (route, what) {
+                ("store", "status=403") => (Unavailable, 2),
+                _ => (kind, requests),
+            };
+            assert_eq!(error.kind(), kind, "{route} {what}: {}", error.report());
+            let path = match route {
+                "discover" => "/discover/",
+                "evidence" => "/v1/evidence",
+                "compliance" => "/v1/compliance",
+                "download" => "/download/",
+                "operations" => "/v1/operations/",
+                _ => "",
+            };
+            let is_store = |r: &&rego_platform::emulator::RequestRecord| {
+                r.api == rego_platform::emulator::Api::Store
+            };
+            let sent = emulator.requests();
+            let sent = sent.iter().filter(|r| {
+                if route == "store" {
+                    is_store(r)
+                } else {
+                    !is_store(r) && r.path().starts_with(path)
+                }
+            });
+            assert_eq!(sent.count(), requests, "{route} {what}");
+        }
+    }
+    for what in
+        ["status=503", "status=429:retry-after=0", "status=408", "status=401", "cut=10", "reset"]
+    {
+        misbehave(&emulator, &[&format!("prompt:{what}:count=1")]);
+        ask(&platform, "evidence_prompt", &json!(["x", "check"])).unwrap_err();
+        assert_eq!(paths(&emulator), ["POST /v1/agents/evaluate-evidence"], "{what}");
+    }
+}
+
+#[test]
+fn each_failure_has_its_kind() {
+    let emulator = start(EmulatorOptions::default());
+    let impatient =
+        client_as(&emulator, "ci").idle_timeout(Duration::from_millis(200)).build().unwrap();
+    let small =
+        client_as(&emulator, "ci").max_artifact_bytes(100).max_answer_bytes(100).build().unwrap();
+    let few = client_as(&emulator, "ci").max_results(5).build().unwrap();
+    let platform = client(&emulator);
+    let fails = |platform: &Platform, fault: &str, function: &str, arguments: Value| -> ErrorKind {
+        let faults: Vec<&str> = if fault.is_empty() { vec![] } else { vec![fault] };
+        misbehave(&emulator, &faults);
+        ask(platform, function, &arguments).unwrap_err().kind()
+    };
+    let image = || json!([CLEAN_IMAGE, ""]);
+    let model = || json!([THREAT_MODEL]);
+    assert_eq!(fails(&platform, "store:wrong-bytes", "download_artifact", model()), Tampered);
+    assert_eq!(fails(&impatient, "discover:latency=2s", "discover", image()), TimedOut);
+    assert_eq!(fails(&impatient, "store:stall=5", "download_artifact", model()), TimedOut);
+    assert_eq!(fails(&small, "", "download_artifact", json!([BUNDLE])), TooLarge);
+    assert_eq!(fails(&small, "", "discover", image()), TooLarge);
+    assert_eq!(fails(&few, "", "evidence", json!([{}])), TooLarge);
+    assert_eq!(fails(&few, "", "discover", image()), TooLarge);
+    assert_eq!(fails(&platform, "evidence:status=200:body={}", "evidence", json!([{}])), Protocol);
+    assert_eq!(
+        fails(&platform, "", "evidence_prompt", json!(["x", "please fail"])),
+        OperationFailed
+    );
+    assert_eq!(
+        fails(&platform, "", "evidence_prompt", json!(["x", "please cancel"])),
+        OperationFailed
+    );
+    assert_eq!(fails(&platform, "", "evidence_prompt", json!(["x", "please babble"])), Protocol);
+    let hasty =
+        client_as(&emulator, "ci").call_timeout(Duration::from_millis(400)).build().unwrap();
+    assert_eq!(
+        fails(&hasty, "", "evidence_prompt", json!(["x", "please take your time"])),
+        TimedOut
+    );
+    drop(emulator);
+    let error = ask(&platform, "discover", &image()).unwrap_err();
+    assert_eq!(error.kind(), Unavailable);
+    assert!(error.hint().unwrap().contains("address"));
+}
+
+#[test]
+fn the_service_says_how_long_to_wait() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client(&emulator);
+    misbehave(&emulator, &["discover:status=429:retry-after=1:count=1"]);
+    let started = Instant::now();
+    ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap();
+    assert!(started.elapsed() >= Duration::from_secs(1));
+    // Longer than there is time: the refusal itself is the answer, at once.
+    misbehave(&emulator, &["discover:status=429:retry-after=3600"]);
+    let started = Instant::now();
+    let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+    assert_eq!(error.kind(), RateLimited);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(emulator.requests().len(), 1);
+}
+
+#[test]
+fn an_expired_link_to_the_store_is_fetched_anew_once() {
+    let emulator = start(EmulatorOptions { ticket_lifetime: Duration::ZERO, ..Default::default() });
+    let error = ask(&client(&emulator), "download_artifact", &json!([THREAT_MODEL])).unwrap_err();
+    assert_eq!(error.kind(), Unavailable);
+    assert_eq!(emulator.requests().len(), 4, "{:?}", paths(&emulator));
+}
+
+#[test]
+fn what_works_again_is_asked_again() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client_as(&emulator, "ci").retries(0).build().unwrap();
+    for (function, arguments) in good_calls() {
+        misbehave(&emulator, &["*:reset"]);
+        assert_eq!(ask(&platform, function, &arguments).unwrap_err().kind(), Unavailable);
+        misbehave(&emulator, &[]);
+        ask(&platform, function, &arguments).unwrap();
+    }
+}

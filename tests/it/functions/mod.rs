@@ -1,0 +1,54 @@
+//! The five functions, asked of the emulator over real HTTP.
+
+mod arguments;
+mod failures;
+mod objects;
+mod sending;
+
+use std::time::Duration;
+
+use rego_platform::emulator::{Emulator, Fault};
+use rego_platform::regorus::Value as Rego;
+use rego_platform::{Error, Platform, PlatformBuilder, Token};
+pub use serde_json::{Value, json};
+
+/// `payments-api` v2.4.0 and `catalog-web` v1.8.0.
+pub const RELEASED: &str = "e6f7c74d-1750-5f0a-a1a0-1bb0531a1a5c";
+pub const FAILING: &str = "643224fb-4763-546c-9387-69d5984a8501";
+
+/// A client of the emulator with a token of the data set.
+pub fn client_as(emulator: &Emulator, token: &str) -> PlatformBuilder {
+    Platform::builder()
+        .controlplane_url(emulator.controlplane_url())
+        .base_url(emulator.base_url())
+        .token(Token::new(emulator.token(token).unwrap()).unwrap())
+        .proxy_from_env(false)
+        .first_pause(Duration::from_millis(1))
+}
+
+/// A client of the emulator with the default token.
+pub fn client(emulator: &Emulator) -> Platform {
+    client_as(emulator, "ci").build().unwrap()
+}
+
+/// Calls a function with arguments as JSON.
+pub fn ask(platform: &Platform, function: &str, arguments: &Value) -> Result<Value, Error> {
+    let arguments: Vec<Rego> = arguments
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|argument| Rego::from_json_str(&argument.to_string()).unwrap())
+        .collect();
+    platform.call(function, &arguments).map(|value| serde_json::to_value(value).unwrap())
+}
+
+/// The paths of the requests so far.
+pub fn paths(emulator: &Emulator) -> Vec<String> {
+    emulator.requests().iter().map(|r| format!("{} {}", r.method, r.path())).collect()
+}
+
+/// Faults as text.
+pub fn misbehave(emulator: &Emulator, faults: &[&str]) {
+    emulator.set_faults(faults.iter().map(|f| f.parse::<Fault>().unwrap()).collect());
+    emulator.clear_requests();
+}
