@@ -72,7 +72,8 @@ impl Views<'_> {
             }
             count += 1;
         }
-        node.packages.then_some(count)
+        // `r.a := 1 if false` makes `r` an empty object, which the interpreter has only if `r.a` is.
+        (node.packages || !node.children.is_empty()).then_some(count)
     }
 
     /// The step of a reference that goes from an object that is built key by key to a rule that
@@ -165,7 +166,8 @@ impl Views<'_> {
         tail: &[Step],
         hidden: &mut Hidden,
     ) -> String {
-        if node.group.is_some() || !node.packages || hidden.lines.len() > MAX_RULES {
+        let leaf = !node.packages && node.children.is_empty();
+        if node.group.is_some() || leaf || hidden.lines.len() > MAX_RULES {
             return data_path(path);
         }
         let object = value.and_then(|v| v.as_object().ok());
