@@ -74,7 +74,8 @@ impl Views<'_> {
             }
             count += 1;
         }
-        node.packages.then_some(count)
+        // `r.a := 1 if false` makes `r` an empty object, which the interpreter has only if `r.a` is.
+        (node.packages || !node.children.is_empty()).then_some(count)
     }
 
     /// Whether a reference names, by its name in its own package, a function that some `with`
@@ -176,7 +177,8 @@ impl Views<'_> {
         tail: &[Step],
         hidden: &mut Hidden,
     ) -> String {
-        if node.group.is_some() || !node.packages || hidden.lines.len() > MAX_RULES {
+        let leaf = !node.packages && node.children.is_empty();
+        if node.group.is_some() || leaf || hidden.lines.len() > MAX_RULES {
             return data_path(path);
         }
         let object = value.and_then(|v| v.as_object().ok());
