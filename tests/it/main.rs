@@ -11,4 +11,5 @@ mod functions;
 mod hostile;
 mod passes;
 mod policies;
+mod readme;
 mod support;
