@@ -46,6 +46,9 @@ pub struct Argument {
     pub doc: &'static str,
 }
 
+/// A checked call, or what is wrong with its arguments.
+pub(crate) type Parsed = Result<Arc<dyn Request>, arguments::Invalid>;
+
 /// A row of the table: everything there is to know about a function.
 pub struct Function {
     /// The name without the product's prefix: `discover`.
@@ -62,7 +65,7 @@ pub struct Function {
     pub cost: Cost,
     /// Whether it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
-    pub(crate) parse: fn(&[Value]) -> Result<Arc<dyn Request>, arguments::Invalid>,
+    pub(crate) parse: fn(&[Value]) -> Parsed,
 }
 
 impl std::fmt::Debug for Function {

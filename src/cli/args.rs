@@ -42,6 +42,9 @@ pub(super) enum Command {
     #[command(subcommand)]
     Auth(AuthCommand),
     Emulate(super::emulate::EmulateArgs),
+    /// Show or clear the folder of artifacts
+    #[command(subcommand)]
+    Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),
 }
 

@@ -76,7 +76,7 @@ pub(super) fn report(
         reporter.note(&evaluated.ledger.table());
     }
     match &options.record {
-        Some(path) => evaluated.recording.save(path),
+        Some(path) => evaluated.recording()?.save(path),
         None => Ok(()),
     }
 }

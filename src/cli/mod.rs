@@ -6,6 +6,7 @@
 
 mod args;
 mod auth;
+mod cache;
 mod call;
 mod completions;
 mod config;
@@ -88,6 +89,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),
+        Command::Cache(command) => cache::run(&command, &options),
         Command::Completions(args) => completions::run(args, &options),
     }
 }

@@ -127,7 +127,10 @@ fn failure(how: &str, operation: &Value) -> Error {
 }
 
 fn text(object: &Value, field: &str) -> String {
-    object[&Value::from(field)].as_string().map(|s| s.to_string()).unwrap_or_default()
+    object[&Value::from(field)]
+        .as_string()
+        .map(std::string::ToString::to_string)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -39,10 +39,10 @@ pub(crate) struct Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        if self.abandon.load(Ordering::Relaxed) {
-            if let Some(task) = self.task.get() {
-                task.abort();
-            }
+        if self.abandon.load(Ordering::Relaxed)
+            && let Some(task) = self.task.get()
+        {
+            task.abort();
         }
     }
 }
@@ -96,10 +96,13 @@ impl Bell {
 
 type Bells = Vec<Weak<Bell>>;
 
+/// Flights with those who wait for them.
+type UnderWay = HashMap<Key, (Weak<Flight>, Arc<Mutex<Bells>>)>;
+
 /// The calls on their way of everything that shares a platform.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
-    under_way: Mutex<HashMap<Key, (Weak<Flight>, Arc<Mutex<Bells>>)>>,
+    under_way: Mutex<UnderWay>,
 }
 
 /// A place on a flight.
@@ -128,14 +131,14 @@ impl Flights {
         bell: &Arc<Bell>,
     ) -> Result<Boarded, Error> {
         let mut under_way = self.lock();
-        if let Some((flight, bells)) = under_way.get(&call.key) {
-            if let Some(flight) = flight.upgrade() {
-                let enough = flight.deadline >= grant.deadline && (!flight.guess || grant.guess);
-                if enough && flight.arrived.get().is_none() {
-                    // It leaves the map before it rings, and the map is locked: no bell is missed.
-                    lock(bells).push(Arc::downgrade(bell));
-                    return Ok(Boarded { flight, joined: true });
-                }
+        if let Some((flight, bells)) = under_way.get(&call.key)
+            && let Some(flight) = flight.upgrade()
+        {
+            let enough = flight.deadline >= grant.deadline && (!flight.guess || grant.guess);
+            if enough && flight.arrived.get().is_none() {
+                // It leaves the map before it rings, and the map is locked: no bell is missed.
+                lock(bells).push(Arc::downgrade(bell));
+                return Ok(Boarded { flight, joined: true });
             }
         }
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));
@@ -203,7 +206,7 @@ impl Flights {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, (Weak<Flight>, Arc<Mutex<Bells>>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, UnderWay> {
         lock(&self.under_way)
     }
 }

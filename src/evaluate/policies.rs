@@ -4,17 +4,19 @@
 //! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
 
 use super::batch::{Last, drive};
+use super::call::Key;
+use super::flight::Outcome;
 use super::load::{
     FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
 };
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
-use super::scope::{Chance, Scope};
+use super::scope::{Chance, Fixed, Scope};
 use super::session::{Answers, Budget, Session};
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
@@ -105,13 +107,26 @@ pub struct Evaluated {
     pub prints: Vec<Print>,
     /// What was asked.
     pub ledger: Ledger,
-    /// Everything that a replay needs.
-    pub recording: Recording,
+    answers: Vec<(Key, Outcome)>,
+    fixed: Vec<Fixed>,
 }
 
-struct Done {
-    output: Result<QueryOutput, Error>,
-    prints: Vec<String>,
+impl Evaluated {
+    /// Everything that a replay of this evaluation needs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`] when an answer has no JSON text.
+    pub fn recording(&self) -> Result<Recording, Error> {
+        let mut recording = Recording::new();
+        for (key, outcome) in &self.answers {
+            recording.add(key, outcome)?;
+        }
+        for (function, arguments, value) in &self.fixed {
+            let arguments = super::output::compact(&Value::from(arguments.clone()))?;
+            recording.add_value((*function).to_owned(), arguments, value)?;
+        }
+        Ok(recording)
+    }
 }
 
 impl Policies {
@@ -188,10 +203,11 @@ impl Policies {
         let chance = Arc::new(chance(&options.answers));
         let span = tracing::debug_span!("evaluation");
         let _entered = span.enter();
+        let prints = Prints::default();
         let last = drive(&session, &chance, options.strict_builtin_errors, |scope| {
-            self.pass(scope, query, input)
+            self.pass(scope, query, input, &prints)
         });
-        self.finish(&session, &chance, last)
+        self.finish(&session, &chance, last, &prints)
     }
 
     /// Evaluates a query without blocking the calling task.
@@ -211,7 +227,8 @@ impl Policies {
             result: Err(Error::new(ErrorKind::Internal, message)),
             prints: Vec::new(),
             ledger: Ledger::default(),
-            recording: Recording::new(),
+            answers: Vec::new(),
+            fixed: Vec::new(),
         };
         if started.is_err() {
             return failed("can't start a thread to evaluate on");
@@ -225,7 +242,10 @@ impl Policies {
         scope: &Arc<Scope>,
         query: &Query,
         input: Option<&Value>,
-    ) -> Result<Done, Error> {
+        prints: &Prints,
+    ) -> Result<QueryOutput, Error> {
+        let prints = Arc::clone(prints);
+        lock(&prints).clear();
         let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
         let inner = Arc::clone(scope);
         contain::evaluate(scope, &self.inner.template, move |engine| {
@@ -245,8 +265,8 @@ impl Policies {
             let explain = |error: anyhow::Error| policies.explain(&inner, &error);
             let index = &policies.inner.index;
             let output = query::answer(engine, &query.question, index, &explain);
-            let prints = engine.take_prints().unwrap_or_default();
-            Ok(Done { output, prints })
+            *lock(&prints) = engine.take_prints().unwrap_or_default();
+            output
         })
     }
 
@@ -256,42 +276,37 @@ impl Policies {
             .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
     }
 
-    fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
+    fn finish(
+        &self,
+        session: &Session,
+        chance: &Chance,
+        last: Last<QueryOutput>,
+        prints: &Prints,
+    ) -> Evaluated {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
-        let mut recording = Recording::new();
-        let recorded = self.record(&mut recording, session, chance, &used);
-        let (result, prints) = match last.result {
-            Ok(done) => (done.output, done.prints),
-            Err(error) => (Err(error), Vec::new()),
-        };
-        let prints = prints
+        let prints = lock(prints)
             .iter()
             .map(|line| {
                 let line = self.inner.loaded.print_line(line);
                 Print { file: line.file, line: line.line, message: line.message }
             })
             .collect();
-        let result = recorded.and(result);
-        Evaluated { result, prints, ledger, recording }
+        Evaluated {
+            result: last.result,
+            prints,
+            ledger,
+            answers: session.answers_of(&used),
+            fixed: chance.given(),
+        }
     }
+}
 
-    fn record(
-        &self,
-        recording: &mut Recording,
-        session: &Session,
-        chance: &Chance,
-        used: &HashSet<super::call::Key>,
-    ) -> Result<(), Error> {
-        for (key, outcome) in session.answers_of(used) {
-            recording.add(&key, &outcome)?;
-        }
-        for (function, arguments, value) in chance.given() {
-            let arguments = super::output::compact(&Value::from(arguments))?;
-            recording.add_value(function.to_owned(), arguments, &value)?;
-        }
-        Ok(())
-    }
+/// What the last pass printed, kept beside its result: a failed one printed too.
+type Prints = Arc<Mutex<Vec<String>>>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What queries can name.

@@ -166,6 +166,7 @@ impl Scope {
     }
 
     /// Ends the pass `timeout` from now.
+    #[cfg(test)]
     #[must_use]
     pub(crate) fn within(self, timeout: Duration) -> Self {
         let now = Instant::now();
@@ -184,6 +185,7 @@ impl Scope {
     }
 
     /// Other limits for the built-ins.
+    #[cfg(test)]
     #[must_use]
     pub(crate) fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

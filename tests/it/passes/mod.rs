@@ -110,7 +110,7 @@ fn a_recording_replays_without_the_service() {
     let live = evaluate(&policies, "data.walk.level_2", &input(), &options(&platform));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("recording.json");
-    live.recording.save(&path).unwrap();
+    live.recording().unwrap().save(&path).unwrap();
     let recording = Recording::load(&path).unwrap();
     drop(emulator);
     let mut replay = options(&platform);
