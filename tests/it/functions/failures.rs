@@ -7,7 +7,7 @@ use rego_platform::NotFound;
 use rego_platform::emulator::EmulatorOptions;
 
 use super::*;
-use crate::emulator::{AMBIGUOUS, BUNDLE, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
+use crate::emulator::{AMBIGUOUS, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
 
 /// A call of each function that is answered when nothing goes wrong.
 fn good_calls() -> [(&'static str, Value); 5] {
@@ -198,7 +198,7 @@ fn each_failure_has_its_kind() {
     assert_eq!(fails(&platform, "store:wrong-bytes", "download_artifact", model()), Tampered);
     assert_eq!(fails(&impatient, "discover:latency=2s", "discover", image()), TimedOut);
     assert_eq!(fails(&impatient, "store:stall=5", "download_artifact", model()), TimedOut);
-    assert_eq!(fails(&small, "", "download_artifact", json!([BUNDLE])), TooLarge);
+    assert_eq!(fails(&small, "", "download_artifact", model()), TooLarge);
     assert_eq!(fails(&small, "", "discover", image()), TooLarge);
     assert_eq!(fails(&few, "", "evidence", json!([{}])), TooLarge);
     assert_eq!(fails(&few, "", "discover", image()), TooLarge);

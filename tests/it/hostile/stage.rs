@@ -119,7 +119,7 @@ pub fn good(column: Column, cell: usize) -> Vec<u8> {
 }
 
 /// Arguments of the call that plays `cell`.
-fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
+pub fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
     let object = |value: serde_json::Value| Value::from_json_str(&value.to_string()).unwrap();
     match column {
         Column::Discover => {
