@@ -5,6 +5,7 @@
 //! command. Errors are found at every load, so that a wrong argument never reaches the service.
 
 mod arguments;
+mod capabilities;
 mod fields;
 mod ignore;
 mod limit;
@@ -19,6 +20,7 @@ use crate::evaluate::load::{LoadOptions, Syntax};
 use crate::evaluate::sources::Sources;
 use crate::{Diagnostic, Error};
 
+pub use capabilities::{capabilities, merged};
 pub use rules::{RULES, Rule, rule};
 
 /// Everything that is wrong with sources, tests included, by file and line; empty when nothing is.
