@@ -22,7 +22,7 @@ const MAX_STEPS: usize = 20;
 /// Finds wrong arguments of every call that isn't replaced.
 pub(super) fn check(module: &ModuleSyntax<'_>, model: &Model<'_>, out: &mut Vec<Diagnostic>) {
     let literals = Literals { module, model };
-    for call in model.calls.iter().filter(|call| !call.replaced) {
+    for call in model.calls.iter().filter(|call| !call.replaced && call.is_complete()) {
         for (index, (argument, expr)) in call.function.arguments.iter().zip(call.params).enumerate()
         {
             let check = Check { literals: &literals, call, index };
@@ -226,6 +226,8 @@ fn placeholder(ty: Type) -> Value {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing)]
+
     use super::*;
     use crate::builtins::FUNCTIONS;
 

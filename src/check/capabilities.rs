@@ -97,8 +97,7 @@ fn argument(ty: Type) -> Value {
             json!({ "type": "array", "dynamic": argument(*of) }),
             json!({ "type": "set", "of": argument(*of) }),
         ]),
-        // A key that isn't required can't be static, and a key that isn't static can't have a
-        // type of its own.
+        // OPA takes a static key for a required one, and all other keys have one type together.
         Type::Object(fields) => {
             let (required, optional): (Vec<Field>, Vec<Field>) =
                 fields.iter().copied().partition(|f| f.required);

@@ -47,7 +47,7 @@ pub(super) fn check(module: &ModuleSyntax<'_>, model: &Model<'_>, out: &mut Vec<
         let Some((shape, skip)) = types.start(base, steps.len(), MAX_DEPTH) else { continue };
         types.steps(shape, steps.get(skip..).unwrap_or(&[]), Some(out));
     }
-    for (name, params) in &model.builtins {
+    for (name, params, _) in &model.builtins {
         if let ("object.get", [object, key, _]) = (*name, *params)
             && let Some(fields) = types.of(object, MAX_DEPTH).and_then(Shape::fields)
             && let Some((key, name)) = first_key(key)
@@ -133,15 +133,13 @@ impl Types<'_> {
         for step in steps {
             shape = match (step, shape.fields()) {
                 (Step::Key(key, at), Some(fields)) => {
-                    match fields.iter().find(|f| f.name == key.as_ref()) {
-                        Some(field) => Shape { ty: field.ty, lists: 0 },
-                        None => {
-                            if let Some(out) = out.as_deref_mut() {
-                                out.extend(near_miss(self.module, fields, key, *at));
-                            }
-                            return None;
+                    let Some(field) = fields.iter().find(|f| f.name == key.as_ref()) else {
+                        if let Some(out) = out.as_deref_mut() {
+                            out.extend(near_miss(self.module, fields, key, *at));
                         }
-                    }
+                        return None;
+                    };
+                    Shape { ty: field.ty, lists: 0 }
                 }
                 (Step::Index(_), None) => shape.element()?,
                 _ => return None,

@@ -148,6 +148,8 @@ fn string(rest: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
     use super::*;
 
     #[test]

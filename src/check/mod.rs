@@ -11,6 +11,7 @@ mod ignore;
 mod limit;
 mod negation;
 mod packages;
+mod refused;
 mod rules;
 mod unused;
 mod walk;
@@ -59,6 +60,7 @@ fn everything(syntax: &Syntax<'_>) -> Vec<Diagnostic> {
             arguments::check(module, &model, &mut found);
             fields::check(module, &model, &mut found);
             negation::check(module, &model, &mut found);
+            refused::check(module, &model, &mut found);
             unused::imports(module, &mut found);
             unused::variables(module, &model, &mut found);
             // What tests put in place of an answer isn't cut.

@@ -54,6 +54,14 @@ pub(super) struct Call<'a> {
     pub replaced: bool,
 }
 
+impl Call<'_> {
+    /// Whether it has its arguments, and perhaps one more for the result to go into.
+    pub fn is_complete(&self) -> bool {
+        let arguments = self.function.arguments.len();
+        (arguments..=arguments + 1).contains(&self.params.len())
+    }
+}
+
 /// A use of a list as a whole: what is cut off from it may change the answer.
 pub(super) struct Whole<'a> {
     pub expr: &'a ExprRef,
@@ -91,8 +99,8 @@ pub(super) struct Model<'a> {
     pub calls: Vec<Call<'a>>,
     /// References with steps.
     pub chains: Vec<&'a ExprRef>,
-    /// Calls of other functions.
-    pub builtins: Vec<(&'a str, &'a [ExprRef])>,
+    /// Calls of Rego's own functions, with the bytes of the name.
+    pub builtins: Vec<(&'a str, &'a [ExprRef], (usize, usize))>,
     /// Lists used as a whole, with the module's rule in which they are.
     pub wholes: Vec<(usize, Whole<'a>)>,
     /// Negated statements.
@@ -448,7 +456,7 @@ impl<'a> Walk<'a> {
                     }
                 }
                 Some(Meaning::Builtin(_)) => {
-                    self.model.builtins.push((fcn.span().text(), params));
+                    self.model.builtins.push((fcn.span().text(), params, bytes));
                 }
                 _ => {}
             }
