@@ -1,5 +1,6 @@
 //! Tokens: where they come from, when they are replaced, and that nothing shows them.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -139,15 +140,16 @@ fn nothing_shows_a_secret() {
         .ca_certificate(CANARY);
     let mut shown = format!("{token:?} {builder:?} {builder:#?}");
     let error = builder.clone().build().unwrap_err();
-    shown += &format!("{error} {error:?} {}", error.report());
+    write!(shown, "{error} {error:?} {}", error.report()).unwrap();
     let platform = builder.controlplane_url("https://api.example").build().unwrap();
     let mut engine = rego_platform::regorus::Engine::new();
     let registration = platform.register(&mut engine).unwrap();
     let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
-    shown += &format!("{platform:?} {platform:#?} {registration:?} {error:?} {}", error.report());
-    shown += &format!("{:?} {:?}", platform.token(), platform.infoz());
-    shown += &format!("{:?}", rego_platform::builtins::FUNCTIONS);
+    write!(shown, "{platform:?} {platform:#?} {registration:?} {error:?} {}", error.report())
+        .unwrap();
+    write!(shown, "{:?} {:?}", platform.token(), platform.infoz()).unwrap();
+    write!(shown, "{:?}", rego_platform::builtins::FUNCTIONS).unwrap();
     assert!(!shown.contains("canary"), "{shown}");
 }
 
