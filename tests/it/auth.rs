@@ -238,7 +238,7 @@ proptest! {
     fn claims_of_any_shape_make_an_opaque_user_token_at_worst(claims in "\\PC{0,80}", text in "[!-~]{1,80}") {
         prop_assert!(Token::new(text).unwrap().expires_at().is_none());
         let token = Token::new(jwt(&claims)).unwrap();
-        let shown = format!("{:?}", token);
+        let shown = format!("{token:?}");
         prop_assert!(!shown.contains("eyJ"));
         prop_assert_eq!(token.kind(&Product::default()), TokenKind::User);
     }
