@@ -91,7 +91,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     bench.server.take_prompts(world);
 
     let mut replay = options(&bench.many);
-    replay.answers = Answers::Replay(Replay::new(evaluated.recording.clone()).into());
+    replay.answers = Answers::Replay(Replay::new(evaluated.recording().unwrap()).into());
     let requests = bench.server.requests();
     assert_eq!(run(&replay).0, expected, "replayed in passes; {}", about());
     replay.budget.one_at_a_time = true;
