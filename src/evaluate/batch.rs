@@ -18,26 +18,33 @@ use regorus::Value;
 use super::call::{Call, Key};
 use super::flight::Outcome;
 use super::scope::{Calls, Chance, Scope};
-use super::session::Session;
+use super::session::{Guess, Session};
 use crate::builtins::Cost;
 use crate::{Error, ErrorKind, NotFound};
 
-/// How long a pass may go on after its first noted call.
-const GUESS_SLICE: Duration = Duration::from_secs(2);
+/// How long a pass may take in which guesses could loop, to begin with; less where an evaluation
+/// has little time.
+const SLICE: Duration = Duration::from_secs(2);
 
-/// After so many passes in a row that each found one new call, the rest runs in one pass with
+/// After so many passes in a row that each found one new call, the next passes get credit for
 /// blocking calls: `every` stops at its first unknown call, so nothing is gained by passes.
 const SINGLES: u32 = 3;
+
+/// The first credit, and how it grows while passes go on finding one new call: there are few
+/// passes however long such a chain is, and few calls travel alone once it ends.
+const CREDIT: u64 = 4;
 
 /// Calls in one pass.
 pub(crate) struct Pass {
     session: Arc<Session>,
     number: u32,
-    /// Whether unknown calls block instead of being noted.
-    blocking: bool,
+    /// How many more unknown calls block instead of being noted.
+    credit: AtomicU64,
+    /// When the credit ends, and when guessing does.
+    guess_until: Instant,
     exact: AtomicBool,
-    /// Whether a guess ended the pass.
-    ended: AtomicBool,
+    /// Whether the time for guesses ended the pass.
+    late: AtomicBool,
     notes: Mutex<Notes>,
     bytes: AtomicU64,
 }
@@ -68,16 +75,18 @@ impl Calls for Pass {
 impl Pass {
     /// A pass that never notes: each call is fetched when it is made.
     pub fn exact(session: Arc<Session>) -> Self {
-        Self::new(session, 1, true)
+        let until = session.deadline;
+        Self::new(session, 1, u64::MAX, until)
     }
 
-    fn new(session: Arc<Session>, number: u32, blocking: bool) -> Self {
+    fn new(session: Arc<Session>, number: u32, credit: u64, guess_until: Instant) -> Self {
         Self {
             session,
             number,
-            blocking,
+            credit: AtomicU64::new(credit),
+            guess_until,
             exact: AtomicBool::new(true),
-            ended: AtomicBool::new(false),
+            late: AtomicBool::new(false),
             notes: Mutex::default(),
             bytes: AtomicU64::new(0),
         }
@@ -90,15 +99,18 @@ impl Pass {
     /// A call that the evaluation certainly makes.
     fn exactly(&self, call: Call) -> Result<Value, Error> {
         let first_use = self.count(&call.key)?;
-        if let Some(outcome) = self.session.known(&call.key) {
+        if let Some(outcome) = self.session.known(&call.key, self.number) {
             return self.raise(&call, outcome, first_use);
         }
-        if self.blocking {
-            self.session.fetch(&call, &[], self.number)?;
-            return match self.session.known(&call.key) {
-                Some(outcome) => self.raise(&call, outcome, first_use),
-                None => Err(self.session.out_of_time()),
-            };
+        if self.may_block() {
+            let until = self.block_until();
+            self.session.fetch_until(&call, self.number, until)?;
+            if let Some(outcome) = self.session.known(&call.key, self.number) {
+                return self.raise(&call, outcome, first_use);
+            }
+            if until == self.session.deadline {
+                return Err(self.session.out_of_time());
+            }
         }
         let mut notes = self.notes();
         notes.noted.insert(call.key.clone());
@@ -108,9 +120,26 @@ impl Pass {
         Ok(Value::Undefined)
     }
 
+    /// Whether an unknown call may be waited for; uses up credit.
+    fn may_block(&self) -> bool {
+        match self.credit.load(Ordering::Relaxed) {
+            0 => false,
+            u64::MAX => true,
+            credit => {
+                self.credit.store(credit - 1, Ordering::Relaxed);
+                Instant::now() < self.guess_until
+            }
+        }
+    }
+
+    fn block_until(&self) -> Instant {
+        let all = self.credit.load(Ordering::Relaxed) == u64::MAX;
+        if all { self.session.deadline } else { self.guess_until }
+    }
+
     /// A call that only follows from the ignorance of another one.
     fn guess(&self, call: Call) -> Result<Value, Error> {
-        if let Some(outcome) = self.session.known(&call.key) {
+        if let Some(outcome) = self.session.known(&call.key, self.number) {
             return Ok(outcome.result.map_or(Value::Undefined, |answer| answer.value));
         }
         let mut notes = self.notes();
@@ -120,14 +149,19 @@ impl Pass {
         if call.function.cost == Cost::Prompt && !self.session.budget.eager_prompts {
             return Ok(Value::Undefined);
         }
-        let late = notes.first_at.is_some_and(|at| at.elapsed() > GUESS_SLICE);
-        if late || !self.session.may_guess() {
-            self.ended.store(true, Ordering::Relaxed);
-            return Err(Error::new(ErrorKind::Internal, "the pass ends here"));
+        let late = Instant::now() >= self.guess_until;
+        if late {
+            self.late.store(true, Ordering::Relaxed);
         }
-        notes.noted.insert(call.key.clone());
-        notes.guesses.push(call);
-        Ok(Value::Undefined)
+        match self.session.may_guess(&call.key) {
+            Guess::Noted if !late => {
+                notes.noted.insert(call.key.clone());
+                notes.guesses.push(call);
+                Ok(Value::Undefined)
+            }
+            Guess::Idle if !late => Ok(Value::Undefined),
+            _ => Err(Error::new(ErrorKind::Internal, "the pass ends here")),
+        }
     }
 
     /// Counts a use of a call against the budget; whether it is the first in this pass.
@@ -152,6 +186,7 @@ impl Pass {
     /// What the policy sees of a known answer.
     fn raise(&self, call: &Call, outcome: Outcome, first_use: bool) -> Result<Value, Error> {
         if first_use {
+            self.session.needed(&call.key);
             let before = self.bytes.fetch_add(outcome.bytes, Ordering::Relaxed);
             let limit = self.session.budget.bytes;
             if before.saturating_add(outcome.bytes) > limit {
@@ -183,32 +218,53 @@ pub(crate) struct Last<T> {
     pub passes: u32,
 }
 
-/// Evaluates in passes until one notes nothing. `run` makes one pass under a scope, and returns
-/// an error when anything failed under it.
+/// Evaluates in passes until one notes nothing. `asks` says whether there can be calls; `run` makes one pass under a scope, `failed`
+/// says whether it ended with an error.
 pub(crate) fn drive<T>(
     session: &Arc<Session>,
     chance: &Arc<Chance>,
     strict: bool,
-    run: impl Fn(&Arc<Scope>) -> Result<T, Error>,
+    asks: bool,
+    run: impl Fn(&Arc<Scope>) -> T,
+    failed: impl Fn(&T) -> bool,
 ) -> Last<T> {
-    let mut driver = Driver { blocking: false, singles: 0, cautious: true, passes: 0 };
+    let mut driver = Driver::new(session, asks);
     loop {
         driver.passes += 1;
-        let span = tracing::debug_span!("pass", number = driver.passes, blocking = driver.blocking);
+        let blocking = driver.credit == u64::MAX;
+        let span = tracing::debug_span!("pass", number = driver.passes, blocking);
         let _entered = span.enter();
-        let pass = Arc::new(Pass::new(Arc::clone(session), driver.passes, driver.blocking));
+        let started = Instant::now();
+        let until = driver.until(session, started);
+        let guess_until = started + until.saturating_duration_since(started) / 4 * 3;
+        let pass =
+            Arc::new(Pass::new(Arc::clone(session), driver.passes, driver.credit, guess_until));
         let result = match driver.refuse(session) {
             Some(error) => Err(error),
-            None => run(&driver.scope(session, chance, strict, &pass)),
+            None => {
+                let calls: Arc<dyn Calls> = Arc::clone(&pass) as Arc<dyn Calls>;
+                let scope = Scope::new(calls, Arc::clone(chance)).strict(strict);
+                Ok(run(&Arc::new(scope.until(until, session.budget.timeout))))
+            }
         };
+        let late = Instant::now() >= until || pass.late.load(Ordering::Relaxed);
         let notes = std::mem::take(&mut *pass.notes());
         let Some(first) = notes.first else {
-            if driver.was_cut_short(session, &result) {
+            if result.as_ref().is_ok_and(&failed) && driver.was_cut_short(session, late) {
                 continue;
             }
             return Last { result, used: notes.used, passes: driver.passes };
         };
-        driver.learn(session, &pass, &result, notes.guesses.len());
+        // The result may be large; it is worth nothing.
+        drop(result);
+        let thrown_away = ThrownAway {
+            took: started.elapsed(),
+            guessed: notes.first_at.map(|at| at.elapsed()).unwrap_or_default(),
+            ran_out: Instant::now() >= until,
+            late,
+            guesses: notes.guesses.len(),
+        };
+        driver.learn(session, &thrown_away);
         if let Err(error) = session.fetch(&first, &notes.guesses, driver.passes) {
             return Last { result: Err(error), used: notes.used, passes: driver.passes };
         }
@@ -217,14 +273,27 @@ pub(crate) fn drive<T>(
 
 /// Where the passes of an evaluation stand.
 struct Driver {
-    blocking: bool,
+    /// How many unknown calls of a pass may block; all of them where it is `u64::MAX`.
+    credit: u64,
     singles: u32,
-    /// Whether a pass gets a part of the time only, so that a guess can't use up all of it.
-    cautious: bool,
+    /// How long a pass may take that can be inexact.
+    slice: Duration,
+    /// What was spent on passes that were thrown away.
+    spent: Duration,
     passes: u32,
 }
 
 impl Driver {
+    fn new(session: &Session, asks: bool) -> Self {
+        Self {
+            credit: if session.budget.one_at_a_time || !asks { u64::MAX } else { 0 },
+            singles: 0,
+            slice: SLICE.min(session.budget.timeout / 8),
+            spent: Duration::ZERO,
+            passes: 0,
+        }
+    }
+
     fn refuse(&self, session: &Session) -> Option<Error> {
         if Instant::now() >= session.deadline {
             return Some(session.out_of_time());
@@ -239,48 +308,70 @@ impl Driver {
         })
     }
 
-    fn scope(
-        &self,
-        session: &Session,
-        chance: &Arc<Chance>,
-        strict: bool,
-        pass: &Arc<Pass>,
-    ) -> Arc<Scope> {
-        let timeout = session.budget.timeout;
-        let slice = Instant::now() + timeout / 8;
-        let until = if self.cautious && !self.blocking {
-            slice.min(session.deadline)
-        } else {
-            session.deadline
-        };
-        let calls: Arc<dyn Calls> = Arc::clone(pass) as Arc<dyn Calls>;
-        Arc::new(Scope::new(calls, Arc::clone(chance)).strict(strict).until(until, timeout))
+    /// When a pass ends that starts now: regorus can't be told to stop once a pass has become
+    /// inexact, so a pass in which that can happen gets a slice of the time from the beginning.
+    fn until(&self, session: &Session, now: Instant) -> Instant {
+        match self.credit {
+            u64::MAX => session.deadline,
+            0 => session.deadline.min(now + self.slice),
+            // Blocking calls take their time too.
+            _ => session.deadline.min(now + self.slice * 4),
+        }
     }
 
-    /// An exact pass that ran into the slice of a cautious one is run again with all the time.
-    fn was_cut_short<T>(&mut self, session: &Session, result: &Result<T, Error>) -> bool {
-        let timed_out = matches!(result, Err(e) if e.kind() == ErrorKind::TimedOut);
-        let cut = self.cautious && !self.blocking && timed_out && Instant::now() < session.deadline;
+    /// Whether an exact pass ended because its slice did: it is run again with more time.
+    fn was_cut_short(&mut self, session: &Session, late: bool) -> bool {
+        let cut = late && self.credit < u64::MAX && Instant::now() < session.deadline;
         if cut {
-            self.cautious = false;
+            self.extend(session);
             self.passes -= 1;
         }
         cut
     }
 
-    /// After an inexact pass: whether further passes are worth it.
-    fn learn<T>(
-        &mut self,
-        session: &Session,
-        pass: &Pass,
-        result: &Result<T, Error>,
-        guesses: usize,
-    ) {
-        self.singles = if guesses == 0 { self.singles + 1 } else { 0 };
-        let timed_out = matches!(result, Err(e) if e.kind() == ErrorKind::TimedOut);
-        let overran = pass.ended.load(Ordering::Relaxed) || timed_out;
-        if overran || self.singles >= SINGLES || !session.has_guesses_left() {
-            self.blocking = true;
+    /// A longer slice, or no more guesses where that would take too much of the time.
+    fn extend(&mut self, session: &Session) {
+        let left = session.deadline.saturating_duration_since(Instant::now());
+        if self.slice * 16 <= left {
+            self.slice *= 4;
+        } else {
+            self.credit = u64::MAX;
+        }
+    }
+
+    /// After an inexact pass: how the next ones go on.
+    fn learn(&mut self, session: &Session, pass: &ThrownAway) {
+        self.spent += pass.took;
+        if pass.guesses == 0 {
+            self.singles += 1;
+            if self.singles >= SINGLES {
+                self.credit = self.credit.saturating_mul(CREDIT).max(CREDIT);
+            }
+        } else {
+            self.singles = 0;
+            self.credit = 0;
+        }
+        if pass.ran_out && pass.guessed > self.slice / 2 {
+            // It loops where an answer is missing: the next pass would do so again.
+            self.credit = u64::MAX;
+        } else if pass.ran_out || (pass.late && pass.guesses < FEW) {
+            self.extend(session);
+        }
+        if self.spent > session.budget.timeout / 4 || !session.has_guesses_left() {
+            self.credit = u64::MAX;
         }
     }
 }
+
+/// What an inexact pass teaches.
+struct ThrownAway {
+    took: Duration,
+    /// How long it went on after its first noted call.
+    guessed: Duration,
+    ran_out: bool,
+    late: bool,
+    guesses: usize,
+}
+
+/// So few guesses aren't worth a pass that ran into its time for guesses.
+const FEW: usize = 16;

@@ -17,6 +17,7 @@ mod query;
 mod recording;
 pub(crate) mod scope;
 mod session;
+mod shared;
 pub mod sources;
 
 pub use ledger::{Entry, Ledger, Origin};

@@ -13,6 +13,7 @@ use super::call::{Call, Key};
 use super::flight::{Bell, Boarded, Grant, Outcome};
 use super::ledger::{Entry, Ledger, Origin};
 use super::recording::Replay;
+use crate::builtins::Cost;
 use crate::client::Allowance;
 use crate::text::shorten;
 use crate::{Error, ErrorKind, NotFound, Platform, Product};
@@ -31,6 +32,9 @@ pub struct Budget {
     pub bytes: u64,
     /// Whether a prompt may be sent before it is certain that the policy asks for it.
     pub eager_prompts: bool,
+    /// Whether each call is sent only once the one before it is answered: nothing is guessed then,
+    /// and nothing travels together.
+    pub one_at_a_time: bool,
 }
 
 impl Default for Budget {
@@ -41,6 +45,7 @@ impl Default for Budget {
             calls: 20_000,
             bytes: 1 << 30,
             eager_prompts: false,
+            one_at_a_time: false,
         }
     }
 }
@@ -61,12 +66,42 @@ struct Known {
     origin: Origin,
     pass: u32,
     order: usize,
+    /// What it took of the allowances for guesses, until it turns out to be needed.
+    lent: Option<Lent>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Lent {
+    bytes: u64,
+}
+
+/// A call on its way.
+struct Sent {
+    boarded: Boarded,
+    pass: u32,
+    guess: bool,
+    prompt: bool,
 }
 
 #[derive(Default)]
 struct State {
     known: HashMap<Key, Known>,
-    on_their_way: HashMap<Key, (Boarded, u32)>,
+    on_their_way: HashMap<Key, Sent>,
+    /// Calls whose answers were more than a guess may cost.
+    refused: HashSet<Key>,
+    /// The longest that an answer took so far.
+    slowest: Duration,
+}
+
+/// What became of a guess.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Guess {
+    /// It is to be fetched.
+    Noted,
+    /// It isn't worth asking for.
+    Idle,
+    /// No more guesses are allowed.
+    UsedUp,
 }
 
 pub(crate) struct Session {
@@ -85,8 +120,11 @@ pub(crate) struct Session {
     order: AtomicUsize,
 }
 
-/// Bytes that guesses of one evaluation may read.
+/// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
 const GUESS_BYTES: u64 = 64 << 20;
+
+/// How long nothing has to arrive until guesses are no longer waited for, at least.
+const QUIET: Duration = Duration::from_millis(250);
 
 impl Session {
     pub fn new(product: Product, answers: Answers, not_found: NotFound, budget: Budget) -> Self {
@@ -109,19 +147,48 @@ impl Session {
     }
 
     /// The answer to a call, if it is known.
-    pub fn known(&self, key: &Key) -> Option<Outcome> {
-        self.lock().known.get(key).map(|known| known.outcome.clone())
+    pub fn known(&self, key: &Key, pass: u32) -> Option<Outcome> {
+        if let Some(known) = self.lock().known.get(key) {
+            return Some(known.outcome.clone());
+        }
+        let Answers::Service(platform) = &self.answers else { return None };
+        let outcome = platform.flights().remembered(key)?;
+        self.learn(key, outcome.clone(), Origin::Shared, pass);
+        Some(outcome)
     }
 
-    /// Whether one more guess may be noted; counts it.
-    pub fn may_guess(&self) -> bool {
-        self.guesses_left
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1))
-            .is_ok()
+    /// Whether one more guess may be noted; counts it unless it is on its way.
+    pub fn may_guess(&self, key: &Key) -> Guess {
+        let state = self.lock();
+        if state.refused.contains(key) {
+            return Guess::Idle;
+        }
+        if state.on_their_way.contains_key(key) {
+            return Guess::Noted;
+        }
+        drop(state);
+        let left = self
+            .guesses_left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+        if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
     }
 
     pub fn has_guesses_left(&self) -> bool {
-        self.guesses_left.load(Ordering::Relaxed) > 0 && self.guess_wait.load(Ordering::Relaxed) > 0
+        self.guesses_left.load(Ordering::Relaxed) > 0
+    }
+
+    /// The exact evaluation needs the answer to `key`: if it was guessed, what it took of the
+    /// allowances for guesses comes back.
+    pub fn needed(&self, key: &Key) {
+        let mut state = self.lock();
+        let Some(lent) = state.known.get_mut(key).and_then(|known| known.lent.take()) else {
+            return;
+        };
+        self.guesses_left.fetch_add(1, Ordering::AcqRel);
+        if lent.bytes > 0 {
+            self.guess_bytes.give_back(lent.bytes);
+            state.refused.clear();
+        }
     }
 
     /// Fetches the first call, which the exact evaluation needs, and together with it the guesses
@@ -131,12 +198,12 @@ impl Session {
             Answers::Nobody(advice) => {
                 let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
                     .with_hint(advice.clone());
-                self.learn(first, none(Err(error)), Origin::Replay, pass);
+                self.learn(&first.key, none(Err(error)), Origin::Replay, pass);
                 Ok(())
             }
             Answers::Replay(replay) => {
                 for call in std::iter::once(first).chain(guesses) {
-                    self.learn(call, none(replay.answer(&call.key)), Origin::Replay, pass);
+                    self.learn(&call.key, none(replay.answer(&call.key)), Origin::Replay, pass);
                 }
                 Ok(())
             }
@@ -145,64 +212,92 @@ impl Session {
                 for call in guesses {
                     self.send(platform, call, true, pass)?;
                 }
-                self.await_first(platform, first, pass)?;
-                self.await_guesses();
+                self.await_first(platform, first, pass, self.deadline)?;
+                self.await_guesses(pass);
                 Ok(())
             }
         }
     }
 
-    fn send(&self, platform: &Platform, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
-        {
-            let mut state = self.lock();
-            if state.known.contains_key(&call.key) {
-                return Ok(());
-            }
-            if let Some((boarded, _)) = state.on_their_way.get(&call.key) {
-                // What is only guessed about has a smaller allowance than what is needed.
-                if guess || !boarded.flight.is_guess() {
-                    return Ok(());
-                }
-                state.on_their_way.remove(&call.key);
-            }
+    /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
+    pub fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
+        match &self.answers {
+            Answers::Service(platform) => self.await_first(platform, call, pass, until),
+            _ => self.fetch(call, &[], pass),
         }
-        let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
-        let allowance = Arc::clone(allowance);
-        let deadline = self.deadline.min(platform.call_deadline());
-        let grant = Grant { deadline, allowance, guess };
+    }
+
+    fn send(&self, platform: &Platform, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
+        let prompt = call.function.cost == Cost::Prompt;
+        let mut state = self.lock();
+        if state.known.contains_key(&call.key) || state.on_their_way.contains_key(&call.key) {
+            return Ok(());
+        }
+        let deadline = platform.call_deadline();
+        let grant = if prompt {
+            // Not this evaluation's limits: others that ask the same at the same time join it,
+            // and must not have to ask again for more money.
+            Grant { deadline, allowance: None }
+        } else {
+            let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
+            let allowance = Some(Arc::clone(allowance));
+            Grant { deadline: deadline.min(self.deadline), allowance }
+        };
         let boarded = platform.flights().board(platform, call, grant, &self.bell)?;
-        self.lock().on_their_way.insert(call.key.clone(), (boarded, pass));
+        state.on_their_way.insert(call.key.clone(), Sent { boarded, pass, guess, prompt });
         Ok(())
     }
 
     /// Waits for the call that the exact evaluation needs.
-    fn await_first(&self, platform: &Platform, first: &Call, pass: u32) -> Result<(), Error> {
+    fn await_first(
+        &self,
+        platform: &Platform,
+        first: &Call,
+        pass: u32,
+        until: Instant,
+    ) -> Result<(), Error> {
         loop {
-            if self.known(&first.key).is_some() {
-                return Ok(());
-            }
-            if Instant::now() >= self.deadline {
-                return Err(self.out_of_time());
-            }
             // Again where it was somebody else's flight, or a guess, that ended at its own limit.
             self.send(platform, first, false, pass)?;
-            self.bell.wait(self.deadline, |arrived| {
-                self.collect(arrived);
+            loop {
                 let state = self.lock();
-                state.known.contains_key(&first.key) || !state.on_their_way.contains_key(&first.key)
-            });
+                if state.known.contains_key(&first.key) {
+                    return Ok(());
+                }
+                if !state.on_their_way.contains_key(&first.key) {
+                    break;
+                }
+                drop(state);
+                let now = Instant::now();
+                if now >= self.deadline {
+                    return Err(self.out_of_time());
+                }
+                if now >= until {
+                    return Ok(());
+                }
+                // Not longer at once: a pass that was left behind may hear the bell instead.
+                self.collect(self.bell.wait(until.min(now + QUIET)));
+            }
         }
     }
 
-    /// Gives the guesses their slice of time; those still on their way then stay there.
-    fn await_guesses(&self) {
-        let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
+    /// Gives the guesses of a pass their slice of time; those still on their way then stay there.
+    fn await_guesses(&self, pass: u32) {
         let started = Instant::now();
-        if !self.lock().on_their_way.is_empty() {
-            self.bell.wait((started + left).min(self.deadline), |arrived| {
-                self.collect(arrived);
-                self.lock().on_their_way.is_empty()
-            });
+        let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
+        let until = (started + left).min(self.deadline);
+        let state = self.lock();
+        let mut pending = state.on_their_way.values().filter(|sent| sent.pass == pass).count();
+        let mut quiet = QUIET.max(state.slowest * 2);
+        drop(state);
+        while pending > 0 {
+            let arrived = self.bell.wait(until.min(Instant::now() + quiet));
+            if arrived.is_empty() {
+                break;
+            }
+            let (landed, slowest) = self.collect_of(arrived, pass);
+            pending = pending.saturating_sub(landed);
+            quiet = QUIET.max(slowest * 2);
         }
         let spent = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let _ = self.guess_wait.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| {
@@ -210,36 +305,65 @@ impl Session {
         });
     }
 
-    /// Moves what arrived from its way into the memo.
     fn collect(&self, arrived: Vec<Key>) {
+        let _ = self.collect_of(arrived, 0);
+    }
+
+    /// Moves what arrived from its way into the memo; how many of them `pass` had noted, and the
+    /// longest that an answer took so far.
+    fn collect_of(&self, arrived: Vec<Key>, pass: u32) -> (usize, Duration) {
         let mut state = self.lock();
+        let mut landed = 0;
         for key in arrived {
             let outcome = match state.on_their_way.get(&key) {
-                Some((boarded, _)) => boarded.flight.outcome().cloned(),
+                Some(sent) => sent.boarded.flight.outcome().cloned(),
                 None => None,
             };
             let Some(outcome) = outcome else { continue };
-            let Some((boarded, pass)) = state.on_their_way.remove(&key) else { continue };
-            let limit = matches!(&outcome.result, Err(e)
-                if matches!(e.kind(), ErrorKind::TooLarge | ErrorKind::TimedOut));
-            if limit && (boarded.joined || boarded.flight.is_guess()) {
-                // Not known: the limit was another's, or a guess's.
+            let Some(sent) = state.on_their_way.remove(&key) else { continue };
+            landed += usize::from(sent.pass == pass);
+            state.slowest = state.slowest.max(outcome.latency);
+            if self.is_anothers(&sent, &outcome) {
+                if sent.guess {
+                    state.refused.insert(key);
+                }
                 continue;
             }
-            let origin = match (boarded.joined, outcome.cached) {
+            let origin = match (sent.boarded.joined, outcome.cached) {
                 (true, _) => Origin::Shared,
                 (false, true) => Origin::Cache,
                 (false, false) => Origin::Network,
             };
+            let paid = sent.guess && !sent.prompt && !sent.boarded.joined;
+            let lent = sent.guess.then_some(Lent { bytes: if paid { outcome.bytes } else { 0 } });
             let order = self.order.fetch_add(1, Ordering::Relaxed);
-            state.known.insert(key, Known { outcome, origin, pass, order });
+            state.known.insert(key, Known { outcome, origin, pass: sent.pass, order, lent });
+        }
+        (landed, state.slowest)
+    }
+
+    /// Whether a failure says more about the limits of who sent the call, or of a guess, than
+    /// about what the call deserves here: then it isn't known, and asked again if it is needed.
+    fn is_anothers(&self, sent: &Sent, outcome: &Outcome) -> bool {
+        let Err(error) = &outcome.result else { return false };
+        if sent.prompt {
+            // Asking again would cost again.
+            return false;
+        }
+        match error.kind() {
+            ErrorKind::TooLarge | ErrorKind::TimedOut => sent.boarded.joined || sent.guess,
+            // Fewer repetitions than there would have been time for here.
+            ErrorKind::Unavailable | ErrorKind::RateLimited => {
+                sent.boarded.joined && sent.boarded.flight.deadline() < self.deadline
+            }
+            _ => false,
         }
     }
 
-    fn learn(&self, call: &Call, outcome: Outcome, origin: Origin, pass: u32) {
+    fn learn(&self, key: &Key, outcome: Outcome, origin: Origin, pass: u32) {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
-        let known = Known { outcome, origin, pass, order };
-        self.lock().known.insert(call.key.clone(), known);
+        let known = Known { outcome, origin, pass, order, lent: None };
+        self.lock().known.insert(key.clone(), known);
     }
 
     pub fn out_of_time(&self) -> Error {

@@ -13,4 +13,5 @@ mod hostile;
 mod passes;
 mod policies;
 mod readme;
+mod soak;
 mod support;

@@ -14,6 +14,7 @@ mod conflicts;
 mod cycles;
 mod data;
 mod declare;
+mod heads;
 mod imports;
 mod lex;
 mod loaded;
