@@ -363,7 +363,19 @@ fn position(scope: &Scope, error: &anyhow::Error, explained: &Error) -> Option<P
     if scope.was_repeated() || !error.to_string().contains(&failure.to_string()) {
         return None;
     }
-    explained.diagnostics().first()?.position.clone()
+    let place = explained.diagnostics().first()?.position.clone()?;
+    Some(failure.function().map_or_else(|| place.clone(), |name| at_name(place.clone(), name)))
+}
+
+/// The interpreter points at a call's parenthesis: the place of the name before it.
+fn at_name(mut place: Position, name: &str) -> Position {
+    let before: String = place.text.chars().take(place.column.saturating_sub(1) as usize).collect();
+    let length = u32::try_from(name.chars().count()).unwrap_or(u32::MAX);
+    if before.ends_with(name) && place.column > length {
+        place.column -= length;
+        place.length = length;
+    }
+    place
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

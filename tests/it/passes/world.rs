@@ -36,6 +36,12 @@ pub fn digest(world: u64, node: u64) -> String {
     format!("sha256:{world:016x}{node:016x}{:032x}", 0)
 }
 
+/// The input of a case.
+pub fn input(world: u64) -> String {
+    let digests: Vec<String> = (0..NODES).map(|node| digest(world, node)).collect();
+    serde_json::json!({"d": digests, "n": 3, "other": {"d": [digest(world, 7)]}}).to_string()
+}
+
 /// The text of an artifact of a world.
 pub fn content(world: u64, node: u64) -> String {
     format!("{{\"world\":{world},\"size\":{}}}", mix(&[world, node, 77]) % 9)
