@@ -357,7 +357,7 @@ impl Driver {
         } else if pass.ran_out || (pass.late && pass.guesses < FEW) {
             self.extend(session);
         }
-        if self.spent > session.budget.timeout / 4 || !session.has_guesses_left() {
+        if self.spent > session.budget.timeout / 4 {
             self.credit = u64::MAX;
         }
     }

@@ -173,10 +173,6 @@ impl Session {
         if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
     }
 
-    pub fn has_guesses_left(&self) -> bool {
-        self.guesses_left.load(Ordering::Relaxed) > 0
-    }
-
     /// The exact evaluation needs the answer to `key`: if it was guessed, what it took of the
     /// allowances for guesses comes back.
     pub fn needed(&self, key: &Key) {

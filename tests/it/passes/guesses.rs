@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rego_platform::ErrorKind;
 use rego_platform::evaluate::{EvaluateOptions, Evaluated};
 
-use super::world::{Server, TREE, WIDE, input};
+use super::world::{Server, WIDE, input};
 use crate::support::{evaluate, options, policies};
 
 fn run(
@@ -89,14 +89,14 @@ x := count(first.references) if first.kind
 #[test]
 fn an_exact_pass_gets_all_the_time_there_is() {
     let server = Server::start();
-    // It loops before its first call, for longer than a slice of 1 s in a build without
+    // It loops before its first call, for longer than a slice of 1.5 s in a build without
     // optimization.
     let body = r#"
-long := numbers.range(1, 1000)
+long := numbers.range(1, 1500)
 x := count([1 | some i in long; some j in long; i * j > 0]) + count(platform.discover(input.d[0], "").references)
 "#;
-    let evaluated = run(FINE, body, &server, |o| o.budget.timeout = Duration::from_secs(8));
-    assert_eq!(value(&evaluated), "1000007");
+    let evaluated = run(FINE, body, &server, |o| o.budget.timeout = Duration::from_secs(12));
+    assert_eq!(value(&evaluated), "2250007");
     let short = run(FINE, body, &server, |o| o.budget.timeout = Duration::from_millis(100));
     assert_eq!(short.result.unwrap_err().kind(), ErrorKind::TimedOut);
 }
@@ -132,23 +132,38 @@ fn budgets_are_not_used_up_by_guesses() {
 #[test]
 fn right_guesses_give_back_what_they_took() {
     let server = Server::start();
-    // Four levels of 40 answers, and room for 60 wrong guesses: all are guesses, none is wrong.
     let body = r#"
 root := platform.discover(input.d[0], "")
-x := count([1 |
-	some a in root.references
-	platform.discover(a.digest, a.kind).kind
-	some b in platform.discover(a.digest, "").references
-	platform.discover(b.digest, b.kind).kind
-	platform.discover(b.digest, "").kind
-])
+wrong contains kind if {
+	not root.kind
+	some i in numbers.range(1, 50)
+	kind := platform.discover(sprintf("sha256:%s%016d%032d", [substring(input.d[0], 7, 16), 40 + i, 0]), "").kind
+}
+one contains r.digest if { some r in root.references; platform.discover(r.digest, r.kind).kind }
+two contains r.digest if { some r in root.references; platform.discover(r.digest, "").kind; count(one) > 0 }
+x := count([1 | count(wrong) == 0; some d in two; platform.discover(d, "").kind; some k in ["K0", "K1", "K2"]; platform.discover(d, k).kind])
 "#;
-    let world = TREE + (2 << 20) + 20;
-    let evaluated = run(world, body, &server, |o| {
-        o.budget.calls = 1 + 20 * 4;
-        o.budget.passes = 8;
-    });
-    assert_eq!(value(&evaluated), "400");
+    // 1 + 4 × 20 calls of 4,070 and 210 bytes are needed; 50 guesses are wrong.
+    let world = WIDE + 20;
+    let needed = run(world, body, &server, |_| {});
+    let (calls, bytes) = needed
+        .ledger
+        .needed()
+        .fold((0, 0), |(calls, bytes), entry| (calls + 1, bytes + entry.bytes));
+    let wrong = needed.ledger.calls.len() - calls;
+    assert!(wrong >= 49, "{}", needed.ledger.table());
+    server.set_latency(Duration::from_millis(30));
+    for change in [
+        Box::new(|o: &mut EvaluateOptions| o.budget.calls = calls) as Box<dyn Fn(&mut _)>,
+        Box::new(|o: &mut EvaluateOptions| o.budget.bytes = bytes),
+    ] {
+        let started = Instant::now();
+        let evaluated = run(world, body, &server, change);
+        assert_eq!(value(&evaluated), value(&needed));
+        // One after the other, the last 40 alone take 1.2 s.
+        let took = started.elapsed();
+        assert!(took < Duration::from_millis(900), "{took:?} {}", evaluated.ledger.table());
+    }
 }
 
 #[test]

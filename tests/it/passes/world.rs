@@ -136,6 +136,10 @@ async fn answer(
     let now = shared.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
     shared.max_in_flight.fetch_max(now, Ordering::SeqCst);
     let _leave = Leave(Arc::clone(&shared));
+    if method == Method::POST {
+        // It costs money from now on, whether or not somebody waits for the answer.
+        note(&shared, &body);
+    }
     let latency = *shared.latency.lock().unwrap();
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;
@@ -152,7 +156,7 @@ async fn answer(
         return evidence(query);
     }
     if method == Method::POST {
-        return prompt(&shared, &body);
+        return prompt(&body);
     }
     match path.strip_prefix("/v1/operations/").and_then(|id| id.split_once('-')) {
         Some((world, node)) => operation(world.parse().unwrap(), node.parse().unwrap()),
@@ -278,12 +282,20 @@ fn evidence(query: &str) -> Response {
     ok(json!({"results": rows, "pagination": {"next_cursor": ""}}))
 }
 
-fn prompt(shared: &Shared, body: &[u8]) -> Response {
+fn prompted(body: &[u8]) -> (String, u64, u64) {
     let body: Value = serde_json::from_slice(body).unwrap();
     let text = body["content"].as_str().unwrap();
     let (world, node) = text.split_once('-').unwrap();
-    let (world, node): (u64, u64) = (world.parse().unwrap(), node.parse().unwrap());
-    shared.prompts.lock().unwrap().entry(world).or_default().push(text.to_owned());
+    (text.to_owned(), world.parse().unwrap(), node.parse().unwrap())
+}
+
+fn note(shared: &Shared, body: &[u8]) {
+    let (text, world, _) = prompted(body);
+    shared.prompts.lock().unwrap().entry(world).or_default().push(text);
+}
+
+fn prompt(body: &[u8]) -> Response {
+    let (_, world, node) = prompted(body);
     failure(world, 2000 + node)
         .unwrap_or_else(|| ok(json!({"operation_id": format!("{world}-{node}")})))
 }
