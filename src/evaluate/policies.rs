@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
 
-use super::batch::{Last, drive};
+use super::budget::{Answers, Budget};
+use super::drive::{Last, drive};
 use super::load::{
     FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
 };
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
 use super::scope::{Chance, Scope};
-use super::session::{Answers, Budget, Session};
+use super::session::Session;
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
 use crate::builtins::FUNCTIONS;
@@ -293,7 +294,7 @@ impl Policies {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
         let mut recording = Recording::new();
-        let recorded = self.record(&mut recording, session, chance, &used);
+        let recorded = Self::record(&mut recording, session, chance, &used);
         let (result, aside) = match last.result {
             Ok(done) => (done.output, done.aside),
             Err(error) => (Err(error), Aside::default()),
@@ -311,7 +312,6 @@ impl Policies {
     }
 
     fn record(
-        &self,
         recording: &mut Recording,
         session: &Session,
         chance: &Chance,

@@ -5,6 +5,7 @@
 //! `generate`'s.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -218,8 +219,8 @@ fn discover(digest: &str, query: &str) -> Response {
         "result": {
             "digest": digest,
             "kind": kind(world, node),
-            "public": mix(&[world, node, 3]) % 2 == 0,
-            "downloadable": mix(&[world, node, 4]) % 2 == 0,
+            "public": mix(&[world, node, 3]).is_multiple_of(2),
+            "downloadable": mix(&[world, node, 4]).is_multiple_of(2),
             "createdAt": "2026-01-01T00:00:00Z",
             "score": mix(&[world, node, 5]) % 5,
             "references": references,
@@ -241,7 +242,7 @@ fn references(world: u64, node: u64) -> Vec<u64> {
     if world >= WIDE {
         return if node == 0 { (1..=world - WIDE).collect() } else { Vec::new() };
     }
-    (0..NODES).filter(|to| mix(&[world, node, *to, 6]) % 3 == 0).collect()
+    (0..NODES).filter(|to| mix(&[world, node, *to, 6]).is_multiple_of(3)).collect()
 }
 
 fn kind(world: u64, node: u64) -> String {
@@ -261,8 +262,10 @@ static CONTENTS: Mutex<std::collections::BTreeMap<String, (u64, u64)>> =
 /// The digest under which a world's artifact can be downloaded from now on.
 pub fn store(world: u64, node: u64) -> String {
     let hash = sha2::Sha256::digest(content(world, node).as_bytes());
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let digest = format!("sha256:{hex}");
+    let mut digest = "sha256:".to_owned();
+    for byte in hash {
+        let _ = write!(digest, "{byte:02x}");
+    }
     CONTENTS.lock().unwrap().insert(digest.clone(), (world, node));
     digest
 }
@@ -302,7 +305,7 @@ fn prompt(body: &[u8]) -> Response {
 
 fn operation(world: u64, node: u64) -> Response {
     let dice = mix(&[world, node, 8]);
-    let status = if world < WIDE && dice % 10 == 0 { "FAILED" } else { "SUCCEEDED" };
+    let status = if world < WIDE && dice.is_multiple_of(10) { "FAILED" } else { "SUCCEEDED" };
     let violations: Vec<String> = (0..dice / 10 % 3).map(|v| format!("violation {v}")).collect();
     let output = json!({"skipped": false, "violations": violations}).to_string();
     ok(json!({"operation": {
