@@ -143,7 +143,8 @@ impl Loaded {
         let packages = packages(&modules, &tree);
         let mut uses = used(&modules, &functions, &shim);
         let called = |name: &str| files.values().any(|(_, text)| text.text.contains(name));
-        uses.builtins.extend(membership::FUNCTIONS.iter().filter(|n| called(n)).map(|n| (*n).into()));
+        uses.builtins
+            .extend(membership::FUNCTIONS.iter().filter(|n| called(n)).map(|n| (*n).into()));
         uses.builtins.sort();
         uses.builtins.dedup();
         Ok(Self {
