@@ -97,7 +97,11 @@ pub(crate) fn drive<T>(
 struct Driver {
     /// How many unknown calls of a pass may block; all of them where it is `u64::MAX`.
     credit: u64,
+    /// Passes in a row that brought the evaluation one call further.
     singles: u32,
+    /// The guesses of the pass before, and how many had turned out right until its end.
+    guesses: usize,
+    right: usize,
     /// How long a pass may take that can be inexact.
     slice: Duration,
     /// What was spent on passes that were thrown away.
@@ -110,6 +114,8 @@ impl Driver {
         Self {
             credit: if session.budget.one_at_a_time || !asks { u64::MAX } else { 0 },
             singles: 0,
+            guesses: 0,
+            right: 0,
             slice: SLICE.min(session.budget.timeout / 8),
             spent: Duration::ZERO,
             passes: 0,
@@ -163,7 +169,10 @@ impl Driver {
     /// After an inexact pass: how the next ones go on.
     fn learn(&mut self, session: &Session, pass: &ThrownAway) {
         self.spent += pass.took;
-        if pass.guesses == 0 {
+        let right = session.right_guesses();
+        let all_wrong = self.guesses > 0 && right == self.right;
+        (self.guesses, self.right) = (pass.guesses, right);
+        if pass.guesses == 0 || all_wrong {
             self.singles += 1;
             if self.singles >= SINGLES {
                 self.credit = self.credit.saturating_mul(CREDIT).max(CREDIT);

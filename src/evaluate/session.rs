@@ -74,6 +74,7 @@ pub(crate) struct Session {
     pub(super) exact_bytes: Arc<Allowance>,
     pub(super) guess_bytes: Arc<Allowance>,
     guesses_left: AtomicUsize,
+    right_guesses: AtomicUsize,
     /// Microseconds that the evaluation may still wait for guesses alone.
     pub(super) guess_wait: AtomicU64,
     pub(super) order: AtomicUsize,
@@ -96,6 +97,7 @@ impl Session {
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guesses_left: AtomicUsize::new(budget.calls),
+            right_guesses: AtomicUsize::new(0),
             guess_wait: AtomicU64::new(wait),
             order: AtomicUsize::new(0),
             budget,
@@ -113,20 +115,22 @@ impl Session {
         Some(outcome)
     }
 
-    /// Whether one more guess may be noted; counts it unless it is on its way.
+    /// Whether one more guess may be noted; counts it unless there is nothing to fetch.
     pub fn may_guess(&self, key: &Key) -> Guess {
         let state = self.lock();
-        if state.refused.contains(key) {
+        if state.refused.contains(key) || state.on_their_way.contains_key(key) {
             return Guess::Idle;
-        }
-        if state.on_their_way.contains_key(key) {
-            return Guess::Noted;
         }
         drop(state);
         let left = self
             .guesses_left
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
+    }
+
+    /// How many guesses turned out to be needed so far.
+    pub fn right_guesses(&self) -> usize {
+        self.right_guesses.load(Ordering::Acquire)
     }
 
     /// The exact evaluation needs the answer to `key`: if it was guessed, what it took of the
@@ -137,6 +141,7 @@ impl Session {
             return;
         };
         self.guesses_left.fetch_add(1, Ordering::AcqRel);
+        self.right_guesses.fetch_add(1, Ordering::AcqRel);
         if lent.bytes > 0 {
             self.guess_bytes.give_back(lent.bytes);
             state.refused.clear();

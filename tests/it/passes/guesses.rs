@@ -160,9 +160,10 @@ x := count([1 | count(wrong) == 0; some d in two; platform.discover(d, "").kind;
         let started = Instant::now();
         let evaluated = run(world, body, &server, change);
         assert_eq!(value(&evaluated), value(&needed));
-        // One after the other, the last 40 alone take 1.2 s.
-        let took = started.elapsed();
-        assert!(took < Duration::from_millis(900), "{took:?} {}", evaluated.ledger.table());
+        // Where half of the calls travel alone, this is 2; it is 13 on an idle machine.
+        let all: Duration = evaluated.ledger.needed().map(|call| call.latency).sum();
+        let together = all.as_secs_f64() / started.elapsed().as_secs_f64();
+        assert!(together > 4.0, "{together} {}", evaluated.ledger.table());
     }
 }
 
@@ -184,6 +185,30 @@ x := count([1 | some r in f.references; platform.discover(r.digest, "").kind])
     let waited: Duration = evaluated.ledger.calls.iter().map(|call| call.latency).max().unwrap();
     assert!(waited < Duration::from_secs(3));
     assert!(evaluated.ledger.passes <= 7, "{}", evaluated.ledger.table());
+}
+
+#[test]
+fn a_chain_with_a_wrong_guess_at_each_step_takes_few_passes() {
+    use std::fmt::Write as _;
+    let server = Server::start();
+    let mut body = r#"
+of(n, before) := platform.discover(sprintf("sha256:%s%016d%032d", [substring(input.d[0], 7, 16), n, 0 * count(before)]), "")
+f0 := of(1000, [])
+"#
+    .to_owned();
+    for n in 1..=250 {
+        let before = n - 1;
+        // Once the answer before is known and this one isn't.
+        let _ = writeln!(body, "f{n} := of({}, f{before}.references)", 1000 + n);
+        let _ = writeln!(
+            body,
+            "wrong contains of({}, f{before}.references) if not f{n}.kind",
+            5000 + n
+        );
+    }
+    let evaluated = run(FINE, &format!("{body}\nx := [count(wrong), f250.kind]"), &server, |_| {});
+    assert!(value(&evaluated).starts_with("[0,"), "{}", value(&evaluated));
+    assert!(evaluated.ledger.passes < 20, "{}", evaluated.ledger.passes);
 }
 
 #[test]
