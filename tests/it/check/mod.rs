@@ -14,6 +14,9 @@ use crate::cli::Sandbox;
 /// A finding: code, line and column.
 type Finding = (String, u64, u64);
 
+/// A policy's rules, and what is found: code, line and column.
+type Case<'a> = (&'a str, &'a [(&'a str, u64, u64)]);
+
 /// What `check --format json` finds in these files, in one folder.
 #[track_caller]
 fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
@@ -39,7 +42,7 @@ fn finding(value: &Value) -> Finding {
 ///
 /// What a policy needs besides, a package and a verdict, is added.
 #[track_caller]
-fn table(cases: &[(&str, &[(&str, u64, u64)])]) {
+fn table(cases: &[Case<'_>]) {
     for (rules, expected) in cases {
         let text = format!("package p\ndeny contains 1 if input.x\n{rules}\n");
         let expected: Vec<Finding> = expected
