@@ -14,6 +14,7 @@ pub mod load;
 mod output;
 mod policies;
 mod query;
+mod recorded;
 mod recording;
 pub(crate) mod scope;
 mod session;
