@@ -270,7 +270,7 @@ fn strings(path: &[Arc<str>]) -> Vec<String> {
     path.iter().map(ToString::to_string).collect()
 }
 
-fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
+pub(super) fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
     let mut rules: HashMap<&[Arc<str>], Vec<RuleInfo>> = HashMap::new();
     for group in &tree.groups {
         // A rule for one key of an object is part of the object.
