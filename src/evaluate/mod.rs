@@ -17,6 +17,7 @@ pub mod load;
 mod output;
 mod policies;
 mod query;
+mod recorded;
 mod recording;
 pub(crate) mod scope;
 mod session;
