@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::Key;
 use super::flight::Outcome;
+use super::recorded;
 use crate::builtins::Answer;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -167,6 +168,14 @@ impl Replay {
         let recording = &self.recording;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
+            recorded::check(key, &value).map_err(|what| {
+                let message = format!(
+                    "the recorded answer to the call with {} {what}",
+                    shorten(arguments, 200)
+                );
+                Error::new(ErrorKind::Tampered, message)
+                    .with_hint("record again: the recording was altered or is damaged")
+            })?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
             return Ok(Answer { value, cut });
         }
@@ -203,9 +212,9 @@ impl Replay {
 }
 
 fn exact(value: &serde_json::Value) -> Result<Value, Error> {
-    Value::from_json_str(&value.to_string()).map_err(|e| {
+    super::sources::json::parse(&value.to_string()).map_err(|wrong| {
         Error::new(ErrorKind::Configuration, "the recording holds a value that can't be read")
-            .with_source(e.to_string())
+            .with_source(wrong.message)
     })
 }
 

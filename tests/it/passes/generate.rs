@@ -49,12 +49,6 @@ pub fn policy(world: u64) -> String {
     generator.text
 }
 
-/// The input of a case.
-pub fn input(world: u64) -> String {
-    let digests: Vec<String> = (0..NODES).map(|node| digest(world, node)).collect();
-    serde_json::json!({"d": digests, "n": 3, "other": {"d": [digest(world, 7)]}}).to_string()
-}
-
 impl Generator {
     fn next(&mut self) -> u64 {
         self.state += 1;
