@@ -9,6 +9,7 @@ pub(crate) mod bounded;
 mod call;
 pub(crate) mod contain;
 mod flight;
+pub(crate) mod json;
 mod ledger;
 pub mod load;
 mod output;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::Key;
 use super::flight::Outcome;
+use super::json;
 use crate::builtins::Answer;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -142,6 +143,9 @@ impl Recording {
         let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
         let recording: Self = serde_json::from_slice(&text)
             .map_err(|e| failed("isn't one").with_source(shorten(&e.to_string(), 300)))?;
+        // It is JSON, so it is text.
+        json::check(&String::from_utf8_lossy(&text))
+            .map_err(|e| failed("can't be read exactly").with_source(e.to_string()))?;
         if recording.version != VERSION {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
             return Err(failed(&message).with_hint("record it again"));
@@ -190,7 +194,7 @@ impl Replay {
         let mut out = Vec::new();
         for (function, calls) in &self.recording.nd_builtin_cache {
             for (arguments, value) in calls {
-                let arguments = Value::from_json_str(arguments)
+                let arguments = json::parse(arguments)
                     .ok()
                     .and_then(|v| v.as_array().ok().map(|a| a.iter().cloned().collect()));
                 if let (Some(arguments), Ok(value)) = (arguments, exact(value)) {
@@ -203,7 +207,7 @@ impl Replay {
 }
 
 fn exact(value: &serde_json::Value) -> Result<Value, Error> {
-    Value::from_json_str(&value.to_string()).map_err(|e| {
+    json::parse(&value.to_string()).map_err(|e| {
         Error::new(ErrorKind::Configuration, "the recording holds a value that can't be read")
             .with_source(e.to_string())
     })

@@ -7,7 +7,7 @@
 
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
-mod documents;
+pub(crate) mod documents;
 mod files;
 
 use std::path::PathBuf;

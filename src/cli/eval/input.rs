@@ -5,6 +5,7 @@ use std::path::Path;
 use regorus::Value;
 
 use crate::cli::stdin::{self, Stdin};
+use crate::evaluate::sources::documents;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -36,32 +37,13 @@ pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
         // Everything that is JSON is JSON; everything else can only be YAML.
         _ => text.trim_start().starts_with(['{', '[', '"']),
     };
-    if json {
-        let value: serde_json::Result<Value> = serde_json::from_str(&text);
-        value.map_err(|error| {
-            let place = format!("{name}:{}:{}", error.line(), error.column());
-            wrong(
-                &place,
-                &format!("the document isn't JSON: {}", without_place(&error.to_string())),
-            )
-        })
-    } else {
-        yaml_serde::from_str(&text).map_err(|error| {
-            let place = match error.location() {
-                Some(at) => format!("{name}:{}:{}", at.line(), at.column()),
-                None => name.to_owned(),
-            };
-            wrong(
-                &place,
-                &format!("the document isn't YAML: {}", without_place(&error.to_string())),
-            )
-        })
-    }
-}
-
-/// The parsers repeat the place at the end of their messages.
-fn without_place(message: &str) -> &str {
-    message.split(" at line ").next().unwrap_or(message)
+    documents::document(name, &text, json).map_err(|wrong_part| {
+        let place = match &wrong_part.position {
+            Some(at) => format!("{name}:{}:{}", at.line, at.column),
+            None => name.to_owned(),
+        };
+        wrong(&place, &format!("the document can't be read: {}", wrong_part.message))
+    })
 }
 
 fn wrong(place: &str, message: &str) -> Error {
@@ -93,6 +75,12 @@ mod tests {
     #[test]
     fn errors_have_a_place() {
         assert!(parse("{\n \"a\": }", "x.json").unwrap_err().starts_with("x.json:2:7: "));
+        let number = "{\"a\":\n{\"\\u0024serde_json::private::Number\": \"1\"}}";
+        assert!(parse(number, "x.json").unwrap_err().starts_with("x.json:2:2: "));
+        assert!(parse("a: {\"$serde_json::private::Number\": \"1\"}", "x.yaml").is_err());
+        let error = parse("a: 18446744073709551616", "x.yaml").unwrap_err();
+        assert!(error.contains("18446744073709551616"), "{error}");
+        assert!(parse("[18446744073709551616]", "x").unwrap_err().contains("64 bits"));
         assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
         assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));
         let error = document(vec![b'\n', 0xff], "x").unwrap_err().to_string();

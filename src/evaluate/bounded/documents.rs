@@ -7,7 +7,7 @@ use regorus::Value;
 
 use super::arguments::{any, members, string};
 use super::{Fault, Outcome, Scope, differs, native, size};
-use crate::evaluate::output;
+use crate::evaluate::{json, output};
 
 /// `json.marshal(document)`, with the characters escaped that HTML gives a meaning.
 pub(super) fn marshal(scope: &Scope, args: &[Value]) -> Outcome {
@@ -41,9 +41,9 @@ fn for_html(text: &str) -> String {
 pub(super) fn unmarshal(scope: &Scope, args: &[Value]) -> Outcome {
     let text = string(args, 0)?;
     size::bytes(scope, text.len() as u64 * 4)?;
-    // regorus reads an object with this one key as a number.
-    if text.contains("$serde_json") {
-        return differs("a document with the key `$serde_json::private::Number`");
+    // What isn't JSON is an error in any case.
+    if let Err(wrong) = json::check(text) {
+        return differs(wrong.to_string());
     }
     native::call(scope, "json.unmarshal", args)
 }
@@ -81,7 +81,24 @@ pub(super) fn yaml_unmarshal(scope: &Scope, args: &[Value]) -> Outcome {
         }
         None => return differs("YAML can't be checked"),
     }
+    if text.contains(['$', '\\'])
+        && let Ok(document) = yaml_serde::from_str(text)
+        && has_private_key(&document)
+    {
+        return differs("a document with a key that begins with `$serde_json::private::`");
+    }
     native::call(scope, "yaml.unmarshal", args)
+}
+
+fn has_private_key(document: &yaml_serde::Value) -> bool {
+    match document {
+        yaml_serde::Value::Sequence(items) => items.iter().any(has_private_key),
+        yaml_serde::Value::Mapping(fields) => fields.iter().any(|(key, value)| {
+            key.as_str().is_some_and(json::is_private) || has_private_key(key) || has_private_key(value)
+        }),
+        yaml_serde::Value::Tagged(tagged) => has_private_key(&tagged.value),
+        _ => false,
+    }
 }
 
 /// `yaml.marshal(document)`, where it needs no quotes, which OPA chooses otherwise.

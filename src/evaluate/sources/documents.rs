@@ -15,6 +15,12 @@ use crate::{Diagnostic, Position};
 /// Deepest nesting of a YAML document, as the JSON parser bounds its own.
 const MAX_DEPTH: usize = 128;
 
+/// Parses a document of any kind, which isn't empty.
+#[cfg(feature = "cli")]
+pub(crate) fn document(name: &str, text: &str, is_json: bool) -> Result<Value, Diagnostic> {
+    if is_json { json(name, text) } else { yaml(name, text) }
+}
+
 /// Parses one document, which must be an object.
 pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Value, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -36,16 +42,9 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Value, Diagnos
 }
 
 fn json(path: &str, text: &str) -> Result<Value, Diagnostic> {
-    serde_json::from_str::<Value>(text).map_err(|error| {
-        let said = error.to_string();
-        // The position is shown on its own.
-        let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-        Diagnostic::error("data-error", format!("no JSON: {said}")).at(position(
-            path,
-            text,
-            error.line(),
-            error.column(),
-        ))
+    crate::evaluate::json::parse(text).map_err(|wrong| {
+        let at = position(path, text, wrong.line, wrong.column);
+        Diagnostic::error("data-error", format!("no JSON: {}", wrong.message)).at(at)
     })
 }
 
@@ -103,6 +102,9 @@ fn convert(yaml: &Yaml, plain: &Plain<'_>, depth: usize) -> Result<Value, Wrong>
                 if key == "<<" {
                     return Err(wrong("merge keys (`<<`) are no JSON", Some("<<".into())));
                 }
+                if crate::evaluate::json::is_private(key) {
+                    return Err(wrong(format!("the key `{key}` can't be kept"), Some(key.clone())));
+                }
                 plain.string(key)?;
                 let value = convert(value, plain, depth + 1)?;
                 if let Ok(object) = object.as_object_mut() {
@@ -128,6 +130,11 @@ fn number(number: &yaml_serde::Number, plain: &Plain<'_>) -> Result<Value, Wrong
         return Ok(Value::from(u));
     }
     match number.as_f64() {
+        // What is beyond 64 bits as an integer comes as a double, and would lose digits.
+        Some(f) if f.fract() == 0.0 && f.abs() >= 9_223_372_036_854_775_808.0 => Err(wrong(
+            format!("the number `{shown}` is beyond 64 bits and can't be kept exactly"),
+            None,
+        )),
         Some(f) if f.is_finite() => Ok(Value::from(f)),
         _ => Err(wrong(format!("`{shown}` is no JSON number"), Some(shown))),
     }
