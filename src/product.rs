@@ -136,6 +136,8 @@ impl std::fmt::Display for Product {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]

@@ -116,7 +116,7 @@ pub(crate) fn limit(name: &str, value: &Value) -> Checked<u64> {
     };
     match number.as_u64() {
         Some(limit) if limit >= 1 && number.is_integer() => Ok(limit),
-        _ => Err(Invalid::new(name, format!("is {} and should be a whole number ≥ 1", value))),
+        _ => Err(Invalid::new(name, format!("is {value} and should be a whole number ≥ 1"))),
     }
 }
 
@@ -170,12 +170,11 @@ pub(crate) fn filters<'a>(
         };
         if !fields.iter().any(|f| f.name == key.as_ref()) {
             let error = Invalid::new(name, format!("has the unknown key `{}`", shorten(key, 80)));
-            return Err(match nearest(key, fields.iter().map(|f| f.name)) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => {
-                    let known: Vec<_> = fields.iter().map(|f| format!("`{}`", f.name)).collect();
-                    error.hint(format!("the keys are {}", known.join(", ")))
-                }
+            return Err(if let Some(near) = nearest(key, fields.iter().map(|f| f.name)) {
+                error.hint(format!("did you mean `{near}`?"))
+            } else {
+                let known: Vec<_> = fields.iter().map(|f| format!("`{}`", f.name)).collect();
+                error.hint(format!("the keys are {}", known.join(", ")))
             });
         }
         out.insert(key.as_ref(), value);
@@ -197,12 +196,15 @@ pub(crate) enum Filter {
     Flag(bool),
 }
 
+/// The filters given, and the `limit` among them.
+pub(crate) type Filters = (Vec<(&'static str, Filter)>, Option<u64>);
+
 /// Checks every filter of an object by its declared type; `limit` is returned on its own.
 pub(crate) fn checked_filters(
     name: &str,
     value: &Value,
     fields: &'static [Field],
-) -> Checked<(Vec<(&'static str, Filter)>, Option<u64>)> {
+) -> Checked<Filters> {
     let given = filters(name, value, fields)?;
     let mut out = Vec::new();
     let mut bound = None;

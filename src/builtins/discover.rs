@@ -143,10 +143,10 @@ impl Discover {
                 "the service answered about another digest than the one asked for",
             ));
         }
-        if let Some(first) = first {
-            if first.get(&Value::from("kind")) != root.get(&Value::from("kind")) {
-                return Err(protocol("the digest's kind changed from page to page"));
-            }
+        if let Some(first) = first
+            && first.get(&Value::from("kind")) != root.get(&Value::from("kind"))
+        {
+            return Err(protocol("the digest's kind changed from page to page"));
         }
         let references = match root.remove(&Value::from("references")) {
             Some(Value::Array(items)) => items.iter().cloned().collect(),

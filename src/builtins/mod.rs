@@ -46,6 +46,9 @@ pub struct Argument {
     pub doc: &'static str,
 }
 
+/// A checked call, or what is wrong with its arguments.
+pub(crate) type Parsed = Result<Arc<dyn Request>, arguments::Invalid>;
+
 /// A row of the table: everything there is to know about a function.
 pub struct Function {
     /// The name without the product's prefix: `discover`.
@@ -62,7 +65,7 @@ pub struct Function {
     pub cost: Cost,
     /// Whether it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
-    pub(crate) parse: fn(&[Value]) -> Result<Arc<dyn Request>, arguments::Invalid>,
+    pub(crate) parse: fn(&[Value]) -> Parsed,
 }
 
 impl std::fmt::Debug for Function {
@@ -99,7 +102,8 @@ impl Function {
         if arguments.len() != self.arguments.len() {
             let expected = self.arguments.len();
             let message = format!("takes {expected} arguments, not {}", arguments.len());
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::new(ErrorKind::InvalidArgument, message)
+                .with_hint(format!("it is called as {}", self.signature())));
         }
         (self.parse)(arguments).map_err(|invalid| invalid.into_error(self))
     }

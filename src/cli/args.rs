@@ -37,11 +37,16 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Eval(eval::EvalArgs),
+    Check(super::check::CheckArgs),
+    Capabilities(super::capabilities::CapabilitiesArgs),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]
     Auth(AuthCommand),
     Emulate(super::emulate::EmulateArgs),
+    /// Show or clear the folder of artifacts
+    #[command(subcommand)]
+    Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),
 }
 

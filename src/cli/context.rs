@@ -158,12 +158,10 @@ impl Context {
 
     /// Where artifacts are kept; nowhere when they come from an emulator's files anyway.
     fn cache(&self, options: &Options) -> Option<PathBuf> {
-        use etcetera::BaseStrategy as _;
         if options.no_cache || options.local.is_some() {
             return None;
         }
-        let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
-        Some(strategy.cache_dir().join(self.product.as_str()).join("artifacts"))
+        super::cache::folder(&self.product).ok()
     }
 
     /// The service.

@@ -294,10 +294,10 @@ impl TokenSource {
     async fn another(&self, refused: &Token) -> Option<Token> {
         let Credentials::Provider(provider) = &self.credentials else { return None };
         let mut current = self.current.lock().await;
-        if let Some(token) = &*current {
-            if !token.same_as(refused) {
-                return Some(token.clone());
-            }
+        if let Some(token) = &*current
+            && !token.same_as(refused)
+        {
+            return Some(token.clone());
         }
         let token = provider.token().await.ok()?;
         let fresh = !token.same_as(refused) && !token.is_expired(Utc::now());

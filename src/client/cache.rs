@@ -164,8 +164,16 @@ mod tests {
     use super::*;
 
     fn digest(content: &[u8]) -> String {
-        let hex: String = Sha256::digest(content).iter().map(|b| format!("{b:02x}")).collect();
-        format!("sha256:{hex}")
+        let bytes: [u8; 32] = Sha256::digest(content).into();
+        format!("sha256:{:064x}", Hex(bytes))
+    }
+
+    struct Hex([u8; 32]);
+
+    impl std::fmt::LowerHex for Hex {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        }
     }
 
     #[test]

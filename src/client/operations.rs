@@ -96,6 +96,9 @@ fn outcome(id: &str, answer: &Value) -> Result<Option<String>, Error> {
         return Err(protocol("the service's answer has no `operation`"));
     }
     let found = text(operation, "id");
+    if found.is_empty() && text(operation, "status").is_empty() {
+        return Err(protocol("the service's answer says nothing about the operation"));
+    }
     if !found.is_empty() && found != id {
         return Err(protocol(format!(
             "the service answered about operation `{}` instead of `{}`",
@@ -127,7 +130,10 @@ fn failure(how: &str, operation: &Value) -> Error {
 }
 
 fn text(object: &Value, field: &str) -> String {
-    object[&Value::from(field)].as_string().map(|s| s.to_string()).unwrap_or_default()
+    object[&Value::from(field)]
+        .as_string()
+        .map(std::string::ToString::to_string)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -164,6 +170,7 @@ mod tests {
             assert_eq!(with(&format!("{ok},{status}")), Err(ErrorKind::OperationFailed), "{other}");
         }
         assert_eq!(ask("null"), Err(ErrorKind::Protocol));
+        assert_eq!(ask("{}"), Err(ErrorKind::Protocol));
         assert_eq!(ask(r#"{"id":"8"}"#), Err(ErrorKind::Protocol));
     }
 }

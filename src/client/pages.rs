@@ -178,12 +178,12 @@ impl Pager {
 
     /// Refuses totals that change, that are exceeded, and pages that aren't the one asked for.
     fn check(&mut self, pagination: &Pagination, have: usize) -> Result<(), Error> {
-        if let (Some(Next::Offset(asked)), Some(page)) = (&self.next, pagination.page) {
-            if page != *asked {
-                return Err(protocol(format!(
-                    "the service answered with the page at {page} instead of {asked}"
-                )));
-            }
+        if let (Some(Next::Offset(asked)), Some(page)) = (&self.next, pagination.page)
+            && page != *asked
+        {
+            return Err(protocol(format!(
+                "the service answered with the page at {page} instead of {asked}"
+            )));
         }
         if let Some(total) = pagination.total_count {
             if self.total.is_some_and(|before| before != total) {
@@ -350,13 +350,13 @@ pub(crate) async fn list(client: &Client, context: &Context, list: List) -> Resu
         rows.extend(came);
         let more =
             pager.advance(page.pagination.as_ref(), rows.len(), count, settings.max_pages)?;
-        if let Some(limit) = limit {
-            if rows.len() >= limit {
-                let cut = rows.len() > limit || pager.has_more(rows.len());
-                rows.truncate(limit);
-                pager.finish(&rows)?;
-                return Ok(Listed { rows, cut });
-            }
+        if let Some(limit) = limit
+            && rows.len() >= limit
+        {
+            let cut = rows.len() > limit || pager.has_more(rows.len());
+            rows.truncate(limit);
+            pager.finish(&rows)?;
+            return Ok(Listed { rows, cut });
         }
         if rows.len() > settings.max_results {
             return Err(too_many(settings.max_results));
@@ -410,7 +410,7 @@ pub(crate) fn parse<'de, S: DeserializeSeed<'de>>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 

@@ -37,6 +37,7 @@ pub(crate) const STACK: usize = if cfg!(target_pointer_width = "64") { 1 << 30 }
 
 /// Calls of functions and rules inside one another that fit on a worker's stack, with room to
 /// spare in a build without optimization too. The loader refuses what could go deeper.
+#[cfg(test)]
 pub(crate) const CALL_DEPTH: usize = 10_000;
 
 /// Evaluations past their deadline that may be under way at a time.

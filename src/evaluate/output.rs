@@ -30,6 +30,9 @@ pub enum Format {
 }
 
 /// `output` in `format`, with a line break at the end of all but nothing.
+///
+/// # Errors
+/// [`ErrorKind::Internal`] when a value has no text.
 pub fn write(output: &QueryOutput, format: Format) -> Result<String, Error> {
     match format {
         Format::Json => document(output),

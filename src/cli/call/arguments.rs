@@ -9,7 +9,7 @@ use regorus::Value;
 
 use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
-use crate::evaluate::json;
+use crate::evaluate::sources::json;
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
 
@@ -95,7 +95,7 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     {
         return json::parse(json).map_err(|error| {
             invalid(format!("argument `{name}` isn't a JSON object"))
-                .with_source(escape(&error.to_string()))
+                .with_source(escape(&error.message))
         });
     }
     let mut object: BTreeMap<Value, Value> = BTreeMap::new();
@@ -128,7 +128,7 @@ fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
     }
     let array = json::parse(text).map_err(|error| {
         invalid(format!("filter `{key}` isn't a JSON array"))
-            .with_source(escape(&error.to_string()))
+            .with_source(escape(&error.message))
     })?;
     let array = array.as_array().map_err(|e| invalid(e.to_string()))?;
     Ok(array.iter().cloned().collect())

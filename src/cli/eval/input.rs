@@ -5,9 +5,9 @@ use std::path::Path;
 use regorus::Value;
 
 use crate::cli::stdin::{self, Stdin};
-use crate::evaluate::sources::documents;
+use crate::evaluate::sources::document as document_of;
 use crate::text::escape;
-use crate::{Error, ErrorKind};
+use crate::{Diagnostic, Error, ErrorKind};
 
 /// Reads the document at `path`, `-` for standard input.
 pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
@@ -28,7 +28,8 @@ pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
 pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
     let text = stdin::text(bytes, name)?;
     if text.trim().is_empty() {
-        return Err(wrong(name, "the document is empty"));
+        let message = format!("{}: the document is empty", escape(name));
+        return Err(Error::new(ErrorKind::Configuration, message));
     }
     let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
     let json = match extension.to_ascii_lowercase().as_str() {
@@ -37,18 +38,19 @@ pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
         // Everything that is JSON is JSON; everything else can only be YAML.
         _ => text.trim_start().starts_with(['{', '[', '"']),
     };
-    documents::document(name, &text, json).map_err(|wrong_part| {
-        let place = match &wrong_part.position {
-            Some(at) => format!("{name}:{}:{}", at.line, at.column),
-            None => name.to_owned(),
-        };
-        wrong(&place, &format!("the document can't be read: {}", wrong_part.message))
+    document_of(name, &text, !json).map_err(|found| match &found.position {
+        Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
+        None => wrong(name, &found),
     })
 }
 
-fn wrong(place: &str, message: &str) -> Error {
-    let message = format!("{}: {}", escape(place), escape(message));
-    Error::new(ErrorKind::Configuration, message)
+fn wrong(place: &str, found: &Diagnostic) -> Error {
+    let message = format!("{}: {}", escape(place), escape(&found.message));
+    let error = Error::new(ErrorKind::Configuration, message);
+    match &found.hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -75,12 +77,6 @@ mod tests {
     #[test]
     fn errors_have_a_place() {
         assert!(parse("{\n \"a\": }", "x.json").unwrap_err().starts_with("x.json:2:7: "));
-        let number = "{\"a\":\n{\"\\u0024serde_json::private::Number\": \"1\"}}";
-        assert!(parse(number, "x.json").unwrap_err().starts_with("x.json:2:2: "));
-        assert!(parse("a: {\"$serde_json::private::Number\": \"1\"}", "x.yaml").is_err());
-        let error = parse("a: 18446744073709551616", "x.yaml").unwrap_err();
-        assert!(error.contains("18446744073709551616"), "{error}");
-        assert!(parse("[18446744073709551616]", "x").unwrap_err().contains("64 bits"));
         assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
         assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));
         let error = document(vec![b'\n', 0xff], "x").unwrap_err().to_string();

@@ -110,6 +110,10 @@ pub(crate) fn provided_builtins() -> Vec<(String, u8)> {
     table::TABLE.iter().map(|builtin| (builtin.name.to_owned(), builtin.arity())).collect()
 }
 
+/// Built-ins that answer every call with an error; a check says so before the call is reached.
+pub(crate) const REFUSED: &[&str] =
+    &["http.send", "json.match_schema", "json.verify_schema", "opa.runtime"];
+
 /// The number of arguments of the built-in `name`.
 pub(crate) fn arity(name: &str) -> Option<u8> {
     let found = table::TABLE.iter().find(|builtin| builtin.name == name);

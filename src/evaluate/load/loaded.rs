@@ -143,7 +143,8 @@ impl Loaded {
         let packages = packages(&modules, &tree);
         let mut uses = used(&modules, &functions, &shim);
         let called = |name: &str| files.values().any(|(_, text)| text.text.contains(name));
-        uses.builtins.extend(membership::FUNCTIONS.iter().filter(|n| called(n)).map(|n| (*n).into()));
+        uses.builtins
+            .extend(membership::FUNCTIONS.iter().filter(|n| called(n)).map(|n| (*n).into()));
         uses.builtins.sort();
         uses.builtins.dedup();
         Ok(Self {
@@ -279,7 +280,7 @@ fn strings(path: &[Arc<str>]) -> Vec<String> {
     path.iter().map(ToString::to_string).collect()
 }
 
-fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
+pub(super) fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
     let mut rules: HashMap<&[Arc<str>], Vec<RuleInfo>> = HashMap::new();
     for group in &tree.groups {
         // A rule for one key of an object is part of the object.

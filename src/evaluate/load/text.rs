@@ -236,10 +236,7 @@ mod tests {
     #[test]
     fn offsets_lead_back_to_the_author() {
         let file = FileText::new("a.rego", "ab.c + d");
-        let edits = vec![
-            Edit::new(7, 8, "data.long.d"),
-            Edit::new(0, 2, "data.x"),
-        ];
+        let edits = vec![Edit::new(7, 8, "data.long.d"), Edit::new(0, 2, "data.x")];
         let rewritten = file.rewrite(edits);
         assert_eq!(rewritten.text, "data.x.c + data.long.d");
         for (new, old) in [(0, 0), (5, 0), (6, 2), (7, 3), (9, 5), (11, 7), (15, 7), (22, 8)] {

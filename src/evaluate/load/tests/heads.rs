@@ -9,8 +9,7 @@ use crate::evaluate::{Answers, EvaluateOptions, Policies};
 fn answer(module: &str, v0: bool) -> Result<Json, String> {
     let said = |error: Error| format!("{error}\n{}", rendered(&error));
     let options = LoadOptions { rego_v0: v0, ..LoadOptions::default() };
-    let policies =
-        Policies::load(&sources(&[module], &json!({})), options).map_err(said)?;
+    let policies = Policies::load(&sources(&[module], &json!({})), options).map_err(said)?;
     let query = policies.query("data.p").map_err(said)?;
     let input = Value::from_json_str(r#"{"xs": [{"y": 1}, {"z": 2}], "b": 3}"#).unwrap();
     let options = EvaluateOptions::new(Answers::Nobody("there is no service".into()));

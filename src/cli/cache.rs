@@ -1,0 +1,39 @@
+//! `cache`: where artifacts are kept, and how to get rid of them.
+//!
+//! Owns the folder's place. What is in it belongs to the client.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use etcetera::BaseStrategy as _;
+
+use super::args::Options;
+use super::{Exit, output};
+use crate::client::cache::clear;
+use crate::{Error, ErrorKind, Product};
+
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum CacheCommand {
+    /// Print the folder in which artifacts are kept
+    Dir,
+    /// Remove every artifact that is kept
+    Clear,
+}
+
+pub(super) fn run(command: &CacheCommand, options: &Options) -> Result<Exit, Error> {
+    options.refuse_service_options("cache")?;
+    let folder = folder(&Product::new(&options.product)?)?;
+    match command {
+        CacheCommand::Dir => output::to_stdout(format!("{}\n", folder.display()).as_bytes())?,
+        CacheCommand::Clear => clear(&folder)?,
+    }
+    Ok(Exit::Passed)
+}
+
+/// The user's folder for artifacts: `$XDG_CACHE_HOME/<product>/artifacts`.
+pub(super) fn folder(product: &Product) -> Result<PathBuf, Error> {
+    let strategy = etcetera::base_strategy::choose_base_strategy().map_err(|error| {
+        Error::new(ErrorKind::Configuration, "this user has no home folder").with_source(error)
+    })?;
+    Ok(strategy.cache_dir().join(product.as_str()).join("artifacts"))
+}
