@@ -4,7 +4,7 @@ use regorus::Value;
 use regorus::value::Array;
 
 use super::arguments::{any, array, type_name};
-use super::{Fault, Outcome, Scope, operand, size};
+use super::{Fault, Outcome, Scope, differs, operand, size};
 
 /// `array.concat(a, b)`: what it makes is charged.
 pub(super) fn concat(scope: &Scope, args: &[Value]) -> Outcome {
@@ -121,7 +121,7 @@ pub(super) fn patches(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
             Some(_) => false,
         };
         if !path("path") || !path("from") {
-            return operand("paths must be strings, or arrays of scalars");
+            return differs("a path that is no string and no array of scalars");
         }
     }
     Ok(0)

@@ -85,7 +85,7 @@ pub(super) static TABLE: &[Builtin] = &[
     builtin("rand.intn", "s n", Own(chance::intn)),
     builtin("regex.find_all_string_submatch_n", "s s n", Own(pattern::submatches)),
     builtin("regex.find_n", "s s n", Own(pattern::find_n)),
-    builtin("regex.is_valid", "s", Own(pattern::is_valid)),
+    builtin("regex.is_valid", "*", Own(pattern::is_valid)),
     builtin("regex.match", "s s", Own(pattern::is_match)),
     builtin("regex.replace", "s s s", Own(pattern::replace)),
     builtin("regex.split", "s s", Own(pattern::split)),
