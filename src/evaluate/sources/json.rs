@@ -15,7 +15,7 @@ pub(crate) struct Wrong {
 }
 
 /// The key by which the interpreter's parser hands numbers around.
-const NUMBER_KEY: &str = "$serde_json::private::Number";
+pub(crate) const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// Parses a document of any type.
 pub(crate) fn parse(text: &str) -> Result<Value, Wrong> {
@@ -36,8 +36,8 @@ pub(crate) fn parse(text: &str) -> Result<Value, Wrong> {
     }
 }
 
-/// The first part of a valid text that the parser reads as something else.
-fn misread(text: &str) -> Option<(usize, String)> {
+/// The first part of a valid text that the parser reads as something else, and why.
+pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
