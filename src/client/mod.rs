@@ -43,7 +43,7 @@ pub(crate) use endpoints::{
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use pages::{
-    List, Pager, Pagination, list, parse_object, parse_page, too_many, within_list,
+    List, Pager, Pagination, list, parse_object, parse_page, parse_rows, too_many, within_list,
 };
 pub(crate) use runtime::Runtime;
 use transport::Failed;

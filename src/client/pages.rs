@@ -384,6 +384,15 @@ pub(crate) fn too_many(max: usize) -> Error {
         )
 }
 
+/// The rows on one page whose array is called `name`.
+pub(crate) fn parse_rows(
+    name: &str,
+    fields: &[Field],
+    body: &[u8],
+) -> serde_json::Result<Vec<Value>> {
+    parse(PageSeed { name, fields }, body).map(|page| page.rows.unwrap_or_default())
+}
+
 /// Parses a whole body; nothing may follow the value.
 pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     parse(std::marker::PhantomData::<T>, body)
