@@ -49,7 +49,8 @@ fn text() -> Vec<u8> {
     let mut out = Vec::with_capacity(SIZE);
     let mut index = 0_u64;
     while out.len() < SIZE {
-        let line = format!("{{\"name\":\"component-{index}\",\"licence\":\"MIT\",\"note\":\"größer\"}}\n");
+        let line =
+            format!("{{\"name\":\"component-{index}\",\"licence\":\"MIT\",\"note\":\"größer\"}}\n");
         out.extend_from_slice(line.as_bytes());
         index += 1;
     }
@@ -123,7 +124,11 @@ fn artifact(kind: &str, content: Vec<u8>, target: f64) {
             peak(eval(true))
         })
         .collect();
-    println!("    {:<20} {:.3}", "into an empty cache", median(&peaks) as f64 * 1024.0 / SIZE as f64);
+    println!(
+        "    {:<20} {:.3}",
+        "into an empty cache",
+        median(&peaks) as f64 * 1024.0 / SIZE as f64
+    );
 }
 
 fn rounds() -> usize {
@@ -148,4 +153,3 @@ fn peak(command: Command) -> u64 {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
-

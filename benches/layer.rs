@@ -254,14 +254,18 @@ fn load() {
         .map(|index| {
             let next = (index + 1) % 1000;
             // References go forward, so that there is no circle.
-            let other = if next == 0 { String::new() } else {
+            let other = if next == 0 {
+                String::new()
+            } else {
                 format!("\nfrom_other contains v if some v in library_{next}.allowed\n")
             };
             let import =
                 if next == 0 { String::new() } else { format!("import data.library_{next}\n") };
-            let text = POLICY
-                .replacen("package release\n", &format!("package library_{index}\n\n{import}"), 1)
-                + &other;
+            let text = POLICY.replacen(
+                "package release\n",
+                &format!("package library_{index}\n\n{import}"),
+                1,
+            ) + &other;
             (format!("library_{index}.rego"), text)
         })
         .collect();

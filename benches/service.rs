@@ -168,7 +168,11 @@ fn references() {
                 }),
             );
         }
-        compare(&format!("1 + 200 calls, 20 ms each, {in_flight} in flight"), rounds, &mut contenders);
+        compare(
+            &format!("1 + 200 calls, 20 ms each, {in_flight} in flight"),
+            rounds,
+            &mut contenders,
+        );
         if let [opa, ours, ..] = contenders.as_slice()
             && contenders.len() == 4
         {

@@ -15,6 +15,7 @@ mod operations;
 mod pages;
 mod retry;
 mod runtime;
+mod shape;
 mod transport;
 
 use std::sync::Arc;
