@@ -37,6 +37,7 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Eval(eval::EvalArgs),
+    Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]

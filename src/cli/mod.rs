@@ -14,6 +14,7 @@ mod context;
 mod emulate;
 mod eval;
 mod evaluation;
+mod gate;
 mod local;
 mod logging;
 mod lookup;
@@ -86,6 +87,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     let options = cli.options;
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),
+        Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),

@@ -30,3 +30,7 @@ pub use session::{Answers, Budget};
 #[cfg(feature = "cli")]
 pub(crate) use contain::set_memory_limit;
 pub(crate) use flight::Flights;
+#[cfg(feature = "cli")]
+pub(crate) use output::compact;
+#[cfg(feature = "cli")]
+pub(crate) use query::reference;
