@@ -8,6 +8,7 @@ fn help_texts() {
     for (name, arguments) in [
         ("main", &[][..]),
         ("eval", &["eval"]),
+        ("gate", &["gate"]),
         ("call", &["call"]),
         ("auth", &["auth"]),
         ("auth-status", &["auth", "status"]),
