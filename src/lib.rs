@@ -128,6 +128,8 @@ mod diagnostic;
 pub mod emulator;
 mod error;
 pub mod evaluate;
+#[cfg(feature = "cli")]
+pub mod gate;
 mod platform;
 mod product;
 mod register;
