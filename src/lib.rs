@@ -15,6 +15,7 @@ pub mod evaluate;
 mod platform;
 mod product;
 mod register;
+pub mod testing;
 pub mod text;
 
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};

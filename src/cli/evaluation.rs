@@ -21,12 +21,16 @@ const MEMORY: u64 = 4 << 30;
 
 /// Reads and loads policies and data.
 pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Policies, Error> {
+    let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
+    Policies::load(&read(paths)?, options)
+}
+
+/// Reads policies and data, and bounds the memory that they may use from then on.
+pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
     set_memory_limit(Some(MEMORY));
     let paths: Vec<String> =
         paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
-    let sources = Sources::read(&paths, SourceLimits::default())?;
-    let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
-    Policies::load(&sources, options)
+    Sources::read(&paths, SourceLimits::default())
 }
 
 fn utf8(path: PathBuf) -> Result<String, Error> {
@@ -46,6 +50,11 @@ pub(super) fn options(
         Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
         None => Answers::Service(context.platform(options)?),
     };
+    Ok(answered_by(answers, options, strict))
+}
+
+/// How evaluations are done when `answers` are given.
+pub(super) fn answered_by(answers: Answers, options: &Options, strict: bool) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
     evaluate.strict_builtin_errors = strict;
@@ -54,7 +63,7 @@ pub(super) fn options(
     evaluate.budget.bytes = options.max_bytes;
     evaluate.budget.passes = options.max_passes;
     evaluate.budget.eager_prompts = options.eager_prompts;
-    Ok(evaluate)
+    evaluate
 }
 
 /// Shows and keeps what an evaluation leaves besides its result.

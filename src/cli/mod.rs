@@ -17,8 +17,10 @@ mod evaluation;
 mod local;
 mod logging;
 mod lookup;
+mod new;
 mod output;
 mod stdin;
+mod test;
 mod watchdog;
 
 use std::ffi::OsString;
@@ -86,6 +88,8 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     let options = cli.options;
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),
+        Command::Test(args) => test::run(args, &options, reporter),
+        Command::New(args) => new::run(&args, &options),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),

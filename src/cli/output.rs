@@ -58,6 +58,16 @@ pub(super) fn error(error: &Error) {
     }
 }
 
+/// A failing that has no error of its own.
+pub(super) fn plain_error(message: &str) {
+    labelled(ERROR, "error", message);
+}
+
+/// What a person who waits wants to know.
+pub(super) fn plain_note(message: &str) {
+    to_stderr(&format!("{}\n", escape_for_log(message)));
+}
+
 /// What a policy printed, with the place of the statement.
 pub(super) fn print(place: &str, message: &str) {
     to_stderr(&format!("{}: {}\n", escape(place), escape_for_log(message)));

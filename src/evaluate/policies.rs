@@ -3,7 +3,7 @@
 //! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
 //! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
@@ -21,7 +21,7 @@ use super::session::{Answers, Budget, Session};
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
 use crate::builtins::FUNCTIONS;
-use crate::{Error, ErrorKind, NotFound, Product};
+use crate::{Error, ErrorKind, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
@@ -73,6 +73,8 @@ pub struct EvaluateOptions {
     pub strict_builtin_errors: bool,
     /// What a policy sees when the service knows no such thing.
     pub not_found: NotFound,
+    /// Whether to note which lines are evaluated; false by default.
+    pub coverage: bool,
 }
 
 impl EvaluateOptions {
@@ -82,7 +84,13 @@ impl EvaluateOptions {
             Answers::Service(platform) => platform.not_found(),
             _ => NotFound::Error,
         };
-        Self { answers, budget: Budget::default(), strict_builtin_errors: true, not_found }
+        Self {
+            answers,
+            budget: Budget::default(),
+            strict_builtin_errors: true,
+            not_found,
+            coverage: false,
+        }
     }
 }
 
@@ -107,6 +115,10 @@ pub struct Evaluated {
     pub prints: Vec<Print>,
     /// What was asked.
     pub ledger: Ledger,
+    /// Where the interpreter stopped, when the result is an error that has no position itself.
+    pub stopped_at: Option<Position>,
+    /// The lines that were evaluated, by file, when that was asked for.
+    pub lines: BTreeMap<String, BTreeSet<u32>>,
     answers: Vec<(Key, Outcome)>,
     fixed: Vec<Fixed>,
 }
@@ -203,11 +215,12 @@ impl Policies {
         let chance = Arc::new(chance(&options.answers));
         let span = tracing::debug_span!("evaluation");
         let _entered = span.enter();
-        let prints = Prints::default();
+        let left = Left::default();
+        lock(&left).coverage = options.coverage;
         let last = drive(&session, &chance, options.strict_builtin_errors, |scope| {
-            self.pass(scope, query, input, &prints)
+            self.pass(scope, query, input, &left)
         });
-        self.finish(&session, &chance, last, &prints)
+        self.finish(&session, &chance, last, &left)
     }
 
     /// Evaluates a query without blocking the calling task.
@@ -227,6 +240,8 @@ impl Policies {
             result: Err(Error::new(ErrorKind::Internal, message)),
             prints: Vec::new(),
             ledger: Ledger::default(),
+            stopped_at: None,
+            lines: BTreeMap::new(),
             answers: Vec::new(),
             fixed: Vec::new(),
         };
@@ -242,14 +257,15 @@ impl Policies {
         scope: &Arc<Scope>,
         query: &Query,
         input: Option<&Value>,
-        prints: &Prints,
+        left: &Left,
     ) -> Result<QueryOutput, Error> {
-        let prints = Arc::clone(prints);
-        lock(&prints).clear();
+        let left = Arc::clone(left);
+        let coverage = lock(&left).clear();
         let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
         let inner = Arc::clone(scope);
         contain::evaluate(scope, &self.inner.template, move |engine| {
             engine.set_strict_builtin_errors(inner.is_strict());
+            engine.set_enable_coverage(coverage);
             if let Some(input) = input {
                 engine.set_input(input);
             }
@@ -265,7 +281,13 @@ impl Policies {
             let explain = |error: anyhow::Error| policies.explain(&inner, &error);
             let index = &policies.inner.index;
             let output = query::answer(engine, &query.question, index, &explain);
-            *lock(&prints) = engine.take_prints().unwrap_or_default();
+            let mut left = lock(&left);
+            left.prints = engine.take_prints().unwrap_or_default();
+            left.lines = if coverage { policies.lines(engine)? } else { BTreeMap::new() };
+            // A call's failure has no place of its own; what the interpreter made of it has one.
+            if let (Some(_), Err(error)) = (inner.failure(), &output) {
+                left.stopped_at = error.diagnostics().first().and_then(|d| d.position.clone());
+            }
             output
         })
     }
@@ -276,16 +298,28 @@ impl Policies {
             .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
     }
 
+    /// The lines that were evaluated. Rewriting moves nothing to another line.
+    fn lines(&self, engine: &Engine) -> Result<BTreeMap<String, BTreeSet<u32>>, Error> {
+        let report = engine.get_coverage_report().map_err(|error| {
+            Error::new(ErrorKind::Internal, "the interpreter has no coverage").with_source(error)
+        })?;
+        let known = |file: &String| self.inner.loaded.has_file(file);
+        let files = report.files.into_iter().filter(|file| known(&file.path));
+        Ok(files.map(|file| (file.path, file.covered)).collect())
+    }
+
     fn finish(
         &self,
         session: &Session,
         chance: &Chance,
         last: Last<QueryOutput>,
-        prints: &Prints,
+        left: &Left,
     ) -> Evaluated {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
-        let prints = lock(prints)
+        let left = std::mem::take(&mut *lock(left));
+        let prints = left
+            .prints
             .iter()
             .map(|line| {
                 let line = self.inner.loaded.print_line(line);
@@ -293,17 +327,35 @@ impl Policies {
             })
             .collect();
         Evaluated {
+            stopped_at: left.stopped_at.filter(|_| last.result.is_err()),
             result: last.result,
             prints,
             ledger,
+            lines: left.lines,
             answers: session.answers_of(&used),
             fixed: chance.given(),
         }
     }
 }
 
-/// What the last pass printed, kept beside its result: a failed one printed too.
-type Prints = Arc<Mutex<Vec<String>>>;
+/// What the last pass left, kept beside its result: a failed one printed too.
+type Left = Arc<Mutex<Traces>>;
+
+#[derive(Default)]
+struct Traces {
+    coverage: bool,
+    prints: Vec<String>,
+    lines: BTreeMap<String, BTreeSet<u32>>,
+    stopped_at: Option<Position>,
+}
+
+impl Traces {
+    /// Forgets the pass before; whether lines are to be noted.
+    fn clear(&mut self) -> bool {
+        *self = Self { coverage: self.coverage, ..Self::default() };
+        self.coverage
+    }
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -52,7 +52,8 @@ pub enum Answers {
     Service(Platform),
     /// A recording, and nothing else.
     Replay(Arc<Replay>),
-    /// Nobody: every call is an error that gives this advice.
+    /// Nobody: every call is an error that gives this advice, with the function's full name for
+    /// `{function}`.
     Nobody(String),
 }
 
@@ -130,7 +131,7 @@ impl Session {
         match &self.answers {
             Answers::Nobody(advice) => {
                 let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
-                    .with_hint(advice.clone());
+                    .with_hint(advice.replace("{function}", &first.key.function));
                 self.learn(first, none(Err(error)), Origin::Replay, pass);
                 Ok(())
             }

@@ -41,6 +41,11 @@ pub use loaded::{Loaded, Package, PrintLine, RuleInfo, Uses};
 pub use query::{QueryForm, QueryTarget, RewrittenQuery};
 pub use tree::RuleKind;
 
+/// Runs what walks over syntax on a stack that is large enough for what the loader lets through.
+pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    parse::on_large_stack(work)
+}
+
 use self::builtins::Functions;
 use self::parse::Module;
 use self::tree::Tree;
