@@ -19,9 +19,9 @@ use super::run::{Ran, replaying};
 use super::source::{self, Part};
 use super::suite::{Member, Suite};
 use super::{Cause, Operand, Outcome, find};
+use crate::Error;
 use crate::evaluate::EvaluateOptions;
 use crate::evaluate::load::on_large_stack;
-use crate::Error;
 
 /// How many tests are explained; nobody reads more.
 const MOST: usize = 100;
@@ -149,10 +149,9 @@ fn ask(
 ) -> Result<Vec<(usize, Cause)>, Error> {
     let mut probes = Vec::new();
     for (patient, asked, before) in &stopped {
-        probes.extend(asked.terms(before).into_iter().map(|term| Probe {
-            member: patient.member,
-            term,
-        }));
+        probes.extend(
+            asked.terms(before).into_iter().map(|term| Probe { member: patient.member, term }),
+        );
     }
     let probed = Probed::load(suite, &probes)?;
     let mut at = 0;
@@ -167,10 +166,10 @@ fn ask(
             .collect();
         at += count;
         let cause = cause(asked, &values);
-        causes.push((patient.member, Cause {
-            position: suite.authors_line(cause.position),
-            ..cause
-        }));
+        causes.push((
+            patient.member,
+            Cause { position: suite.authors_line(cause.position), ..cause },
+        ));
     }
     Ok(causes)
 }
@@ -242,11 +241,8 @@ fn body(suite: &Suite, member: &Member) -> Result<Option<Body>, Error> {
             if bodies.len() > 1 || bodies.iter().any(|body| body.is_else) {
                 return None;
             }
-            let file = operands::File {
-                path: &module.path,
-                text,
-                aliases: operands::aliases(syntax),
-            };
+            let file =
+                operands::File { path: &module.path, text, aliases: operands::aliases(syntax) };
             let statements: Vec<_> =
                 bodies.first().map(|body| body.query.stmts.iter().collect()).unwrap_or_default();
             Some(Body {
@@ -263,10 +259,7 @@ fn prefixes(statements: &[&ast::LiteralStmt], text: &str) -> Vec<String> {
     let extents: Vec<_> =
         statements.iter().map(|stmt| source::statement_extent(text, stmt)).collect();
     let Some((start, _)) = extents.first() else { return Vec::new() };
-    extents
-        .iter()
-        .map(|(_, end)| text.get(*start..*end).unwrap_or_default().to_owned())
-        .collect()
+    extents.iter().map(|(_, end)| text.get(*start..*end).unwrap_or_default().to_owned()).collect()
 }
 
 /// Sets of the keys of a table's cases, of which the first that is safe has them all.

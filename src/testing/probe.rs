@@ -134,9 +134,8 @@ fn refused(error: &Error, places: &Places) -> Vec<usize> {
         .iter()
         .filter_map(|diagnostic| diagnostic.position.as_ref())
         .filter_map(|position| {
-            let within = |(first, last, _): &&(u32, u32, usize)| {
-                (*first..*last).contains(&position.line)
-            };
+            let within =
+                |(first, last, _): &&(u32, u32, usize)| (*first..*last).contains(&position.line);
             places.get(&position.file)?.iter().find(within).map(|(_, _, index)| *index)
         })
         .collect()

@@ -114,12 +114,8 @@ impl Suite {
         tables: &Tables,
         options: &EvaluateOptions,
     ) -> Ran {
-        let ran = |outcome| Ran {
-            outcome,
-            cases: Vec::new(),
-            duration: Duration::ZERO,
-            evaluated: None,
-        };
+        let ran =
+            |outcome| Ran { outcome, cases: Vec::new(), duration: Duration::ZERO, evaluated: None };
         let failed = |reason: &str| {
             ran(Outcome::Failed(Failure { reason: Some(reason.to_owned()), cause: None }))
         };
@@ -165,8 +161,8 @@ impl Suite {
         };
         let fail = |reason| Outcome::Failed(Failure { reason, cause: None });
         if let Shape::Table(depth) = member.found.shape {
-            let named = replaying(evaluated, options)
-                .and_then(|options| tables.named(index, &options));
+            let named =
+                replaying(evaluated, options).and_then(|options| tables.named(index, &options));
             let named = match named {
                 Ok(named) => named,
                 Err(error) => {
@@ -235,8 +231,7 @@ impl Tables {
             }
             Ok(())
         })??;
-        let probed =
-            if probes.is_empty() { None } else { Some(Probed::load(suite, &probes)?) };
+        let probed = if probes.is_empty() { None } else { Some(Probed::load(suite, &probes)?) };
         Ok(Self { probed, probes: of })
     }
 
@@ -284,8 +279,7 @@ fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case>
                 Value::String(text) => text.to_string(),
                 other => other.to_json_str().unwrap_or_default(),
             };
-            let cases =
-                if depth > 1 { cases(value, &named, depth - 1) } else { Vec::new() };
+            let cases = if depth > 1 { cases(value, &named, depth - 1) } else { Vec::new() };
             let passed = match depth {
                 0 | 1 => value == Some(&Value::from(true)),
                 _ => !cases.is_empty() && cases.iter().all(|case| case.passed),

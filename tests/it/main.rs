@@ -13,3 +13,4 @@ mod passes;
 mod policies;
 mod readme;
 mod support;
+mod testcmd;

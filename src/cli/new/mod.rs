@@ -21,8 +21,10 @@ const INPUT: &str = "{\n  \"image\": \
 
 /// Write a policy, its tests and an input to start from
 #[derive(Debug, Args)]
-#[command(after_help = "Writes NAME.rego, NAME_test.rego and input.json, and never overwrites.\n\n\
-    Example:\n  rego-platform new release --dir policies/release")]
+#[command(
+    after_help = "Writes NAME.rego, NAME_test.rego and input.json, and never overwrites.\n\n\
+    Example:\n  rego-platform new release --dir policies/release"
+)]
 pub(super) struct NewArgs {
     /// The policy's name, which becomes its package
     name: String,
@@ -83,7 +85,10 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
         return wrong("is what the functions begin with", "choose another name for the policy");
     }
     if name.ends_with("_test") {
-        return wrong("is a name for tests", "leave out `_test`: the tests get a file of their own");
+        return wrong(
+            "is a name for tests",
+            "leave out `_test`: the tests get a file of their own",
+        );
     }
     Ok(name)
 }
@@ -103,8 +108,7 @@ fn write(dir: &Path, files: &[(PathBuf, String)]) -> Result<(), Error> {
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     for (count, (path, text)) in files.iter().enumerate() {
         // Made new: what came there in between stays as it is.
-        let made =
-            File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+        let made = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
         if let Err(error) = made {
             for (path, _) in files.iter().take(count) {
                 let _ = std::fs::remove_file(path);

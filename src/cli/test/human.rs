@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::coverage;
-use crate::text::{escape, escape_for_log, shorten};
 use crate::testing::{Case, Cause, Failure, Outcome, Run, TestResult};
+use crate::text::{escape, escape_for_log, shorten};
 use crate::{Error, Position};
 
 /// Characters of a value that are shown.
@@ -125,8 +125,7 @@ fn cause(cause: &Cause, out: &mut String) {
             .iter()
             .map(|value| shorten(&value.to_json_str().unwrap_or_default(), VALUE))
             .collect();
-        let shown =
-            if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
+        let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
         let _ = writeln!(out, "  {}: {shown}", shorten(&text, VALUE));
     }
 }
