@@ -73,7 +73,9 @@ fn main(arguments: Vec<OsString>) -> Exit {
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
         }
     };
-    logging::start(cli.options.verbose);
+    // `test` takes the first `-v` for its own: it names the tests that passed.
+    let own = u8::from(matches!(cli.command, Command::Test(_)));
+    logging::start(cli.options.verbose.saturating_sub(own));
     let reporter = Reporter::new(cli.options.quiet);
     match dispatch(cli, reporter) {
         Ok(exit) => exit,

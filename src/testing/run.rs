@@ -182,7 +182,7 @@ impl Suite {
             Some(Value::Bool(true)) => Outcome::Passed,
             None | Some(Value::Bool(false)) => fail(None),
             Some(other) => {
-                let shown = shorten(&other.to_json_str().unwrap_or_default(), 200);
+                let shown = shorten(&serde_json::to_string(&other).unwrap_or_default(), 200);
                 fail(Some(format!("the value is `{shown}`, and a test passes only with `true`")))
             }
         };
@@ -277,7 +277,7 @@ fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case>
             let value = object.and_then(|object| object.get(&key));
             let name = match &key {
                 Value::String(text) => text.to_string(),
-                other => other.to_json_str().unwrap_or_default(),
+                other => serde_json::to_string(other).unwrap_or_default(),
             };
             let cases = if depth > 1 { cases(value, &named, depth - 1) } else { Vec::new() };
             let passed = match depth {

@@ -123,7 +123,7 @@ fn cause(cause: &Cause, out: &mut String) {
         let values: Vec<_> = operand
             .values
             .iter()
-            .map(|value| shorten(&value.to_json_str().unwrap_or_default(), VALUE))
+            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), VALUE))
             .collect();
         let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
         let _ = writeln!(out, "  {}: {shown}", shorten(&text, VALUE));

@@ -68,7 +68,7 @@ fn cause(cause: &Cause) -> Value {
         .iter()
         .map(|operand| {
             let shown = operand.values.iter().map(|value| {
-                let text = value.to_json_str().unwrap_or_default();
+                let text = serde_json::to_string(value).unwrap_or_default();
                 serde_json::from_str(&text).unwrap_or_else(|_| json!(shorten(&text, 1_000)))
             });
             json!({"text": operand.text, "values": shown.collect::<Vec<_>>()})
