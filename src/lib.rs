@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod builtins;
+pub mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
@@ -15,6 +16,8 @@ pub mod evaluate;
 mod platform;
 mod product;
 mod register;
+#[cfg(feature = "cli")]
+mod report;
 pub mod testing;
 pub mod text;
 

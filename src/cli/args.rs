@@ -39,6 +39,8 @@ pub(super) enum Command {
     Eval(eval::EvalArgs),
     Test(super::test::TestArgs),
     New(super::new::NewArgs),
+    Check(super::check::CheckArgs),
+    Capabilities(super::capabilities::CapabilitiesArgs),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]

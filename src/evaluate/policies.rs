@@ -3,25 +3,28 @@
 //! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
 //! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
 
-use super::batch::{Last, drive};
+use super::budget::{Answers, Budget};
 use super::call::Key;
+use super::drive::{Last, drive};
 use super::flight::Outcome;
 use super::load::{
-    FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
+    FunctionName, Inspection, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery,
+    RuleKind,
 };
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
 use super::scope::{Chance, Fixed, Scope};
-use super::session::{Answers, Budget, Session};
+use super::session::Session;
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
 use crate::builtins::FUNCTIONS;
-use crate::{Error, ErrorKind, NotFound, Position, Product};
+use crate::{Diagnostic, Error, ErrorKind, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
@@ -111,12 +114,13 @@ pub struct Print {
 pub struct Evaluated {
     /// The answer to the query, or why there is none.
     pub result: Result<QueryOutput, Error>,
+    /// Where in the policy the call is that made the evaluation fail; nothing where it isn't
+    /// known, since the policy swallowed the error or no call failed.
+    pub failed_at: Option<Position>,
     /// What the policy printed.
     pub prints: Vec<Print>,
     /// What was asked.
     pub ledger: Ledger,
-    /// Where the interpreter stopped, when the result is an error that has no position itself.
-    pub stopped_at: Option<Position>,
     /// The lines that were evaluated, by file, when that was asked for.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
     answers: Vec<(Key, Outcome)>,
@@ -141,6 +145,20 @@ impl Evaluated {
     }
 }
 
+/// What one pass gave.
+struct Done {
+    output: Result<QueryOutput, Error>,
+    aside: Aside,
+}
+
+/// What a pass gives besides its answer, also when it failed.
+#[derive(Default)]
+struct Aside {
+    prints: Vec<String>,
+    failed_at: Option<Position>,
+    lines: BTreeMap<String, BTreeSet<u32>>,
+}
+
 impl Policies {
     /// Loads sources: checks them, refuses what would be evaluated wrongly, prepares the rest.
     ///
@@ -149,14 +167,33 @@ impl Policies {
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
-    pub fn load(sources: &Sources, mut options: LoadOptions) -> Result<Self, Error> {
+    pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
+        let (found, policies) = Self::inspect(sources, options, &crate::check::errors)?;
+        policies.ok_or_else(|| Error::policy(found))
+    }
+
+    /// Loads sources; everything that is wrong with them, with what `more` finds, and the policies
+    /// unless one of the findings is an error.
+    ///
+    /// # Errors
+    /// Only what keeps the sources from being looked at, or the policies from being prepared.
+    pub(crate) fn inspect(
+        sources: &Sources,
+        mut options: LoadOptions,
+        more: Inspection<'_>,
+    ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
         options.functions = FUNCTIONS
             .iter()
             .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
             .collect();
         options.provided_builtins = bounded::provided_builtins();
         let (product, rego_v0) = (options.product.clone(), options.rego_v0);
-        let loaded = super::load::load(sources, &options)?;
+        let (found, loaded) = super::load::inspect(sources, &options, more)?;
+        let Some(loaded) = loaded else { return Ok((found, None)) };
+        Ok((found, Some(Self::prepared(loaded, product, rego_v0)?)))
+    }
+
+    fn prepared(loaded: Loaded, product: Product, rego_v0: bool) -> Result<Self, Error> {
         let mut template = loaded.engine();
         let names: Vec<(String, u8)> =
             FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();
@@ -215,12 +252,17 @@ impl Policies {
         let chance = Arc::new(chance(&options.answers));
         let span = tracing::debug_span!("evaluation");
         let _entered = span.enter();
-        let left = Left::default();
-        lock(&left).coverage = options.coverage;
-        let last = drive(&session, &chance, options.strict_builtin_errors, |scope| {
-            self.pass(scope, query, input, &left)
-        });
-        self.finish(&session, &chance, last, &left)
+        let asks = self.asks(query);
+        let run = |scope: &Arc<Scope>| self.pass(scope, query, input, options.coverage);
+        let strict = options.strict_builtin_errors;
+        let last = drive(&session, &chance, strict, asks, run, |done: &Done| done.output.is_err());
+        self.finish(&session, &chance, last)
+    }
+
+    /// Whether the evaluation of `query` can call one of the product's functions at all.
+    fn asks(&self, query: &Query) -> bool {
+        let product = self.inner.product.as_str();
+        !self.inner.loaded.uses().functions.is_empty() || query.question.text.contains(product)
     }
 
     /// Evaluates a query without blocking the calling task.
@@ -238,9 +280,9 @@ impl Policies {
             });
         let failed = |message: &str| Evaluated {
             result: Err(Error::new(ErrorKind::Internal, message)),
+            failed_at: None,
             prints: Vec::new(),
             ledger: Ledger::default(),
-            stopped_at: None,
             lines: BTreeMap::new(),
             answers: Vec::new(),
             fixed: Vec::new(),
@@ -257,39 +299,50 @@ impl Policies {
         scope: &Arc<Scope>,
         query: &Query,
         input: Option<&Value>,
-        left: &Left,
-    ) -> Result<QueryOutput, Error> {
-        let left = Arc::clone(left);
-        let coverage = lock(&left).clear();
+        coverage: bool,
+    ) -> Done {
         let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
         let inner = Arc::clone(scope);
-        contain::evaluate(scope, &self.inner.template, move |engine| {
-            engine.set_strict_builtin_errors(inner.is_strict());
+        let aside = Arc::new(Mutex::new(Aside::default()));
+        let set_aside = Arc::clone(&aside);
+        let output = contain::evaluate(scope, &self.inner.template, move |engine| {
+            let failed_at = Cell::new(None);
+            let explain = |error: anyhow::Error| {
+                let explained = policies.explain(&inner, &error);
+                failed_at.set(position(&inner, &error, &explained));
+                explained
+            };
             engine.set_enable_coverage(coverage);
-            if let Some(input) = input {
-                engine.set_input(input);
-            }
-            let installed = &policies.inner.loaded.uses().builtins;
-            bounded::install(engine, &[], |name| {
-                has(&query.builtins, name) && !has(installed, name)
-            })?;
-            if let Some((name, text)) = query.module {
-                engine.set_rego_v0(false);
-                let added = engine.add_policy(name, text);
-                added.map_err(|error| policies.explain(&inner, &error))?;
-            }
-            let explain = |error: anyhow::Error| policies.explain(&inner, &error);
-            let index = &policies.inner.index;
-            let output = query::answer(engine, &query.question, index, &explain);
-            let mut left = lock(&left);
-            left.prints = engine.take_prints().unwrap_or_default();
-            left.lines = if coverage { policies.lines(engine)? } else { BTreeMap::new() };
-            // A call's failure has no place of its own; what the interpreter made of it has one.
-            if let (Some(_), Err(error)) = (inner.failure(), &output) {
-                left.stopped_at = error.diagnostics().first().and_then(|d| d.position.clone());
-            }
+            let output = policies.ask(engine, &inner, query, input, &explain);
+            let prints = engine.take_prints().unwrap_or_default();
+            let lines = if coverage { policies.lines(engine)? } else { BTreeMap::new() };
+            *lock(&set_aside) = Aside { prints, failed_at: failed_at.into_inner(), lines };
             output
-        })
+        });
+        let aside = std::mem::take(&mut *lock(&aside));
+        Done { output, aside }
+    }
+
+    /// Puts the query to an engine.
+    fn ask(
+        &self,
+        engine: &mut Engine,
+        scope: &Scope,
+        query: Query,
+        input: Option<Value>,
+        explain: &dyn Fn(anyhow::Error) -> Error,
+    ) -> Result<QueryOutput, Error> {
+        engine.set_strict_builtin_errors(scope.is_strict());
+        if let Some(input) = input {
+            engine.set_input(input);
+        }
+        let installed = &self.inner.loaded.uses().builtins;
+        bounded::install(engine, &[], |name| has(&query.builtins, name) && !has(installed, name))?;
+        if let Some((name, text)) = query.module {
+            engine.set_rego_v0(false);
+            engine.add_policy(name, text).map_err(explain)?;
+        }
+        query::answer(engine, &query.question, &self.inner.index, explain)
     }
 
     /// What the interpreter says, in the author's text.
@@ -308,17 +361,14 @@ impl Policies {
         Ok(files.map(|file| (file.path, file.covered)).collect())
     }
 
-    fn finish(
-        &self,
-        session: &Session,
-        chance: &Chance,
-        last: Last<QueryOutput>,
-        left: &Left,
-    ) -> Evaluated {
+    fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
-        let left = std::mem::take(&mut *lock(left));
-        let prints = left
+        let (result, aside) = match last.result {
+            Ok(done) => (done.output, done.aside),
+            Err(error) => (Err(error), Aside::default()),
+        };
+        let prints = aside
             .prints
             .iter()
             .map(|line| {
@@ -327,38 +377,15 @@ impl Policies {
             })
             .collect();
         Evaluated {
-            stopped_at: left.stopped_at.filter(|_| last.result.is_err()),
-            result: last.result,
+            result,
+            failed_at: aside.failed_at,
+            lines: aside.lines,
             prints,
             ledger,
-            lines: left.lines,
             answers: session.answers_of(&used),
             fixed: chance.given(),
         }
     }
-}
-
-/// What the last pass left, kept beside its result: a failed one printed too.
-type Left = Arc<Mutex<Traces>>;
-
-#[derive(Default)]
-struct Traces {
-    coverage: bool,
-    prints: Vec<String>,
-    lines: BTreeMap<String, BTreeSet<u32>>,
-    stopped_at: Option<Position>,
-}
-
-impl Traces {
-    /// Forgets the pass before; whether lines are to be noted.
-    fn clear(&mut self) -> bool {
-        *self = Self { coverage: self.coverage, ..Self::default() };
-        self.coverage
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What queries can name.
@@ -386,6 +413,33 @@ fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
         }
         _ => Form::Expression,
     }
+}
+
+/// Where the failure of a pass is, if the interpreter's error is about it.
+fn position(scope: &Scope, error: &anyhow::Error, explained: &Error) -> Option<Position> {
+    let failure = scope.failure()?;
+    // A policy that swallowed it and met it again at another call, or ended otherwise, says
+    // nothing about its place.
+    if scope.was_repeated() || !error.to_string().contains(&failure.to_string()) {
+        return None;
+    }
+    let place = explained.diagnostics().first()?.position.clone()?;
+    Some(failure.function().map_or_else(|| place.clone(), |name| at_name(place.clone(), name)))
+}
+
+/// The interpreter points at a call's parenthesis: the place of the name before it.
+fn at_name(mut place: Position, name: &str) -> Position {
+    let before: String = place.text.chars().take(place.column.saturating_sub(1) as usize).collect();
+    let length = u32::try_from(name.chars().count()).unwrap_or(u32::MAX);
+    if before.ends_with(name) && place.column > length {
+        place.column -= length;
+        place.length = length;
+    }
+    place
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a sorted list of names has `name`.

@@ -199,13 +199,16 @@ fn cause(asked: Asked, values: &[Option<Vec<Value>>]) -> Cause {
             values.clone().map(|values| (operand, values))
         })
         .fold(Vec::new(), |mut shown: Vec<Operand>, (operand, values)| {
+            let undefined = |text: &str| {
+                undefined_whole && asked.is_whole(text)
+                    || shown.iter().any(|s| s.text == text && s.values.is_empty())
+            };
             // What a reference hangs on is worth a line only when the reference is undefined.
-            let hangs = operand.within.as_ref().is_some_and(|on| {
-                !(undefined_whole && asked.is_whole(on))
-                    && !shown.iter().any(|s| s.text == *on && s.values.is_empty())
-            });
-            let known = shown.iter().any(|s| s.text == operand.text);
-            if !hangs && !known && !(operand.within.is_some() && values.is_empty()) {
+            let idle = match &operand.within {
+                Some(reference) => values.is_empty() || !undefined(reference),
+                None => false,
+            };
+            if !idle && !shown.iter().any(|s| s.text == operand.text) {
                 shown.push(Operand { text: operand.text, values });
             }
             shown
@@ -218,11 +221,9 @@ fn cause(asked: Asked, values: &[Option<Vec<Value>>]) -> Cause {
             None => "doesn't hold",
         },
         Sort::Negation => "is false",
-        Sort::Binding if undefined => "is undefined",
+        _ if undefined => "is undefined",
         Sort::Binding => "has no match",
-        Sort::Iteration if undefined => "is undefined",
         Sort::Iteration => "finds nothing",
-        Sort::Every if undefined => "is undefined",
         Sort::Every => "doesn't hold for each",
     };
     Cause { position: asked.position, verdict: verdict.to_owned(), operands: shown }

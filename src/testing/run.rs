@@ -155,7 +155,7 @@ impl Suite {
             Ok(answer) => answer.value().cloned(),
             Err(error) => {
                 let error = self.in_authors_words(error.clone(), member);
-                let position = evaluated.stopped_at.clone().map(|p| self.authors_line(p));
+                let position = evaluated.failed_at.clone().map(|p| self.authors_line(p));
                 return (Outcome::Error { error, position }, Vec::new());
             }
         };

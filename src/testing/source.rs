@@ -108,7 +108,7 @@ pub(super) fn parts(refr: &ExprRef) -> (&Span, Vec<Part<'_>>) {
             Expr::RefBrack { refr, index, .. } => {
                 parts.push(match index.as_ref() {
                     Expr::String { value, .. } | Expr::RawString { value, .. } => {
-                        Part::Key(value.as_string().map(|s| s.to_string()).unwrap_or_default())
+                        Part::Key(value.as_string().map(ToString::to_string).unwrap_or_default())
                     }
                     _ => Part::Variable(index),
                 });

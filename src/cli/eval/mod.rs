@@ -66,7 +66,7 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
         policies.evaluate(&query, input.as_ref(), &how)
     };
     evaluation::report(&evaluated, options, reporter)?;
-    let answer = evaluated.result?;
+    let answer = evaluation::answer(evaluated)?;
     let mut text = evaluate::write(&answer, args.format.into())?;
     if output::is_terminal() {
         text = escape_lines(&text);

@@ -44,11 +44,8 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
         (args.dir.join("input.json"), INPUT.to_owned()),
     ];
     write(&args.dir, &files)?;
-    let mut text = String::new();
-    for (path, _) in &files {
-        text.push_str(&format!("wrote {}\n", shown(path)));
-    }
-    text.push_str(&next(&files.map(|(path, _)| shown(&path)), name, &product));
+    let paths = files.map(|(path, _)| shown(&path));
+    let text = format!("wrote {}\n{}", paths.join("\nwrote "), next(&paths, name, &product));
     output::to_stdout(text.as_bytes())?;
     Ok(Exit::Passed)
 }
@@ -62,6 +59,7 @@ fn next([policy, test, input]: &[String; 3], name: &str, product: &Product) -> S
     format!(
         "\nnext:\n  \
         rego-platform test{product} {policy} {test}\n  \
+        rego-platform check{product} {policy} {test}\n  \
         rego-platform eval{product} -d {policy} -i {input} data.{name}.deny  \
         # with a digest that the service knows\n"
     )

@@ -49,7 +49,8 @@ fn test(result: &TestResult) -> Value {
     }
     put("duration", json!(u64::try_from(result.duration.as_nanos()).unwrap_or(u64::MAX)));
     if !result.prints.is_empty() {
-        let text: String = result.prints.iter().map(|p| format!("{}\n", p.message)).collect();
+        let text: Vec<_> = result.prints.iter().map(|print| print.message.as_str()).collect();
+        let text = text.join("\n") + "\n";
         put("output", json!(base64::engine::general_purpose::STANDARD.encode(text)));
     }
     if !result.cases.is_empty() {

@@ -1,4 +1,4 @@
-//! The report as JUnit's XML: a suite for each package, a case for each test.
+//! The report as XML, as `JUnit` has it: a suite for each package, a case for each test.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ fn case(result: &TestResult) -> TestCase {
     case.extra.insert("file".into(), escape_for_log(&position.file).as_str().into());
     case.extra.insert("line".into(), position.line.to_string().as_str().into());
     if !result.prints.is_empty() {
-        let text: String = result.prints.iter().map(|p| format!("{}\n", p.message)).collect();
-        case.set_system_out(escape_for_log(&text));
+        let text: Vec<_> = result.prints.iter().map(|print| print.message.as_str()).collect();
+        case.set_system_out(escape_for_log(&text.join("\n")));
     }
     case
 }

@@ -144,9 +144,11 @@ impl Work<'_> {
 
     fn suite(&self) -> Result<Suite, Error> {
         let _watchdog = watchdog::start(self.options.timeout)?;
-        let mut load = LoadOptions::default();
-        load.product = self.product.clone();
-        load.rego_v0 = self.args.v0_compatible;
+        let load = LoadOptions {
+            product: self.product.clone(),
+            rego_v0: self.args.v0_compatible,
+            ..LoadOptions::default()
+        };
         let mut suite = Suite::load(evaluation::read(&self.args.paths)?, load)?;
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {

@@ -71,9 +71,8 @@ fn matters(event: &DebouncedEvent, paths: &[PathBuf]) -> bool {
         let extension = changed.extension().and_then(|extension| extension.to_str());
         let named = || paths.iter().any(|path| path.file_name() == changed.file_name());
         match extension {
-            Some("rego" | "json" | "yaml" | "yml") => true,
-            // A folder that came or went.
-            None => true,
+            // Without an ending: a folder that came or went.
+            Some("rego" | "json" | "yaml" | "yml") | None => true,
             Some(_) => named(),
         }
     })

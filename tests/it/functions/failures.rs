@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rego_platform::ErrorKind::{self, *};
-use rego_platform::NotFound;
+use rego_platform::NotFound as Mode;
 use rego_platform::emulator::EmulatorOptions;
 
 use super::*;
@@ -88,7 +88,6 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
         engine.add_policy("p.rego".to_owned(), policy).unwrap();
         registration.check(engine.eval_rule("data.p.found".to_owned()))
     };
-    use rego_platform::NotFound as Mode;
     assert_eq!(evaluate(Mode::Undefined, &nothing).unwrap(), Rego::from(false));
     assert_eq!(evaluate(Mode::Undefined, CLEAN_IMAGE).unwrap(), Rego::from(true));
     assert_eq!(evaluate(Mode::Error, &nothing).unwrap_err().kind(), NotFound);
@@ -104,7 +103,6 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
     misbehave(&emulator, &[]);
     assert_eq!(evaluate(Mode::Undefined, AMBIGUOUS).unwrap_err().kind(), Ambiguous);
     assert_eq!(evaluate(Mode::Undefined, "nonsense").unwrap_err().kind(), InvalidArgument);
-    let _ = NotFound::default();
 }
 
 #[test]

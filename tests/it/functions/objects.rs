@@ -130,6 +130,9 @@ fn evidence_and_compliance_have_their_documented_fields_and_no_other_spelling() 
     }
 }
 
+/// Whether a field of a row is what a filter asked for.
+type Test = fn(&str) -> bool;
+
 #[test]
 fn every_filter_reaches_the_service() {
     let emulator = start(EmulatorOptions::default());
@@ -141,7 +144,6 @@ fn every_filter_reaches_the_service() {
     let everything = rows(json!({}));
     assert_eq!(everything.len(), 29);
     let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
-    type Test = fn(&str) -> bool;
     let filters: [(Value, &str, Test); 8] = [
         (json!({"project_name": "catalog-web"}), "project_name", |v| v == "catalog-web"),
         (json!({"project_version_name": "v2.4.0"}), "project_version_id", |v| v == RELEASED),

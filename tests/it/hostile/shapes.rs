@@ -128,7 +128,7 @@ fn envelopes_never_default() {
             let (parent, name) = place.rsplit_once('/').unwrap();
             match &wrong {
                 None => {
-                    drop(body.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name))
+                    drop(body.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name));
                 }
                 Some(wrong) => *body.pointer_mut(place).unwrap() = wrong.clone(),
             }
