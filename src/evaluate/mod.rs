@@ -28,6 +28,7 @@ pub use budget::{Answers, Budget};
 pub use ledger::{Entry, Ledger, Origin};
 pub use output::{Format, write};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query};
+pub(crate) use query::reference;
 pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 
