@@ -38,4 +38,3 @@ pub(crate) use flight::Flights;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
 #[cfg(feature = "cli")]
-pub(crate) use query::reference;
