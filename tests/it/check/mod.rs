@@ -1,6 +1,7 @@
 //! `check` and `capabilities`, through the command.
 
 mod arguments;
+mod attacks;
 mod capabilities;
 mod ignore;
 mod lists;
