@@ -93,6 +93,28 @@ impl ErrorKind {
             Self::Internal => "internal",
         }
     }
+
+    /// The stable name of the kind in one word, as diagnostics have it.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "invalid-argument",
+            Self::Unauthenticated => "unauthenticated",
+            Self::PermissionDenied => "permission-denied",
+            Self::NotFound => "not-found",
+            Self::Ambiguous => "ambiguous",
+            Self::RateLimited => "rate-limited",
+            Self::Unavailable => "unavailable",
+            Self::TimedOut => "timed-out",
+            Self::Tampered => "tampered",
+            Self::TooLarge => "too-large",
+            Self::Protocol => "protocol",
+            Self::OperationFailed => "operation-failed",
+            Self::Configuration => "configuration",
+            Self::Policy => "policy",
+            Self::NotAnswered => "not-answered",
+            Self::Internal => "internal",
+        }
+    }
 }
 
 impl std::fmt::Display for ErrorKind {

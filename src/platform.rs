@@ -165,6 +165,11 @@ impl Platform {
         self.runtime()?.block_on(async move { client.token(deadline).await })?
     }
 
+    /// How many calls are under way.
+    pub fn calls_in_flight(&self) -> usize {
+        self.inner.flights.under_way()
+    }
+
     pub(crate) fn call_deadline(&self) -> Instant {
         Instant::now() + self.inner.client.settings.call_timeout
     }
@@ -245,6 +250,7 @@ pub struct PlatformBuilder {
     max_pages: usize,
     not_found: NotFound,
     proxy_from_env: bool,
+    share_answers: Duration,
     #[cfg(feature = "cache")]
     cache: Option<(std::path::PathBuf, u64)>,
     proxy: Option<String>,
@@ -285,6 +291,7 @@ impl Default for PlatformBuilder {
             max_pages: 10_000,
             not_found: NotFound::Error,
             proxy_from_env: true,
+            share_answers: Duration::ZERO,
             #[cfg(feature = "cache")]
             cache: None,
             proxy: None,
@@ -328,6 +335,10 @@ impl PlatformBuilder {
         max_pages: usize => max_pages;
         /// What a policy sees when the service knows no such thing; an error by default.
         not_found: NotFound => not_found;
+        /// How long an answer also serves later evaluations on this platform; not at all by
+        /// default. Successes alone, within some 64 MiB of memory; never failures, never what
+        /// costs money, and no artifacts, which have a cache of their own.
+        share_answers: Duration => share_answers;
         /// Whether `HTTPS_PROXY` and `NO_PROXY` are honoured; true by default.
         proxy_from_env: bool => proxy_from_env;
     }
@@ -478,7 +489,7 @@ impl PlatformBuilder {
             inner: Arc::new(Inner {
                 client: Arc::new(Client::new(settings, self.credentials)),
                 runtime: OnceLock::new(),
-                flights: Arc::default(),
+                flights: Arc::new(Flights::new(self.share_answers)),
                 not_found: self.not_found,
             }),
         })

@@ -102,7 +102,8 @@ impl Function {
         if arguments.len() != self.arguments.len() {
             let expected = self.arguments.len();
             let message = format!("takes {expected} arguments, not {}", arguments.len());
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::new(ErrorKind::InvalidArgument, message)
+                .with_hint(format!("it is called as {}", self.signature())));
         }
         (self.parse)(arguments).map_err(|invalid| invalid.into_error(self))
     }

@@ -12,24 +12,35 @@ use super::output::{self, Reporter};
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{SourceLimits, Sources};
 use crate::evaluate::{
-    Answers, EvaluateOptions, Evaluated, Policies, Recording, Replay, set_memory_limit,
+    Answers, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay, set_memory_limit,
 };
-use crate::{Error, ErrorKind, Product};
+use crate::{Diagnostic, Error, ErrorKind, Product};
 
 /// Memory of the whole process while policies are evaluated.
 const MEMORY: u64 = 4 << 30;
 
 /// Reads and loads policies and data.
 pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Policies, Error> {
-    set_memory_limit(Some(MEMORY));
-    let paths: Vec<String> =
-        paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
-    let sources = Sources::read(&paths, SourceLimits::default())?;
+    let sources = read(paths)?;
     let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
     Policies::load(&sources, options)
 }
 
-fn utf8(path: PathBuf) -> Result<String, Error> {
+/// Reads policies and data.
+pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
+    limit_memory();
+    let paths: Vec<String> =
+        paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
+    Sources::read(&paths, SourceLimits::default())
+}
+
+/// Bounds the memory of the whole process.
+pub(super) fn limit_memory() {
+    set_memory_limit(Some(MEMORY));
+}
+
+/// A path as text, which errors and reports show.
+pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
         let shown = path.to_string_lossy().into_owned();
         Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
@@ -79,4 +90,19 @@ pub(super) fn report(
         Some(path) => evaluated.recording()?.save(path),
         None => Ok(()),
     }
+}
+
+/// The answer, or the error with the place in the policy that it comes from.
+pub(super) fn answer(evaluated: Evaluated) -> Result<QueryOutput, Error> {
+    let position = evaluated.failed_at;
+    evaluated.result.map_err(|error| match position {
+        Some(position) if error.diagnostics().is_empty() => {
+            let mut diagnostic = Diagnostic::error(error.kind().code(), error.report());
+            if let Some(hint) = error.hint() {
+                diagnostic = diagnostic.with_hint(hint);
+            }
+            Error::policy(vec![diagnostic.at(position)])
+        }
+        _ => error,
+    })
 }

@@ -177,7 +177,7 @@ impl Allowance {
             .is_ok()
     }
 
-    fn give_back(&self, bytes: u64) {
+    pub fn give_back(&self, bytes: u64) {
         self.left.fetch_add(bytes, Ordering::AcqRel);
     }
 

@@ -96,6 +96,9 @@ fn outcome(id: &str, answer: &Value) -> Result<Option<String>, Error> {
         return Err(protocol("the service's answer has no `operation`"));
     }
     let found = text(operation, "id");
+    if found.is_empty() && text(operation, "status").is_empty() {
+        return Err(protocol("the service's answer says nothing about the operation"));
+    }
     if !found.is_empty() && found != id {
         return Err(protocol(format!(
             "the service answered about operation `{}` instead of `{}`",
@@ -167,6 +170,7 @@ mod tests {
             assert_eq!(with(&format!("{ok},{status}")), Err(ErrorKind::OperationFailed), "{other}");
         }
         assert_eq!(ask("null"), Err(ErrorKind::Protocol));
+        assert_eq!(ask("{}"), Err(ErrorKind::Protocol));
         assert_eq!(ask(r#"{"id":"8"}"#), Err(ErrorKind::Protocol));
     }
 }

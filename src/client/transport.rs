@@ -248,13 +248,14 @@ impl Plain {
 fn is_certificate(error: &reqwest::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(next) = cause {
-        // TLS errors travel inside I/O errors, which hide them from `source`.
-        let inner = next.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = inner.map_or_else(|| next.downcast_ref(), |e| e.downcast_ref());
-        if let Some(error) = tls {
-            return matches!(error, rustls::Error::InvalidCertificate(_));
+        if let Some(tls) = next.downcast_ref::<rustls::Error>() {
+            return matches!(tls, rustls::Error::InvalidCertificate(_));
         }
-        cause = next.source();
+        // TLS errors travel inside I/O errors, often several deep, which hide them from `source`.
+        cause = match next.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => next.source(),
+        };
     }
     false
 }
@@ -276,36 +277,37 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         // What is called loopback is loopback, whatever a resolver says.
         .resolve_to_addrs("localhost", &loopback)
         .no_proxy();
-    if let Some(proxy_url) = proxy(settings)? {
-        // Only https goes through a proxy, so that it never sees a token; loopback never does.
-        let choose = move |url: &Url| {
-            (url.scheme() == "https" && !is_loopback(url)).then(|| proxy_url.clone())
-        };
-        let except = settings.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
-        builder = builder.proxy(reqwest::Proxy::custom(choose).no_proxy(except));
+    if let Some(proxy) = proxy(settings)? {
+        builder = builder.proxy(proxy);
     }
     builder.build().map_err(|e| configuration("the HTTP client can't be set up", &e.without_url()))
 }
 
 /// The proxy, if one is set; it needs to make sense only where it is used.
-fn proxy(settings: &Settings) -> Result<Option<Url>, Error> {
+fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     let Some(text) = settings.proxy.as_deref().map(str::trim) else { return Ok(None) };
     // `host:port` is how many write it.
     let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    match Url::parse(&text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(Some(url)),
-        _ if [Api::ControlPlane, Api::Backend]
-            .into_iter()
-            .filter_map(|api| settings.endpoints.address(api))
-            .all(|address| address.scheme() == "http" || is_loopback(address)) =>
-        {
-            Ok(None)
-        }
-        // Its text isn't repeated: it may hold a password.
-        _ => Err(Error::new(ErrorKind::Configuration, "the address of the proxy is no URL")
-            .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")),
+    let url = Url::parse(&text).ok().filter(|u| matches!(u.scheme(), "http" | "https"));
+    // Only https goes through a proxy, so that it never sees a token; loopback never does.
+    if let Some(Ok(proxy)) = url.filter(Url::has_host).map(reqwest::Proxy::https) {
+        let except = format!("{},{LOOPBACK}", settings.no_proxy.as_deref().unwrap_or_default());
+        return Ok(Some(proxy.no_proxy(reqwest::NoProxy::from_string(&except))));
     }
+    let unused = [Api::ControlPlane, Api::Backend]
+        .into_iter()
+        .filter_map(|api| settings.endpoints.address(api))
+        .all(|address| address.scheme() == "http" || is_loopback(address));
+    if unused {
+        return Ok(None);
+    }
+    // Its text isn't repeated: it may hold a password.
+    Err(Error::new(ErrorKind::Configuration, "the address of the proxy is no URL")
+        .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
 }
+
+/// What is never proxied, in the form of `NO_PROXY`.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1,::ffff:127.0.0.0/104";
 
 /// The platform's certificate store and the given authorities; never switched off.
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Error> {

@@ -4,14 +4,17 @@
 //! has come belongs to the evaluation that asked (`session`).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use tokio::task::AbortHandle;
 
 use super::call::{Call, Key};
-use crate::builtins::Answer;
+use super::shared::Shared;
+use crate::builtins::{Answer, Cost};
 use crate::client::{Allowance, Context};
 use crate::{Error, ErrorKind, Platform};
 
@@ -31,17 +34,12 @@ pub(crate) struct Outcome {
 pub(crate) struct Flight {
     arrived: OnceLock<Outcome>,
     deadline: Instant,
-    guess: bool,
-    /// Whether it may be given up: not once money may have been spent.
-    abandon: AtomicBool,
     task: OnceLock<AbortHandle>,
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        if self.abandon.load(Ordering::Relaxed)
-            && let Some(task) = self.task.get()
-        {
+        if let Some(task) = self.task.get() {
             task.abort();
         }
     }
@@ -52,9 +50,9 @@ impl Flight {
         self.arrived.get()
     }
 
-    /// Whether it was granted what a guess may cost.
-    pub const fn is_guess(&self) -> bool {
-        self.guess
+    /// When whoever sent it gives up waiting.
+    pub const fn deadline(&self) -> Instant {
+        self.deadline
     }
 }
 
@@ -71,38 +69,38 @@ impl Bell {
         self.condition.notify_all();
     }
 
-    /// Hands what arrived to `done` until that is satisfied or it is `until`.
-    pub fn wait(&self, until: Instant, mut done: impl FnMut(Vec<Key>) -> bool) {
-        loop {
-            let mut arrived = lock(&self.arrived);
-            while arrived.is_empty() {
-                let left = until.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return;
-                }
-                arrived = match self.condition.wait_timeout(arrived, left) {
-                    Ok((guard, _)) => guard,
-                    Err(poisoned) => poisoned.into_inner().0,
-                };
+    /// What arrived since the last time, as soon as there is something; nothing once it is
+    /// `until`.
+    pub fn wait(&self, until: Instant) -> Vec<Key> {
+        let mut arrived = lock(&self.arrived);
+        while arrived.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
             }
-            let keys = std::mem::take(&mut *arrived);
-            drop(arrived);
-            if done(keys) {
-                return;
-            }
+            arrived = match self.condition.wait_timeout(arrived, left) {
+                Ok((guard, _)) => guard,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
         }
+        std::mem::take(&mut *arrived)
     }
 }
 
-type Bells = Vec<Weak<Bell>>;
-
-/// Flights with those who wait for them.
-type UnderWay = HashMap<Key, (Weak<Flight>, Arc<Mutex<Bells>>)>;
+type Bells = Arc<Mutex<Vec<Weak<Bell>>>>;
 
 /// The calls on their way of everything that shares a platform.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     under_way: Mutex<UnderWay>,
+    shared: Option<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct UnderWay {
+    flights: HashMap<Key, (Weak<Flight>, Bells)>,
+    /// At how many flights those that were given up are looked for.
+    sweep_at: usize,
 }
 
 /// A place on a flight.
@@ -116,13 +114,29 @@ pub(crate) struct Boarded {
 /// What an evaluation grants a call that it sends.
 pub(crate) struct Grant {
     pub deadline: Instant,
-    pub allowance: Arc<Allowance>,
-    /// Whether only an inexact pass asked for it.
-    pub guess: bool,
+    pub allowance: Option<Arc<Allowance>>,
 }
 
 impl Flights {
-    /// Sends `call`, or joins an equal call that is on its way and was granted as much.
+    /// Flights whose answers are remembered for `lifetime`, if that is not zero.
+    pub fn new(lifetime: Duration) -> Self {
+        let shared = (!lifetime.is_zero()).then(|| Shared::new(lifetime));
+        Self { under_way: Mutex::default(), shared }
+    }
+
+    /// The answer of an earlier evaluation, where the host lets evaluations share them.
+    pub fn remembered(&self, key: &Key) -> Option<Outcome> {
+        self.shared.as_ref()?.get(key)
+    }
+
+    /// How many calls are on their way.
+    pub fn under_way(&self) -> usize {
+        let under_way = lock(&self.under_way);
+        under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
+    }
+
+    /// Sends `call`, or joins an equal call that is on its way, whoever sent it: what it fails
+    /// with because of the sender's limits is for the caller to tell apart.
     pub fn board(
         self: &Arc<Self>,
         platform: &Platform,
@@ -130,34 +144,32 @@ impl Flights {
         grant: Grant,
         bell: &Arc<Bell>,
     ) -> Result<Boarded, Error> {
-        let mut under_way = self.lock();
-        if let Some((flight, bells)) = under_way.get(&call.key)
+        let mut under_way = lock(&self.under_way);
+        if let Some((flight, bells)) = under_way.flights.get(&call.key)
             && let Some(flight) = flight.upgrade()
         {
-            let enough = flight.deadline >= grant.deadline && (!flight.guess || grant.guess);
-            if enough && flight.arrived.get().is_none() {
-                // It leaves the map before it rings, and the map is locked: no bell is missed.
-                lock(bells).push(Arc::downgrade(bell));
-                return Ok(Boarded { flight, joined: true });
-            }
+            // It leaves the map before it rings, and the map is locked: no bell is missed.
+            lock(bells).push(Arc::downgrade(bell));
+            return Ok(Boarded { flight, joined: true });
         }
+        let handle = platform.runtime()?.handle();
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));
         let flight = Arc::new(Flight {
             arrived: OnceLock::new(),
             deadline: grant.deadline,
-            guess: grant.guess,
-            abandon: AtomicBool::new(call.function.cost != crate::builtins::Cost::Prompt),
             task: OnceLock::new(),
         });
-        if under_way.len() >= 1024 {
-            // Flights that were given up never landed.
-            under_way.retain(|_, (flight, _)| flight.strong_count() > 0);
-        }
-        under_way.insert(call.key.clone(), (Arc::downgrade(&flight), Arc::clone(&bells)));
+        under_way.add(&call.key, &flight, &bells);
         drop(under_way);
+        // Once money may have been spent, a flight holds itself: it isn't given up, and whoever
+        // asks the same meanwhile joins it.
+        let held = (call.function.cost == Cost::Prompt).then(|| Arc::clone(&flight));
         let task = self.task(platform, call, grant, Arc::downgrade(&flight), bells);
-        let handle = platform.runtime()?.handle().spawn(task).abort_handle();
-        let _ = flight.task.set(handle);
+        let task = handle.spawn(async move {
+            task.await;
+            drop(held);
+        });
+        let _ = flight.task.set(task.abort_handle());
         Ok(Boarded { flight, joined: false })
     }
 
@@ -167,17 +179,24 @@ impl Flights {
         call: &Call,
         grant: Grant,
         flight: Weak<Flight>,
-        bells: Arc<Mutex<Bells>>,
+        bells: Bells,
     ) -> impl Future<Output = ()> + Send + 'static {
         let client = Arc::clone(platform.client());
         let (key, request) = (call.key.clone(), Arc::clone(&call.request));
+        let shares = call.function.cost == Cost::Request;
         let flights = Arc::clone(self);
         async move {
             let started = Instant::now();
-            let context = Context::new(grant.deadline, Some(grant.allowance));
+            let context = Context::new(grant.deadline, grant.allowance);
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
-                None => request.send(&client, &context).await,
+                // Whoever waits must hear of a panic too.
+                None => AssertUnwindSafe(request.send(&client, &context))
+                    .catch_unwind()
+                    .await
+                    .unwrap_or_else(|_| {
+                        Err(Error::new(ErrorKind::Internal, "the call panicked on its way"))
+                    }),
             };
             let outcome = Outcome {
                 result,
@@ -186,6 +205,9 @@ impl Flights {
                 latency: started.elapsed(),
                 cached: context.cached.load(Ordering::Relaxed),
             };
+            if let Some(shared) = flights.shared.as_ref().filter(|_| shares) {
+                shared.put(&key, &outcome);
+            }
             flights.land(&key, &flight);
             if let Some(flight) = flight.upgrade() {
                 let _ = flight.arrived.set(outcome);
@@ -200,17 +222,24 @@ impl Flights {
 
     /// Takes a flight off the list, unless a newer one took its place.
     fn land(&self, key: &Key, flight: &Weak<Flight>) {
-        let mut under_way = self.lock();
-        if under_way.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
-            under_way.remove(key);
+        let mut under_way = lock(&self.under_way);
+        if under_way.flights.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
+            under_way.flights.remove(key);
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, UnderWay> {
-        lock(&self.under_way)
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+impl UnderWay {
+    fn add(&mut self, key: &Key, flight: &Arc<Flight>, bells: &Bells) {
+        if self.flights.len() >= self.sweep_at.max(64) {
+            // Flights that were given up never landed.
+            self.flights.retain(|_, (flight, _)| flight.strong_count() > 0);
+            self.sweep_at = self.flights.len() * 2;
+        }
+        self.flights.insert(key.clone(), (Arc::downgrade(flight), Arc::clone(bells)));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

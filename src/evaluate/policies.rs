@@ -3,25 +3,28 @@
 //! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
 //! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
 
-use super::batch::{Last, drive};
+use super::budget::{Answers, Budget};
 use super::call::Key;
+use super::drive::{Last, drive};
 use super::flight::Outcome;
 use super::load::{
-    FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
+    FunctionName, Inspection, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery,
+    RuleKind,
 };
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
 use super::scope::{Chance, Fixed, Scope};
-use super::session::{Answers, Budget, Session};
+use super::session::Session;
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
 use crate::builtins::FUNCTIONS;
-use crate::{Error, ErrorKind, NotFound, Product};
+use crate::{Diagnostic, Error, ErrorKind, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
@@ -103,6 +106,9 @@ pub struct Print {
 pub struct Evaluated {
     /// The answer to the query, or why there is none.
     pub result: Result<QueryOutput, Error>,
+    /// Where in the policy the call is that made the evaluation fail; nothing where it isn't
+    /// known, since the policy swallowed the error or no call failed.
+    pub failed_at: Option<Position>,
     /// What the policy printed.
     pub prints: Vec<Print>,
     /// What was asked.
@@ -112,6 +118,16 @@ pub struct Evaluated {
 }
 
 impl Evaluated {
+    /// The calls that the result depends on and that were answered: function, arguments as JSON,
+    /// answer.
+    #[cfg(feature = "cli")]
+    pub(crate) fn answered(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        self.answers.iter().filter_map(|(key, outcome)| {
+            let answer = outcome.result.as_ref().ok()?;
+            Some((&*key.function, &*key.arguments, &answer.value))
+        })
+    }
+
     /// Everything that a replay of this evaluation needs.
     ///
     /// # Errors
@@ -129,6 +145,19 @@ impl Evaluated {
     }
 }
 
+/// What one pass gave.
+struct Done {
+    output: Result<QueryOutput, Error>,
+    aside: Aside,
+}
+
+/// What a pass gives besides its answer, also when it failed.
+#[derive(Default)]
+struct Aside {
+    prints: Vec<String>,
+    failed_at: Option<Position>,
+}
+
 impl Policies {
     /// Loads sources: checks them, refuses what would be evaluated wrongly, prepares the rest.
     ///
@@ -137,14 +166,33 @@ impl Policies {
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
-    pub fn load(sources: &Sources, mut options: LoadOptions) -> Result<Self, Error> {
+    pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
+        let (found, policies) = Self::inspect(sources, options, &crate::check::errors)?;
+        policies.ok_or_else(|| Error::policy(found))
+    }
+
+    /// Loads sources; everything that is wrong with them, with what `more` finds, and the policies
+    /// unless one of the findings is an error.
+    ///
+    /// # Errors
+    /// Only what keeps the sources from being looked at, or the policies from being prepared.
+    pub(crate) fn inspect(
+        sources: &Sources,
+        mut options: LoadOptions,
+        more: Inspection<'_>,
+    ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
         options.functions = FUNCTIONS
             .iter()
             .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
             .collect();
         options.provided_builtins = bounded::provided_builtins();
         let (product, rego_v0) = (options.product.clone(), options.rego_v0);
-        let loaded = super::load::load(sources, &options)?;
+        let (found, loaded) = super::load::inspect(sources, &options, more)?;
+        let Some(loaded) = loaded else { return Ok((found, None)) };
+        Ok((found, Some(Self::prepared(loaded, product, rego_v0)?)))
+    }
+
+    fn prepared(loaded: Loaded, product: Product, rego_v0: bool) -> Result<Self, Error> {
         let mut template = loaded.engine();
         let names: Vec<(String, u8)> =
             FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();
@@ -203,11 +251,17 @@ impl Policies {
         let chance = Arc::new(chance(&options.answers));
         let span = tracing::debug_span!("evaluation");
         let _entered = span.enter();
-        let prints = Prints::default();
-        let last = drive(&session, &chance, options.strict_builtin_errors, |scope| {
-            self.pass(scope, query, input, &prints)
-        });
-        self.finish(&session, &chance, last, &prints)
+        let asks = self.asks(query);
+        let run = |scope: &Arc<Scope>| self.pass(scope, query, input);
+        let strict = options.strict_builtin_errors;
+        let last = drive(&session, &chance, strict, asks, run, |done: &Done| done.output.is_err());
+        self.finish(&session, &chance, last)
+    }
+
+    /// Whether the evaluation of `query` can call one of the product's functions at all.
+    fn asks(&self, query: &Query) -> bool {
+        let product = self.inner.product.as_str();
+        !self.inner.loaded.uses().functions.is_empty() || query.question.text.contains(product)
     }
 
     /// Evaluates a query without blocking the calling task.
@@ -225,6 +279,7 @@ impl Policies {
             });
         let failed = |message: &str| Evaluated {
             result: Err(Error::new(ErrorKind::Internal, message)),
+            failed_at: None,
             prints: Vec::new(),
             ledger: Ledger::default(),
             answers: Vec::new(),
@@ -237,37 +292,47 @@ impl Policies {
     }
 
     /// One pass on a clone of the template, which is thrown away.
-    fn pass(
-        &self,
-        scope: &Arc<Scope>,
-        query: &Query,
-        input: Option<&Value>,
-        prints: &Prints,
-    ) -> Result<QueryOutput, Error> {
-        let prints = Arc::clone(prints);
-        lock(&prints).clear();
+    fn pass(&self, scope: &Arc<Scope>, query: &Query, input: Option<&Value>) -> Done {
         let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
         let inner = Arc::clone(scope);
-        contain::evaluate(scope, &self.inner.template, move |engine| {
-            engine.set_strict_builtin_errors(inner.is_strict());
-            if let Some(input) = input {
-                engine.set_input(input);
-            }
-            let installed = &policies.inner.loaded.uses().builtins;
-            bounded::install(engine, &[], |name| {
-                has(&query.builtins, name) && !has(installed, name)
-            })?;
-            if let Some((name, text)) = query.module {
-                engine.set_rego_v0(false);
-                let added = engine.add_policy(name, text);
-                added.map_err(|error| policies.explain(&inner, &error))?;
-            }
-            let explain = |error: anyhow::Error| policies.explain(&inner, &error);
-            let index = &policies.inner.index;
-            let output = query::answer(engine, &query.question, index, &explain);
-            *lock(&prints) = engine.take_prints().unwrap_or_default();
+        let aside = Arc::new(Mutex::new(Aside::default()));
+        let set_aside = Arc::clone(&aside);
+        let output = contain::evaluate(scope, &self.inner.template, move |engine| {
+            let failed_at = Cell::new(None);
+            let explain = |error: anyhow::Error| {
+                let explained = policies.explain(&inner, &error);
+                failed_at.set(position(&inner, &error, &explained));
+                explained
+            };
+            let output = policies.ask(engine, &inner, query, input, &explain);
+            let prints = engine.take_prints().unwrap_or_default();
+            *lock(&set_aside) = Aside { prints, failed_at: failed_at.into_inner() };
             output
-        })
+        });
+        let aside = std::mem::take(&mut *lock(&aside));
+        Done { output, aside }
+    }
+
+    /// Puts the query to an engine.
+    fn ask(
+        &self,
+        engine: &mut Engine,
+        scope: &Scope,
+        query: Query,
+        input: Option<Value>,
+        explain: &dyn Fn(anyhow::Error) -> Error,
+    ) -> Result<QueryOutput, Error> {
+        engine.set_strict_builtin_errors(scope.is_strict());
+        if let Some(input) = input {
+            engine.set_input(input);
+        }
+        let installed = &self.inner.loaded.uses().builtins;
+        bounded::install(engine, &[], |name| has(&query.builtins, name) && !has(installed, name))?;
+        if let Some((name, text)) = query.module {
+            engine.set_rego_v0(false);
+            engine.add_policy(name, text).map_err(explain)?;
+        }
+        query::answer(engine, &query.question, &self.inner.index, explain)
     }
 
     /// What the interpreter says, in the author's text.
@@ -276,16 +341,15 @@ impl Policies {
             .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
     }
 
-    fn finish(
-        &self,
-        session: &Session,
-        chance: &Chance,
-        last: Last<QueryOutput>,
-        prints: &Prints,
-    ) -> Evaluated {
+    fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
-        let prints = lock(prints)
+        let (result, aside) = match last.result {
+            Ok(done) => (done.output, done.aside),
+            Err(error) => (Err(error), Aside::default()),
+        };
+        let prints = aside
+            .prints
             .iter()
             .map(|line| {
                 let line = self.inner.loaded.print_line(line);
@@ -293,20 +357,14 @@ impl Policies {
             })
             .collect();
         Evaluated {
-            result: last.result,
+            result,
+            failed_at: aside.failed_at,
             prints,
             ledger,
             answers: session.answers_of(&used),
             fixed: chance.given(),
         }
     }
-}
-
-/// What the last pass printed, kept beside its result: a failed one printed too.
-type Prints = Arc<Mutex<Vec<String>>>;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What queries can name.
@@ -334,6 +392,33 @@ fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
         }
         _ => Form::Expression,
     }
+}
+
+/// Where the failure of a pass is, if the interpreter's error is about it.
+fn position(scope: &Scope, error: &anyhow::Error, explained: &Error) -> Option<Position> {
+    let failure = scope.failure()?;
+    // A policy that swallowed it and met it again at another call, or ended otherwise, says
+    // nothing about its place.
+    if scope.was_repeated() || !error.to_string().contains(&failure.to_string()) {
+        return None;
+    }
+    let place = explained.diagnostics().first()?.position.clone()?;
+    Some(failure.function().map_or_else(|| place.clone(), |name| at_name(place.clone(), name)))
+}
+
+/// The interpreter points at a call's parenthesis: the place of the name before it.
+fn at_name(mut place: Position, name: &str) -> Position {
+    let before: String = place.text.chars().take(place.column.saturating_sub(1) as usize).collect();
+    let length = u32::try_from(name.chars().count()).unwrap_or(u32::MAX);
+    if before.ends_with(name) && place.column > length {
+        place.column -= length;
+        place.length = length;
+    }
+    place
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a sorted list of names has `name`.

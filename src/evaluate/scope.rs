@@ -137,6 +137,7 @@ pub(crate) struct Scope {
     chance: Arc<Chance>,
     calls: Arc<dyn Calls>,
     failure: OnceLock<Error>,
+    repeated: AtomicBool,
     cancelled: AtomicBool,
     made: AtomicU64,
 }
@@ -152,6 +153,7 @@ impl Scope {
             chance,
             calls,
             failure: OnceLock::new(),
+            repeated: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
             made: AtomicU64::new(0),
         }
@@ -202,6 +204,11 @@ impl Scope {
         self.failure.get()
     }
 
+    /// Whether something was called after the first failure, and got it again.
+    pub(crate) fn was_repeated(&self) -> bool {
+        self.repeated.load(Ordering::Relaxed)
+    }
+
     /// Notes `error` unless something failed before; gives back the failure that stands.
     pub(crate) fn fail(&self, error: Error) -> Error {
         self.failure.get_or_init(|| error).clone()
@@ -219,6 +226,7 @@ impl Scope {
     /// The failure that stands, or a new one because the pass is cancelled or out of time.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if let Some(error) = self.failure.get() {
+            self.repeated.store(true, Ordering::Relaxed);
             return Err(error.clone());
         }
         if self.is_cancelled() {

@@ -1,72 +1,66 @@
 //! What one evaluation knows: the answers so far, the calls on their way, and what is left of its
 //! budget.
 //!
-//! Owns the memo and the fetching between passes. Which call is noted, and whether a failure
-//! counts, is decided by the pass (`batch`).
+//! Owns the memo, the allowances and the account. Sending and waiting is `fetch`'s; which call is
+//! noted, and whether a failure counts, is decided by the pass (`batch`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::call::{Call, Key};
-use super::flight::{Bell, Boarded, Grant, Outcome};
+use super::budget::{Answers, Budget};
+use super::call::Key;
+use super::flight::{Bell, Boarded, Outcome};
 use super::ledger::{Entry, Ledger, Origin};
-use super::recording::Replay;
 use crate::client::Allowance;
 use crate::text::shorten;
-use crate::{Error, ErrorKind, NotFound, Platform, Product};
+use crate::{Error, NotFound, Product};
 
-/// What one evaluation may cost. What the exact evaluation needs is counted, not guesses.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Budget {
-    /// How long it may take; 60 s by default.
-    pub timeout: Duration,
-    /// How many passes it may take; 200 by default.
-    pub passes: u32,
-    /// How many different calls; 20,000 by default.
-    pub calls: usize,
-    /// How many bytes of answers; 1 GiB by default.
-    pub bytes: u64,
-    /// Whether a prompt may be sent before it is certain that the policy asks for it.
-    pub eager_prompts: bool,
+/// A call whose answer is known.
+pub(super) struct Known {
+    pub(super) outcome: Outcome,
+    pub(super) origin: Origin,
+    pub(super) pass: u32,
+    pub(super) order: usize,
+    /// What it took of the allowances for guesses, until it turns out to be needed.
+    pub(super) lent: Option<Lent>,
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(60),
-            passes: 200,
-            calls: 20_000,
-            bytes: 1 << 30,
-            eager_prompts: false,
-        }
-    }
+/// What a guess took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lent {
+    /// Bytes of the allowance for guesses.
+    pub(super) bytes: u64,
 }
 
-/// Who answers the calls of an evaluation.
-#[derive(Debug, Clone)]
-pub enum Answers {
-    /// The service.
-    Service(Platform),
-    /// A recording, and nothing else.
-    Replay(Arc<Replay>),
-    /// Nobody: every call is an error that gives this advice.
-    Nobody(String),
-}
-
-struct Known {
-    outcome: Outcome,
-    origin: Origin,
-    pass: u32,
-    order: usize,
+/// A call on its way.
+pub(super) struct Sent {
+    pub(super) boarded: Boarded,
+    pub(super) pass: u32,
+    pub(super) guess: bool,
+    pub(super) prompt: bool,
 }
 
 #[derive(Default)]
-struct State {
-    known: HashMap<Key, Known>,
-    on_their_way: HashMap<Key, (Boarded, u32)>,
+pub(super) struct State {
+    pub(super) known: HashMap<Key, Known>,
+    pub(super) on_their_way: HashMap<Key, Sent>,
+    /// Calls whose answers were more than a guess may cost.
+    pub(super) refused: HashSet<Key>,
+    /// The longest that an answer took so far.
+    pub(super) slowest: Duration,
+}
+
+/// What became of a guess.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Guess {
+    /// It is to be fetched.
+    Noted,
+    /// It isn't worth asking for.
+    Idle,
+    /// No more guesses are allowed.
+    UsedUp,
 }
 
 pub(crate) struct Session {
@@ -74,18 +68,19 @@ pub(crate) struct Session {
     pub not_found: NotFound,
     pub budget: Budget,
     pub deadline: Instant,
-    answers: Answers,
-    state: Mutex<State>,
-    bell: Arc<Bell>,
-    exact_bytes: Arc<Allowance>,
-    guess_bytes: Arc<Allowance>,
+    pub(super) answers: Answers,
+    pub(super) state: Mutex<State>,
+    pub(super) bell: Arc<Bell>,
+    pub(super) exact_bytes: Arc<Allowance>,
+    pub(super) guess_bytes: Arc<Allowance>,
     guesses_left: AtomicUsize,
+    right_guesses: AtomicUsize,
     /// Microseconds that the evaluation may still wait for guesses alone.
-    guess_wait: AtomicU64,
-    order: AtomicUsize,
+    pub(super) guess_wait: AtomicU64,
+    pub(super) order: AtomicUsize,
 }
 
-/// Bytes that guesses of one evaluation may read.
+/// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
 const GUESS_BYTES: u64 = 64 << 20;
 
 impl Session {
@@ -102,6 +97,7 @@ impl Session {
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guesses_left: AtomicUsize::new(budget.calls),
+            right_guesses: AtomicUsize::new(0),
             guess_wait: AtomicU64::new(wait),
             order: AtomicUsize::new(0),
             budget,
@@ -109,137 +105,54 @@ impl Session {
     }
 
     /// The answer to a call, if it is known.
-    pub fn known(&self, key: &Key) -> Option<Outcome> {
-        self.lock().known.get(key).map(|known| known.outcome.clone())
-    }
-
-    /// Whether one more guess may be noted; counts it.
-    pub fn may_guess(&self) -> bool {
-        self.guesses_left
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1))
-            .is_ok()
-    }
-
-    pub fn has_guesses_left(&self) -> bool {
-        self.guesses_left.load(Ordering::Relaxed) > 0 && self.guess_wait.load(Ordering::Relaxed) > 0
-    }
-
-    /// Fetches the first call, which the exact evaluation needs, and together with it the guesses
-    /// behind it; returns once the first is answered and the guesses had their slice of time.
-    pub fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
-        match &self.answers {
-            Answers::Nobody(advice) => {
-                let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
-                    .with_hint(advice.clone());
-                self.learn(first, none(Err(error)), Origin::Replay, pass);
-                Ok(())
-            }
-            Answers::Replay(replay) => {
-                for call in std::iter::once(first).chain(guesses) {
-                    self.learn(call, none(replay.answer(&call.key)), Origin::Replay, pass);
-                }
-                Ok(())
-            }
-            Answers::Service(platform) => {
-                self.send(platform, first, false, pass)?;
-                for call in guesses {
-                    self.send(platform, call, true, pass)?;
-                }
-                self.await_first(platform, first, pass)?;
-                self.await_guesses();
-                Ok(())
-            }
+    pub fn known(&self, key: &Key, pass: u32) -> Option<Outcome> {
+        if let Some(known) = self.lock().known.get(key) {
+            return Some(known.outcome.clone());
         }
+        let Answers::Service(platform) = &self.answers else { return None };
+        let outcome = platform.flights().remembered(key)?;
+        self.learn(key, outcome.clone(), Origin::Shared, pass);
+        Some(outcome)
     }
 
-    fn send(&self, platform: &Platform, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
-        {
-            let mut state = self.lock();
-            if state.known.contains_key(&call.key) {
-                return Ok(());
-            }
-            if let Some((boarded, _)) = state.on_their_way.get(&call.key) {
-                // What is only guessed about has a smaller allowance than what is needed.
-                if guess || !boarded.flight.is_guess() {
-                    return Ok(());
-                }
-                state.on_their_way.remove(&call.key);
-            }
+    /// Whether one more guess may be noted; counts it unless there is nothing to fetch.
+    pub fn may_guess(&self, key: &Key) -> Guess {
+        let state = self.lock();
+        if state.refused.contains(key) || state.on_their_way.contains_key(key) {
+            return Guess::Idle;
         }
-        let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
-        let allowance = Arc::clone(allowance);
-        let deadline = self.deadline.min(platform.call_deadline());
-        let grant = Grant { deadline, allowance, guess };
-        let boarded = platform.flights().board(platform, call, grant, &self.bell)?;
-        self.lock().on_their_way.insert(call.key.clone(), (boarded, pass));
-        Ok(())
+        drop(state);
+        let left = self
+            .guesses_left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+        if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
     }
 
-    /// Waits for the call that the exact evaluation needs.
-    fn await_first(&self, platform: &Platform, first: &Call, pass: u32) -> Result<(), Error> {
-        loop {
-            if self.known(&first.key).is_some() {
-                return Ok(());
-            }
-            if Instant::now() >= self.deadline {
-                return Err(self.out_of_time());
-            }
-            // Again where it was somebody else's flight, or a guess, that ended at its own limit.
-            self.send(platform, first, false, pass)?;
-            self.bell.wait(self.deadline, |arrived| {
-                self.collect(arrived);
-                let state = self.lock();
-                state.known.contains_key(&first.key) || !state.on_their_way.contains_key(&first.key)
-            });
-        }
+    /// How many guesses turned out to be needed so far.
+    pub fn right_guesses(&self) -> usize {
+        self.right_guesses.load(Ordering::Acquire)
     }
 
-    /// Gives the guesses their slice of time; those still on their way then stay there.
-    fn await_guesses(&self) {
-        let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
-        let started = Instant::now();
-        if !self.lock().on_their_way.is_empty() {
-            self.bell.wait((started + left).min(self.deadline), |arrived| {
-                self.collect(arrived);
-                self.lock().on_their_way.is_empty()
-            });
-        }
-        let spent = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let _ = self.guess_wait.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| {
-            Some(left.saturating_sub(spent))
-        });
-    }
-
-    /// Moves what arrived from its way into the memo.
-    fn collect(&self, arrived: Vec<Key>) {
+    /// The exact evaluation needs the answer to `key`: if it was guessed, what it took of the
+    /// allowances for guesses comes back.
+    pub fn needed(&self, key: &Key) {
         let mut state = self.lock();
-        for key in arrived {
-            let outcome = match state.on_their_way.get(&key) {
-                Some((boarded, _)) => boarded.flight.outcome().cloned(),
-                None => None,
-            };
-            let Some(outcome) = outcome else { continue };
-            let Some((boarded, pass)) = state.on_their_way.remove(&key) else { continue };
-            let limit = matches!(&outcome.result, Err(e)
-                if matches!(e.kind(), ErrorKind::TooLarge | ErrorKind::TimedOut));
-            if limit && (boarded.joined || boarded.flight.is_guess()) {
-                // Not known: the limit was another's, or a guess's.
-                continue;
-            }
-            let origin = match (boarded.joined, outcome.cached) {
-                (true, _) => Origin::Shared,
-                (false, true) => Origin::Cache,
-                (false, false) => Origin::Network,
-            };
-            let order = self.order.fetch_add(1, Ordering::Relaxed);
-            state.known.insert(key, Known { outcome, origin, pass, order });
+        let Some(lent) = state.known.get_mut(key).and_then(|known| known.lent.take()) else {
+            return;
+        };
+        self.guesses_left.fetch_add(1, Ordering::AcqRel);
+        self.right_guesses.fetch_add(1, Ordering::AcqRel);
+        if lent.bytes > 0 {
+            self.guess_bytes.give_back(lent.bytes);
+            state.refused.clear();
         }
     }
 
-    fn learn(&self, call: &Call, outcome: Outcome, origin: Origin, pass: u32) {
+    /// Remembers an answer.
+    pub(super) fn learn(&self, key: &Key, outcome: Outcome, origin: Origin, pass: u32) {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
-        let known = Known { outcome, origin, pass, order };
-        self.lock().known.insert(call.key.clone(), known);
+        let known = Known { outcome, origin, pass, order, lent: None };
+        self.lock().known.insert(key.clone(), known);
     }
 
     pub fn out_of_time(&self) -> Error {
@@ -254,7 +167,7 @@ impl Session {
             .known
             .iter()
             .map(|(key, known)| {
-                let uses = used.get(key).copied().unwrap_or(0);
+                let times = used.get(key).copied().unwrap_or(0);
                 let (outcome, cut) = match &known.outcome.result {
                     Ok(answer) => ("ok", answer.cut),
                     Err(error) => (error.kind().as_str(), false),
@@ -263,11 +176,11 @@ impl Session {
                     function: key.function.to_string(),
                     arguments: shorten(&key.arguments, 200),
                     pass: known.pass,
-                    needed: uses > 0,
+                    needed: times > 0,
                     origin: known.origin,
                     outcome,
                     cut,
-                    uses,
+                    uses: times,
                     attempts: known.outcome.attempts,
                     bytes: known.outcome.bytes,
                     latency: known.outcome.latency,
@@ -290,13 +203,9 @@ impl Session {
         out
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
-
-fn none(result: Result<crate::builtins::Answer, Error>) -> Outcome {
-    Outcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
-}

@@ -98,10 +98,24 @@ fn whatever_a_policy_does_with_a_failure_the_evaluation_fails() {
         ("every over nothing", format!("result if every x in [v | v := {call}] {{ x.never }}")),
         ("some", format!("result := 2 if not hit\nhit if {{ some x in [1]; {call}[x] }}")),
         (
-            "with a rule that fails",
+            "with input as a rule that fails",
+            format!("broken := {call}\nresult if not h with input as broken\nh if input.x"),
+        ),
+        (
+            "with a built-in as a rule that fails",
             format!(
-                "broken(_) := v if v := {call}\ng(_) := 1\nresult if not h with data.p.g as broken\nh if g(1)"
+                "broken := {call}\nresult := 1 if not h with count as broken\nh if count([]) == 1"
             ),
+        ),
+        (
+            "with a built-in as a function that fails",
+            format!(
+                "broken(_) := v if v := {call}\nresult := 1 if not h with count as broken\nh if count([]) == 1"
+            ),
+        ),
+        (
+            "with data as a rule that fails",
+            format!("broken := {call}\nresult if not h with data.x as broken\nh if data.x.y"),
         ),
         ("with data", format!("result if not bad with data.x as 1\nbad if {call}.kind == \"X\"")),
         ("a negated comparison", format!("result if not {call}.kind == \"X\"")),
@@ -138,7 +152,7 @@ fn after_the_first_failure_nothing_is_sent_until_it_was_asked_for() {
     let emulator = start(EmulatorOptions::default());
     let other = "sha256:ee365d2f06e4e744b38aa060b129cda3c422b7186be525f49d4758e78dae1ad6";
     let policy = format!(
-        "package p\nf(x) := 1 if platform.discover(x, \"\")\nf(x) := 2 if x\n\
+        "package p\nf(x) := 1 if platform.discover(x, \"\")\nf(x) := 1 if x\n\
          result := [f(\"{CLEAN_IMAGE}\"), f(\"{other}\"), f(\"{CLEAN_IMAGE}\")]"
     );
     let (mut engine, registration) = engine(&emulator, &policy);

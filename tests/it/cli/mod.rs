@@ -1,6 +1,7 @@
 //! The command itself, run as a process of its own with an environment of its own.
 
 mod auth;
+mod cache;
 mod call;
 mod context;
 mod emulate;

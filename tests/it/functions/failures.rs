@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use rego_platform::ErrorKind::{self, *};
-use rego_platform::NotFound;
+use rego_platform::NotFound as Mode;
 use rego_platform::emulator::EmulatorOptions;
 
 use super::*;
-use crate::emulator::{AMBIGUOUS, BUNDLE, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
+use crate::emulator::{AMBIGUOUS, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
 
 /// A call of each function that is answered when nothing goes wrong.
 fn good_calls() -> [(&'static str, Value); 5] {
@@ -88,7 +88,6 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
         engine.add_policy("p.rego".to_owned(), policy).unwrap();
         registration.check(engine.eval_rule("data.p.found".to_owned()))
     };
-    use rego_platform::NotFound as Mode;
     assert_eq!(evaluate(Mode::Undefined, &nothing).unwrap(), Rego::from(false));
     assert_eq!(evaluate(Mode::Undefined, CLEAN_IMAGE).unwrap(), Rego::from(true));
     assert_eq!(evaluate(Mode::Error, &nothing).unwrap_err().kind(), NotFound);
@@ -104,7 +103,6 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
     misbehave(&emulator, &[]);
     assert_eq!(evaluate(Mode::Undefined, AMBIGUOUS).unwrap_err().kind(), Ambiguous);
     assert_eq!(evaluate(Mode::Undefined, "nonsense").unwrap_err().kind(), InvalidArgument);
-    let _ = NotFound::default();
 }
 
 #[test]
@@ -198,7 +196,7 @@ fn each_failure_has_its_kind() {
     assert_eq!(fails(&platform, "store:wrong-bytes", "download_artifact", model()), Tampered);
     assert_eq!(fails(&impatient, "discover:latency=2s", "discover", image()), TimedOut);
     assert_eq!(fails(&impatient, "store:stall=5", "download_artifact", model()), TimedOut);
-    assert_eq!(fails(&small, "", "download_artifact", json!([BUNDLE])), TooLarge);
+    assert_eq!(fails(&small, "", "download_artifact", model()), TooLarge);
     assert_eq!(fails(&small, "", "discover", image()), TooLarge);
     assert_eq!(fails(&few, "", "evidence", json!([{}])), TooLarge);
     assert_eq!(fails(&few, "", "discover", image()), TooLarge);

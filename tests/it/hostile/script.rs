@@ -1,5 +1,7 @@
 //! The building blocks of hostile answers.
 
+use std::fmt::Write as _;
+
 use super::server::Step;
 use super::stage::{Column, Expect, Row, Seen};
 
@@ -7,9 +9,9 @@ use super::stage::{Column, Expect, Row, Seen};
 pub fn http(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut out = format!("HTTP/1.1 {status} Whatever\r\nconnection: close\r\n");
     for (name, value) in headers {
-        out.push_str(&format!("{name}: {value}\r\n"));
+        write!(out, "{name}: {value}\r\n").unwrap();
     }
-    out.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+    write!(out, "content-length: {}\r\n\r\n", body.len()).unwrap();
     let mut out = out.into_bytes();
     out.extend_from_slice(body);
     out

@@ -4,13 +4,14 @@
 //! arguments of the call, so that the service knows which cell a request belongs to.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rego_platform::regorus::Value;
 use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Token};
-use serde_json::json;
+use serde_json::{Value as J, json};
 
 use super::script;
 use super::server::{Request, Server, Step};
@@ -83,7 +84,10 @@ pub struct Row {
 pub fn digest(content: &[u8]) -> String {
     use sha2::Digest as _;
     let hash = sha2::Sha256::digest(content);
-    format!("sha256:{}", hash.iter().map(|b| format!("{b:02x}")).collect::<String>())
+    hash.iter().fold("sha256:".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 pub fn content(cell: usize) -> Vec<u8> {
@@ -119,8 +123,8 @@ pub fn good(column: Column, cell: usize) -> Vec<u8> {
 }
 
 /// Arguments of the call that plays `cell`.
-fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
-    let object = |value: serde_json::Value| Value::from_json_str(&value.to_string()).unwrap();
+pub fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
+    let object = |value: J| Value::from_json_str(&value.to_string()).unwrap();
     match column {
         Column::Discover => {
             ("discover", vec![Value::from(format!("sha256:{cell:064x}")), Value::Null])
@@ -161,7 +165,7 @@ fn identify(request: &Request, digests: &BTreeMap<String, usize>) -> Option<(Col
             Some((Column::Compliance, number(id.rsplit('-').next()?, 16)?))
         }
         "/v1/agents/evaluate-evidence" => {
-            let body: serde_json::Value = serde_json::from_slice(&request.body).ok()?;
+            let body: J = serde_json::from_slice(&request.body).ok()?;
             let prompt = body["prompt"].as_str()?;
             Some((Column::Prompt, number(prompt.strip_prefix("cell-")?, 10)?))
         }
@@ -197,10 +201,13 @@ pub fn harmless(error: &Error) -> Result<(), String> {
     Ok(())
 }
 
+/// A documented field, and whether a value has its type.
+type Documented<'a> = (&'a str, fn(&J) -> bool);
+
 /// Whether a value is what interface 4.7 documents, complete.
 pub fn documented(function: &str, value: &Value) -> Result<(), String> {
     let value = serde_json::to_value(value).unwrap();
-    let has = |object: &serde_json::Value, fields: &[(&str, fn(&serde_json::Value) -> bool)]| {
+    let has = |object: &J, fields: &[Documented]| {
         for (name, is) in fields {
             if !object.get(*name).is_some_and(is) {
                 return Err(format!("`{name}` isn't as documented in {object}"));
@@ -208,14 +215,13 @@ pub fn documented(function: &str, value: &Value) -> Result<(), String> {
         }
         Ok(())
     };
-    let rows = |name: &str, fields: &[(&str, fn(&serde_json::Value) -> bool)]| {
+    let rows = |name: &str, fields: &[Documented]| {
         let rows = value[name].as_array().ok_or_else(|| format!("no array `{name}` in {value}"))?;
         rows.iter().try_for_each(|row| has(row, fields))
     };
-    use serde_json::Value as J;
     match function {
         "discover" => {
-            let root: &[(&str, fn(&J) -> bool)] = &[
+            let root: &[Documented] = &[
                 ("digest", J::is_string),
                 ("kind", J::is_string),
                 ("downloadable", J::is_boolean),

@@ -1,0 +1,113 @@
+//! Answers that evaluations share, for as long as the host says.
+//!
+//! Owns what is remembered beyond one evaluation: successes alone, for a while, within a bound on
+//! memory. Failures and answers that cost money are never remembered here; artifacts have a cache
+//! of their own (`client::cache`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::call::Key;
+use super::flight::Outcome;
+
+/// What all remembered answers of a platform may weigh.
+const CAPACITY: u64 = 64 << 20;
+
+/// How much more memory parsed values take than the text that they came in, about.
+const GROWTH: u64 = 4;
+
+/// The answers of one platform.
+pub(super) struct Shared {
+    lifetime: Duration,
+    answers: Cache<Key, (Instant, Arc<Outcome>), Bytes>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("lifetime", &self.lifetime).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Key, (Instant, Arc<Outcome>)> for Bytes {
+    fn weight(&self, key: &Key, (_, outcome): &(Instant, Arc<Outcome>)) -> u64 {
+        let key = (key.function.len() + key.arguments.len()) as u64;
+        outcome.bytes.saturating_mul(GROWTH).saturating_add(key).saturating_add(256)
+    }
+}
+
+impl Shared {
+    pub fn new(lifetime: Duration) -> Self {
+        // The number of entries is an estimate that sizes the tables; the weight is the bound.
+        Self { lifetime, answers: Cache::with_weighter(4096, CAPACITY, Bytes) }
+    }
+
+    pub fn get(&self, key: &Key) -> Option<Outcome> {
+        let (since, outcome) = self.answers.get(key)?;
+        if since.elapsed() > self.lifetime {
+            self.answers.remove_if(key, |(now, _)| *now == since);
+            return None;
+        }
+        Some((*outcome).clone())
+    }
+
+    pub fn put(&self, key: &Key, outcome: &Outcome) {
+        if outcome.result.is_ok() {
+            // As old as the moment when it was asked for.
+            let asked = Instant::now().checked_sub(outcome.latency).unwrap_or_else(Instant::now);
+            self.answers.insert(key.clone(), (asked, Arc::new(outcome.clone())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::builtins::Answer;
+    use crate::{Error, ErrorKind};
+    use regorus::Value;
+
+    fn key(arguments: &str) -> Key {
+        Key { function: "platform.discover".into(), arguments: arguments.into() }
+    }
+
+    fn outcome(bytes: u64) -> Outcome {
+        let result = Ok(Answer::from(Value::from(1)));
+        Outcome { result, attempts: 1, bytes, latency: Duration::ZERO, cached: false }
+    }
+
+    #[test]
+    fn successes_are_remembered_until_they_are_too_old() {
+        let shared = Shared::new(Duration::from_millis(50));
+        let failure = Err(Error::new(ErrorKind::NotFound, "no"));
+        shared.put(&key("failed"), &Outcome { result: failure, ..outcome(1) });
+        assert!(shared.get(&key("failed")).is_none());
+        shared.put(&key("fine"), &outcome(1));
+        assert!(shared.get(&key("fine")).is_some());
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(shared.get(&key("fine")).is_none());
+        let slow = Outcome { latency: Duration::from_millis(60), ..outcome(1) };
+        shared.put(&key("slow"), &slow);
+        assert!(shared.get(&key("slow")).is_none(), "as old as the question");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_by_bytes() {
+        let shared = Shared::new(Duration::from_secs(60));
+        let each = CAPACITY / GROWTH / 16;
+        for index in 0..64 {
+            shared.put(&key(&index.to_string()), &outcome(each));
+        }
+        assert!(shared.answers.weight() <= CAPACITY);
+        assert!((1..=16).contains(&shared.answers.len()), "{}", shared.answers.len());
+        shared.put(&key("huge"), &outcome(CAPACITY));
+        assert!(shared.get(&key("huge")).is_none());
+    }
+}
