@@ -127,8 +127,7 @@ fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
         return Ok(vec![Value::from(text)]);
     }
     let array = json::parse(text).map_err(|error| {
-        invalid(format!("filter `{key}` isn't a JSON array"))
-            .with_source(escape(&error.message))
+        invalid(format!("filter `{key}` isn't a JSON array")).with_source(escape(&error.message))
     })?;
     let array = array.as_array().map_err(|e| invalid(e.to_string()))?;
     Ok(array.iter().cloned().collect())
