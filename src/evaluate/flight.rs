@@ -145,12 +145,12 @@ impl Flights {
         bell: &Arc<Bell>,
     ) -> Result<Boarded, Error> {
         let mut under_way = lock(&self.under_way);
-        if let Some((flight, bells)) = under_way.flights.get(&call.key) {
-            if let Some(flight) = flight.upgrade() {
-                // It leaves the map before it rings, and the map is locked: no bell is missed.
-                lock(bells).push(Arc::downgrade(bell));
-                return Ok(Boarded { flight, joined: true });
-            }
+        if let Some((flight, bells)) = under_way.flights.get(&call.key)
+            && let Some(flight) = flight.upgrade()
+        {
+            // It leaves the map before it rings, and the map is locked: no bell is missed.
+            lock(bells).push(Arc::downgrade(bell));
+            return Ok(Boarded { flight, joined: true });
         }
         let handle = platform.runtime()?.handle();
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));

@@ -8,6 +8,8 @@ fn help_texts() {
     for (name, arguments) in [
         ("main", &[][..]),
         ("eval", &["eval"]),
+        ("check", &["check"]),
+        ("capabilities", &["capabilities"]),
         ("gate", &["gate"]),
         ("call", &["call"]),
         ("auth", &["auth"]),

@@ -1,5 +1,11 @@
 //! Evaluation in passes, through the emulator.
 
+mod generate;
+mod guesses;
+mod property;
+mod together;
+mod world;
+
 use rego_platform::ErrorKind;
 use rego_platform::evaluate::{Answers, Recording, Replay};
 
