@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod builtins;
+pub mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
@@ -17,6 +18,8 @@ pub mod gate;
 mod platform;
 mod product;
 mod register;
+#[cfg(feature = "cli")]
+mod report;
 pub mod text;
 
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};

@@ -37,6 +37,8 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Eval(eval::EvalArgs),
+    Check(super::check::CheckArgs),
+    Capabilities(super::capabilities::CapabilitiesArgs),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]

@@ -21,12 +21,17 @@ const MEMORY: u64 = 4 << 30;
 
 /// Reads and loads policies and data.
 pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Policies, Error> {
+    let sources = read(paths)?;
+    let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
+    Policies::load(&sources, options)
+}
+
+/// Reads policies and data.
+pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
     set_memory_limit(Some(MEMORY));
     let paths: Vec<String> =
         paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
-    let sources = Sources::read(&paths, SourceLimits::default())?;
-    let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
-    Policies::load(&sources, options)
+    Sources::read(&paths, SourceLimits::default())
 }
 
 fn utf8(path: PathBuf) -> Result<String, Error> {

@@ -8,6 +8,8 @@ mod args;
 mod auth;
 mod cache;
 mod call;
+mod capabilities;
+mod check;
 mod completions;
 mod config;
 mod context;
@@ -86,6 +88,8 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     let options = cli.options;
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),
+        Command::Check(args) => check::run(args, &options, reporter),
+        Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),

@@ -9,7 +9,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use crate::text::{escape, escape_for_log};
-use crate::{Error, ErrorKind};
+use crate::{Diagnostic, Error, ErrorKind};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -48,14 +48,23 @@ pub(super) fn error(error: &Error) {
         labelled(ERROR, "error", &error.report());
     }
     for diagnostic in diagnostics {
-        let text = escape_for_log(&diagnostic.render());
-        let (label, rest) = text.split_at(text.find([':', '[']).unwrap_or_default());
-        let style = if label == "warning" { WARNING } else { ERROR };
-        to_stderr(&format!("{style}{label}{style:#}{rest}\n"));
+        to_stderr(&styled(diagnostic));
     }
     if let Some(hint) = error.hint() {
         labelled(HINT, "hint", hint);
     }
+}
+
+/// A diagnostic that is a result.
+pub(super) fn finding(diagnostic: &Diagnostic) -> Result<(), Error> {
+    written(anstream::stdout().lock().write_all(styled(diagnostic).as_bytes()))
+}
+
+fn styled(diagnostic: &Diagnostic) -> String {
+    let text = escape_for_log(&diagnostic.render());
+    let (label, rest) = text.split_at(text.find([':', '[']).unwrap_or_default());
+    let style = if label == "warning" { WARNING } else { ERROR };
+    format!("{style}{label}{style:#}{rest}\n")
 }
 
 /// What a policy printed, with the place of the statement.
@@ -84,7 +93,11 @@ fn to_stderr(text: &str) {
 /// Writes a result. A reader that went away is no error: the exit status is the verdict's.
 pub(super) fn to_stdout(bytes: &[u8]) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+fn written(done: io::Result<()>) -> Result<(), Error> {
+    match done {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::new(ErrorKind::Internal, "the result can't be written to standard output")
                 .with_source(error))

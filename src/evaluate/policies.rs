@@ -13,7 +13,8 @@ use super::batch::{Last, drive};
 use super::call::Key;
 use super::flight::Outcome;
 use super::load::{
-    FunctionName, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery, RuleKind,
+    FunctionName, Inspection, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery,
+    RuleKind,
 };
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
@@ -22,7 +23,7 @@ use super::session::{Answers, Budget, Session};
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
 use crate::builtins::FUNCTIONS;
-use crate::{Error, ErrorKind, NotFound, Position, Product};
+use crate::{Diagnostic, Error, ErrorKind, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
@@ -154,14 +155,33 @@ impl Policies {
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
-    pub fn load(sources: &Sources, mut options: LoadOptions) -> Result<Self, Error> {
+    pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
+        let (found, policies) = Self::inspect(sources, options, &crate::check::errors)?;
+        policies.ok_or_else(|| Error::policy(found))
+    }
+
+    /// Loads sources; everything that is wrong with them, with what `more` finds, and the policies
+    /// unless one of the findings is an error.
+    ///
+    /// # Errors
+    /// Only what keeps the sources from being looked at, or the policies from being prepared.
+    pub(crate) fn inspect(
+        sources: &Sources,
+        mut options: LoadOptions,
+        more: Inspection<'_>,
+    ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
         options.functions = FUNCTIONS
             .iter()
             .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
             .collect();
         options.provided_builtins = bounded::provided_builtins();
         let (product, rego_v0) = (options.product.clone(), options.rego_v0);
-        let loaded = super::load::load(sources, &options)?;
+        let (found, loaded) = super::load::inspect(sources, &options, more)?;
+        let Some(loaded) = loaded else { return Ok((found, None)) };
+        Ok((found, Some(Self::prepared(loaded, product, rego_v0)?)))
+    }
+
+    fn prepared(loaded: Loaded, product: Product, rego_v0: bool) -> Result<Self, Error> {
         let mut template = loaded.engine();
         let names: Vec<(String, u8)> =
             FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
 use rego_platform::emulator::{Emulator, EmulatorOptions};
-use rego_platform::{Error, ErrorKind, Platform, Token, TokenFuture, TokenProvider};
+use rego_platform::{
+    Error, ErrorKind, Platform, Product, Token, TokenFuture, TokenKind, TokenProvider,
+};
 use serde_json::json;
 
 use crate::emulator::{CLEAN_IMAGE, start};
@@ -179,4 +182,64 @@ fn the_longest_timeouts_are_no_overflow() {
     ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap();
     misbehave(&emulator, &["discover:status=403"]);
     ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+}
+
+/// A provider that asks the service itself, and waits for the answer.
+struct Asks(Arc<std::sync::OnceLock<Platform>>);
+
+impl TokenProvider for Asks {
+    fn token(&self) -> TokenFuture<'_> {
+        let platform = self.0.get().unwrap().clone();
+        Box::pin(async move { platform.infoz().and_then(|_| Token::new("unreachable")) })
+    }
+}
+
+#[test]
+fn a_provider_that_waits_for_the_service_is_refused_instead_of_waiting_for_itself() {
+    let emulator = start(EmulatorOptions::default());
+    let itself = Arc::new(std::sync::OnceLock::new());
+    let provider = Asks(Arc::clone(&itself));
+    let platform = client_as(&emulator, "ci").token_provider(provider).build().unwrap();
+    itself.set(platform.clone()).unwrap();
+    let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
+    platform.infoz().unwrap();
+}
+
+fn jwt(claims: &str) -> String {
+    use base64::Engine as _;
+    let base64 = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    format!("{}.{}.c2ln", base64.encode(r#"{"alg":"HS256","typ":"JWT"}"#), base64.encode(claims))
+}
+
+proptest! {
+    #[test]
+    fn a_token_is_an_api_token_exactly_by_its_audience_and_expires_when_it_says(
+        audiences in prop::collection::vec("(user-auth|api-token-auth)\\.(platform|other)|[a-z.-]{0,20}", 0..4),
+        as_string in any::<bool>(),
+        expires in prop::option::of(0_i64..4_000_000_000),
+        now in 0_i64..4_000_000_000,
+    ) {
+        let audience = match audiences.first() {
+            Some(one) if as_string => json!(one),
+            _ => json!(audiences),
+        };
+        let seen = if as_string { &audiences[..audiences.len().min(1)] } else { &audiences[..] };
+        let token = Token::new(jwt(&json!({"aud": audience, "exp": expires}).to_string())).unwrap();
+        let is_api = seen.iter().any(|a| a == "api-token-auth.platform");
+        let kind = if is_api { TokenKind::Api } else { TokenKind::User };
+        prop_assert_eq!(token.kind(&Product::default()), kind);
+        prop_assert_eq!(token.expires_at().map(|at| at.timestamp()), expires);
+        let at = chrono::DateTime::from_timestamp(now, 0).unwrap();
+        prop_assert_eq!(token.is_expired(at), expires.is_some_and(|expires| now > expires + 60));
+    }
+
+    #[test]
+    fn claims_of_any_shape_make_an_opaque_user_token_at_worst(claims in "\\PC{0,80}", text in "[!-~]{1,80}") {
+        prop_assert!(Token::new(text).unwrap().expires_at().is_none());
+        let token = Token::new(jwt(&claims)).unwrap();
+        let shown = format!("{token:?}");
+        prop_assert!(!shown.contains("eyJ"));
+        prop_assert_eq!(token.kind(&Product::default()), TokenKind::User);
+    }
 }

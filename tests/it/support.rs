@@ -8,7 +8,7 @@ use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies};
 use rego_platform::regorus::Value;
-use rego_platform::{Platform, PlatformBuilder, Token};
+use rego_platform::{Error, Platform, PlatformBuilder, Token};
 
 /// The clean image of the shipped data; its references go three levels deep.
 pub const CLEAN_IMAGE: &str =
@@ -33,14 +33,18 @@ pub fn platform(emulator: &Emulator) -> Platform {
 }
 
 pub fn policies(modules: &[(&str, &str)]) -> Policies {
+    try_policies(modules).unwrap_or_else(|e| {
+        panic!("{}", e.diagnostics().iter().map(|d| d.render() + "\n").collect::<String>())
+    })
+}
+
+pub fn try_policies(modules: &[(&str, &str)]) -> Result<Policies, Error> {
     let mut sources = Sources::default();
     for (path, text) in modules {
         let module = ModuleSource { path: (*path).to_owned(), text: (*text).to_owned() };
         sources.modules.push(module);
     }
-    Policies::load(&sources, LoadOptions::default()).unwrap_or_else(|e| {
-        panic!("{}", e.diagnostics().iter().map(|d| d.render() + "\n").collect::<String>())
-    })
+    Policies::load(&sources, LoadOptions::default())
 }
 
 pub fn options(platform: &Platform) -> EvaluateOptions {

@@ -111,6 +111,10 @@ pub(crate) fn provided_builtins() -> Vec<(String, u8)> {
     table::TABLE.iter().map(|builtin| (builtin.name.to_owned(), builtin.arity())).collect()
 }
 
+/// Built-ins that answer every call with an error; a check says so before the call is reached.
+pub(crate) const REFUSED: &[&str] =
+    &["http.send", "json.match_schema", "json.verify_schema", "opa.runtime"];
+
 /// Whether `name` can be called with a variable for its result besides its arguments.
 pub(crate) fn has_result_form(name: &str) -> bool {
     regorus::unstable::BUILTINS.contains_key(name)

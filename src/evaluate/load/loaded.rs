@@ -9,14 +9,15 @@ use std::sync::Arc;
 use regorus::{Engine, Value};
 
 use super::builtins::Functions;
+use super::heads;
 use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::report;
 use super::rewrite::{self, Shim};
-use super::scope::{Head, Role};
+use super::scope::{Globals, Head, Role};
 use super::text::{FileText, Rewritten};
-use super::tree::{RuleKind, Tree};
+use super::tree::{self, RuleKind, Tree};
 use super::views::{Hidden, Views};
 use super::{LoadOptions, hidden_name};
 use crate::{Diagnostic, Error, ErrorKind, Position};
@@ -125,7 +126,7 @@ impl Loaded {
             return Err(Error::policy(found));
         }
         for result in parse::for_each(first, |(module, rewritten)| {
-            negated(module, rewritten).map(|rewritten| (module, rewritten))
+            layered(module, rewritten, &tree).map(|rewritten| (module, rewritten))
         })? {
             let (module, rewritten) = result?;
             add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
@@ -217,13 +218,24 @@ impl Loaded {
     }
 }
 
-/// The second layer: negation, over text in which names are resolved already.
-fn negated(module: &Module, mut rewritten: Rewritten) -> Result<Rewritten, Error> {
+/// The layers over text in which names are resolved already: each needs the one before it.
+fn layered(module: &Module, mut rewritten: Rewritten, tree: &Tree) -> Result<Rewritten, Error> {
+    let v0 = !module.ast.rego_v1;
+    let package = tree::package_path(&module.ast);
+    let roots = tree.package_at(&package).map(|p| &p.roots);
+    let globals = Globals::new(&module.imports, &package, roots);
+    let values = |ast: &regorus::unstable::Module| heads::values(ast, &globals);
+    if !heads::bodies(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, v0, heads::bodies)?);
+    }
+    if !values(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, v0, values)?);
+    }
     if !negation::edits(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1, negation::edits)?);
+        rewritten.again(parse::again(&rewritten.text, v0, negation::edits)?);
     }
     if !modifiers::edits(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, !module.ast.rego_v1, modifiers::edits)?);
+        rewritten.again(parse::again(&rewritten.text, v0, modifiers::edits)?);
     }
     Ok(rewritten)
 }
@@ -258,7 +270,7 @@ fn strings(path: &[Arc<str>]) -> Vec<String> {
     path.iter().map(ToString::to_string).collect()
 }
 
-fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
+pub(super) fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
     let mut rules: HashMap<&[Arc<str>], Vec<RuleInfo>> = HashMap::new();
     for group in &tree.groups {
         // A rule for one key of an object is part of the object.

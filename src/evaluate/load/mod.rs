@@ -14,6 +14,7 @@ mod conflicts;
 mod cycles;
 mod data;
 mod declare;
+mod heads;
 mod imports;
 mod lex;
 mod loaded;
@@ -27,6 +28,7 @@ mod report;
 mod rewrite;
 mod scope;
 mod shape;
+mod syntax;
 mod terms;
 mod text;
 mod tree;
@@ -39,13 +41,14 @@ use std::sync::Arc;
 
 pub use loaded::{Loaded, Package, PrintLine, RuleInfo, Uses};
 pub use query::{QueryForm, QueryTarget, RewrittenQuery};
+pub(crate) use syntax::{Meaning, ModuleSyntax, Step, Syntax, bytes, chain};
 pub use tree::RuleKind;
 
 use self::builtins::Functions;
 use self::parse::Module;
 use self::tree::Tree;
 use super::sources::Sources;
-use crate::{Diagnostic, Error, Product};
+use crate::{Diagnostic, Error, Level, Product};
 
 #[cfg(test)]
 mod tests;
@@ -83,19 +86,50 @@ pub struct LoadOptions {
 /// [`Error::Policy`] with everything that was found: the first error of each file that doesn't
 /// parse, or else all that is wrong among the modules.
 pub fn load(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
-    parse::on_large_stack(|| run(sources, options))?
+    let (found, loaded) = inspect(sources, options, &|_| Vec::new())?;
+    loaded.ok_or_else(|| Error::policy(found))
 }
 
-fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
+/// What else is to be found in modules that parse.
+pub(crate) type Inspection<'i> = &'i (dyn Fn(&Syntax<'_>) -> Vec<Diagnostic> + Sync);
+
+/// Loads sources; everything that is wrong, with what `more` finds, and the modules unless one of
+/// the findings is an error.
+///
+/// # Errors
+/// Nothing about the policies: only what keeps them from being looked at.
+pub(crate) fn inspect(
+    sources: &Sources,
+    options: &LoadOptions,
+    more: Inspection<'_>,
+) -> Result<(Vec<Diagnostic>, Option<Loaded>), Error> {
     let mut found = Vec::new();
-    let mut modules = parsed(sources, options, &mut found)?;
-    if !found.is_empty() {
-        return Err(Error::policy(found));
+    let done = parse::on_large_stack(|| run(sources, options, more, &mut found))?;
+    found.sort_by(|a, b| order(a).cmp(&order(b)));
+    match done {
+        Ok(loaded) => Ok((found, loaded)),
+        Err(error) if error.diagnostics().is_empty() => Err(error),
+        Err(error) => {
+            found.extend_from_slice(error.diagnostics());
+            Ok((found, None))
+        }
     }
-    let data = data::merge(&sources.data, &mut found);
+}
+
+fn run(
+    sources: &Sources,
+    options: &LoadOptions,
+    more: Inspection<'_>,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Option<Loaded>, Error> {
+    let mut modules = parsed(sources, options, found)?;
+    if !found.is_empty() {
+        return Ok(None);
+    }
+    let data = data::merge(&sources.data, found);
     let mut tree = Tree::default();
     for (index, module) in modules.iter_mut().enumerate() {
-        imports::read(module, &options.product, &mut found);
+        imports::read(module, &options.product, found);
         tree.add(index, &module.ast);
     }
     for module in &mut modules {
@@ -103,16 +137,16 @@ fn run(sources: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
         let roots = tree.package_at(&package).map(|p| &p.roots);
         let globals = scope::Globals::new(&module.imports, &package, roots);
         let names = scope::names(&module.ast, &globals);
-        names::misread(&module.file, &names, &mut found);
+        names::misread(&module.file, &names, found);
         (module.uses, module.hiding) = (names.uses, names.hiding);
     }
     let functions = Functions::new(options);
-    check(&modules, &tree, &data, &functions, &mut found)?;
-    if !found.is_empty() {
-        found.sort_by(|a, b| order(a).cmp(&order(b)));
-        return Err(Error::policy(found));
+    check(&modules, &tree, &data, &functions, found)?;
+    found.extend(more(&Syntax::new(&modules, &tree, options)));
+    if found.iter().any(|d| d.level == Level::Error) {
+        return Ok(None);
     }
-    Loaded::new(modules, tree, data, options)
+    Loaded::new(modules, tree, data, options).map(Some)
 }
 
 fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {

@@ -80,8 +80,8 @@ fn last(statement: &LiteralStmt) -> Option<[Edit; 2]> {
     let end = scope::end(&own.span);
     let start = end - value(own)?.len();
     Some([
-        Edit { start, end: start, text: "[".to_owned() },
-        Edit { start: end, end, text: format!(", {}][0]", values.join(", ")) },
+        Edit::new(start, start, "["),
+        Edit::new(end, end, format!(", {}][0]", values.join(", "))),
     ])
 }
 

@@ -20,7 +20,7 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, LiteralStmt, Query, Rule, RuleHead, Span};
 
-use super::pieces::{closing, opening, separating, single_line};
+use super::pieces::{closing, extent, opening, range, separating, single_line};
 use super::scope::{Link, chain};
 use super::text::Edit;
 
@@ -171,7 +171,7 @@ impl<'a> Finder<'a> {
         let operands: Vec<(usize, usize)> = operands(expr)
             .into_iter()
             .filter(|operand| self.eager(operand))
-            .map(|operand| range(operand.span()))
+            .map(|operand| extent(operand))
             .collect();
         let (Some(&(first, _)), Some(&(_, last))) = (operands.first(), operands.last()) else {
             return;
@@ -203,7 +203,7 @@ impl<'a> Finder<'a> {
         closing(self.text, (last, end), &format!(")] {modifiers}; {again}"), &mut self.edits);
         if unbraced {
             let at = range(&stmt.span).1;
-            self.edits.push(Edit { start: at, end: at, text: " }".to_owned() });
+            self.edits.push(Edit::new(at, at, " }"));
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Finder<'a> {
         let (start, end) = range(span);
         let declaration = format!("{}; ", single_line(self.slice(start, end)));
         let at = range(&first.span).0;
-        self.edits.push(Edit { start: at, end: at, text: declaration });
+        self.edits.push(Edit::new(at, at, declaration));
         opening(self.text, (start, end), "true", &mut self.edits);
     }
 
@@ -251,17 +251,6 @@ impl<'a> Finder<'a> {
         }
         rest.starts_with(['}', ';'])
     }
-}
-
-/// The bytes of a span. A span that starts or ends with a string leaves out its quotes.
-fn range(span: &Span) -> (usize, usize) {
-    let text = span.source.get_contents().as_bytes();
-    let quote = |at: Option<usize>| {
-        at.and_then(|at| text.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'`'))
-    };
-    let (start, end) = (span.start as usize, span.end as usize);
-    let start = if quote(start.checked_sub(1)) { start - 1 } else { start };
-    (start, if quote(Some(end)) { end + 1 } else { end })
 }
 
 /// What Rego evaluates before the expression that is negated, in the order of the text.
@@ -296,7 +285,7 @@ fn compared(side: &ExprRef) -> Vec<&ExprRef> {
 }
 
 /// The expressions directly within one, queries aside.
-fn children(expr: &Expr) -> Vec<&ExprRef> {
+pub(super) fn children(expr: &Expr) -> Vec<&ExprRef> {
     match expr {
         Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().collect(),
         Expr::Object { fields, .. } => fields.iter().flat_map(|(_, k, v)| [k, v]).collect(),
@@ -314,7 +303,7 @@ fn children(expr: &Expr) -> Vec<&ExprRef> {
 }
 
 /// The names that a query declares.
-fn declared(query: &Query) -> HashSet<&str> {
+pub(super) fn declared(query: &Query) -> HashSet<&str> {
     let mut names = HashSet::new();
     for stmt in &query.stmts {
         match &stmt.literal {
@@ -336,7 +325,7 @@ fn declared(query: &Query) -> HashSet<&str> {
 }
 
 /// The variables of a pattern.
-fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
+pub(super) fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
     match expr {
         Expr::Var { span, .. } => {
             names.insert(span.text());

@@ -124,7 +124,7 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
 pub(super) fn again(
     text: &str,
     v0: bool,
-    find: fn(&ast::Module) -> Vec<Edit>,
+    find: impl FnOnce(&ast::Module) -> Vec<Edit>,
 ) -> Result<Vec<Edit>, Error> {
     let broken = |e: String| {
         Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))

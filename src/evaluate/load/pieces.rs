@@ -1,9 +1,59 @@
 //! Pieces of a statement's text that go, or are said again elsewhere.
 //!
 //! Owns how a piece that has line breaks is edited without touching them: an edit never puts in or
-//! takes out one.
+//! takes out one. It knows where the parser's spans end elsewhere than their text does.
+
+use regorus::unstable as ast;
+
+use ast::{Expr, Span};
 
 use super::text::Edit;
+
+/// The bytes of a span. A span that starts or ends with a string leaves out its quotes.
+pub(super) fn range(span: &Span) -> (usize, usize) {
+    let text = span.source.get_contents().as_bytes();
+    let quote = |at: Option<usize>| {
+        at.and_then(|at| text.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'`'))
+    };
+    let (start, end) = (span.start as usize, span.end as usize);
+    let start = if quote(start.checked_sub(1)) { start - 1 } else { start };
+    (start, if quote(Some(end)) { end + 1 } else { end })
+}
+
+/// The bytes of an expression, without parentheses around it.
+pub(super) fn extent(expr: &Expr) -> (usize, usize) {
+    let (start, end) = range(expr.span());
+    let text = expr.span().source.get_contents();
+    match expr {
+        // The span of an object starts at its last key.
+        Expr::Object { fields, .. } => match fields.first() {
+            Some((_, key, _)) => (brace(text, extent(key).0).unwrap_or(start), end),
+            None => (start, end),
+        },
+        // The span of `set()` takes in what follows it.
+        Expr::Set { items, .. } if items.is_empty() => {
+            let close = text.get(start..).and_then(|rest| rest.find(')'));
+            (start, close.map_or(end, |at| start + at + 1))
+        }
+        _ => (start, end),
+    }
+}
+
+/// Where the brace stands that opens what begins at `first`: before it are white space, comments
+/// (in which there may be braces) and parentheses alone.
+fn brace(text: &str, first: usize) -> Option<usize> {
+    let before = text.get(..first)?;
+    let mut found = None;
+    for (at, _) in before.rmatch_indices('{') {
+        let between = before.get(at + 1..)?;
+        if single_line(between).chars().all(|c| c.is_whitespace() || c == '(') {
+            found = Some(at);
+        } else if !between.contains('#') {
+            break;
+        }
+    }
+    found
+}
 
 /// Replaces a piece, the text in its first line.
 pub(super) fn opening(text: &str, piece: (usize, usize), put: &str, edits: &mut Vec<Edit>) {
@@ -41,7 +91,7 @@ fn replace(
     for (index, (start, end)) in lines.into_iter().enumerate() {
         let text = if index == chosen { put.to_owned() } else { String::new() };
         if start < end || !text.is_empty() {
-            edits.push(Edit { start, end, text });
+            edits.push(Edit::new(start, end, text));
         }
     }
 }

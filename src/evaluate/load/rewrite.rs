@@ -93,14 +93,14 @@ pub(super) fn references(
                 Some(last) => found.ends.get(last).copied().unwrap_or(found.name_end),
                 None => found.name_end,
             };
-            edits.push(Edit { start: found.start, end, text });
+            edits.push(Edit::new(found.start, end, text));
             continue;
         }
         if let Some(at) = views.crossing(found) {
             edits.push(crossing(found, at).map_err(|d| (index, d))?);
         }
         if let Some(text) = shim.rule(found) {
-            edits.push(Edit { start: found.start, end: found.end(), text: text.clone() });
+            edits.push(Edit::new(found.start, found.end(), text.clone()));
         } else if found.import.is_some() || views.is_mocked(found) {
             let given = found.steps.len() - found.written();
             let path: Vec<_> = found.keys().take(given).collect();
@@ -109,7 +109,7 @@ pub(super) fn references(
                 Head::Input => format!("input{}", text.strip_prefix("data").unwrap_or("")),
                 _ => text,
             };
-            edits.push(Edit { start: found.start, end: found.name_end, text });
+            edits.push(Edit::new(found.start, found.name_end, text));
         }
     }
     Ok(edits)
@@ -140,7 +140,7 @@ fn crossing(found: &Use, at: usize) -> Result<Edit, Diagnostic> {
         None => found.name_end,
     };
     let end = found.ends.get(own).copied().unwrap_or(start);
-    Ok(Edit { start, end, text: format!("[`{key}`]") })
+    Ok(Edit::new(start, end, format!("[`{key}`]")))
 }
 
 /// All edits of a module.
@@ -163,7 +163,7 @@ pub(super) fn module(
         while module.file.author().contains(&text) {
             text.push('_');
         }
-        edits.push(Edit { start, end, text });
+        edits.push(Edit::new(start, end, text));
     }
     for (start, end) in imports::hidden(&module.ast) {
         // Line by line, so that positions within stay on their lines.
@@ -172,7 +172,7 @@ pub(super) fn module(
         for line in text.split_inclusive('\n') {
             let kept = line.trim_end_matches(['\r', '\n']);
             let blank = " ".repeat(kept.chars().count());
-            edits.push(Edit { start: at, end: at + kept.len(), text: blank });
+            edits.push(Edit::new(at, at + kept.len(), blank));
             at += line.len();
         }
     }

@@ -13,6 +13,19 @@ pub(super) struct Edit {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) text: String,
+    /// Where the author's text has what `text` is a copy of, byte for byte.
+    source: Option<usize>,
+}
+
+impl Edit {
+    pub(super) fn new(start: usize, end: usize, text: impl Into<String>) -> Self {
+        Self { start, end, text: text.into(), source: None }
+    }
+
+    /// Puts a copy of what stands at `source` in at `at`: positions in the copy are the original's.
+    pub(super) fn copy(at: usize, text: impl Into<String>, source: usize) -> Self {
+        Self { start: at, end: at, text: text.into(), source: Some(source) }
+    }
 }
 
 /// One file's two texts.
@@ -133,7 +146,7 @@ fn before(edits: &[Edit], offset: usize) -> usize {
             break;
         }
         if offset < start + edit.text.len() {
-            return edit.start;
+            return edit.source.map_or(edit.start, |source| source + (offset - start));
         }
         put += edit.text.len();
         taken += edit.end - edit.start;
@@ -223,10 +236,7 @@ mod tests {
     #[test]
     fn offsets_lead_back_to_the_author() {
         let file = FileText::new("a.rego", "ab.c + d");
-        let edits = vec![
-            Edit { start: 7, end: 8, text: "data.long.d".into() },
-            Edit { start: 0, end: 2, text: "data.x".into() },
-        ];
+        let edits = vec![Edit::new(7, 8, "data.long.d"), Edit::new(0, 2, "data.x")];
         let rewritten = file.rewrite(edits);
         assert_eq!(rewritten.text, "data.x.c + data.long.d");
         for (new, old) in [(0, 0), (5, 0), (6, 2), (7, 3), (9, 5), (11, 7), (15, 7), (22, 8)] {
@@ -247,7 +257,7 @@ mod tests {
                 let start = floor(&text, at + gap % 20);
                 let end = floor(&text, start + length).max(start);
                 if text[start..end].contains('\n') || start < at { continue; }
-                edits.push(Edit { start, end, text: word });
+                edits.push(Edit::new(start, end, word));
                 at = end + 1;
                 if at >= text.len() { break; }
             }
@@ -267,7 +277,7 @@ mod tests {
             // A second layer on top leads back through both.
             let shift = 3;
             let first = rewritten.author_offset(0);
-            rewritten.again(vec![Edit { start: 0, end: 0, text: "abc".into() }]);
+            rewritten.again(vec![Edit::new(0, 0, "abc")]);
             prop_assert_eq!(rewritten.author_offset(shift), first);
         }
     }

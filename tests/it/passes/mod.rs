@@ -1,5 +1,9 @@
 //! Evaluation in passes, through the emulator.
 
+mod generate;
+mod property;
+mod world;
+
 use rego_platform::ErrorKind;
 use rego_platform::evaluate::{Answers, Recording, Replay};
 

@@ -1,0 +1,161 @@
+//! The functions as an OPA capabilities document, by which OPA's own tools and editors know them.
+//!
+//! Owns the translation of the table's types. It says less than the table: OPA has one type for
+//! all strings, and no optional keys.
+
+use serde_json::{Map, Value, json};
+
+use crate::builtins::{FUNCTIONS, Field, Function, Type};
+use crate::{Error, ErrorKind, Product};
+
+/// A document that holds the functions alone.
+pub fn capabilities(product: &Product) -> Value {
+    json!({ "builtins": builtins(product) })
+}
+
+/// `document` with the functions among its built-ins, in place of any of the same name.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] when `document` is no capabilities document.
+pub fn merged(mut document: Value, product: &Product) -> Result<Value, Error> {
+    let refused = |why: &str| {
+        Error::new(ErrorKind::Configuration, format!("this is no capabilities document: {why}"))
+            .with_hint("`opa capabilities --current` writes one")
+    };
+    let known = document
+        .as_object_mut()
+        .ok_or_else(|| refused("it is no object"))?
+        .get_mut("builtins")
+        .ok_or_else(|| refused("it has no `builtins`"))?
+        .as_array_mut()
+        .ok_or_else(|| refused("`builtins` is no array"))?;
+    let is_builtin = |b: &Value| {
+        b.get("name").is_some_and(Value::is_string) && b.get("decl").is_some_and(Value::is_object)
+    };
+    if !known.iter().all(is_builtin) {
+        return Err(refused("one of `builtins` has no `name` or no `decl`"));
+    }
+    for ours in builtins(product) {
+        match known.iter_mut().find(|b| b.get("name") == ours.get("name")) {
+            Some(same) => *same = ours,
+            None => known.push(ours),
+        }
+    }
+    Ok(document)
+}
+
+fn builtins(product: &Product) -> Vec<Value> {
+    let mut functions: Vec<_> = FUNCTIONS.to_vec();
+    functions.sort_by_key(|f| f.name);
+    functions.into_iter().map(|function| builtin(function, product)).collect()
+}
+
+fn builtin(function: &Function, product: &Product) -> Value {
+    let arguments: Vec<Value> = function
+        .arguments
+        .iter()
+        .map(|a| described(argument(a.ty), a.name, &argument_doc(a.doc, a.ty)))
+        .collect();
+    let result = described(result(function.result), "output", function.summary);
+    json!({
+        "name": product.function(function.name),
+        "description": format!("{}. {}", capital(function.summary), function.doc),
+        "decl": { "type": "function", "args": arguments, "result": result },
+        // What the service says may change: OPA must not fold such calls, and logs them.
+        "nondeterministic": true,
+    })
+}
+
+fn described(ty: Value, name: &str, doc: &str) -> Value {
+    let mut ty = ty;
+    if let Some(object) = ty.as_object_mut() {
+        object.insert("name".to_owned(), json!(name));
+        object.insert("description".to_owned(), json!(doc));
+    }
+    ty
+}
+
+/// What a person reads about an argument: the keys of an object too, which OPA has no place for.
+fn argument_doc(doc: &str, ty: Type) -> String {
+    let Type::Object(fields) = ty else { return doc.to_owned() };
+    let keys = fields.iter().map(|field| {
+        let required = if field.required { ", required" } else { "" };
+        format!("`{}` ({}{required}): {}", field.name, field.ty, field.doc)
+    });
+    format!("{doc}. Keys: {}", keys.collect::<Vec<_>>().join("; "))
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The type of what a policy passes: an array may as well be a set.
+fn argument(ty: Type) -> Value {
+    match ty {
+        Type::Array(of) => any_of(vec![
+            json!({ "type": "array", "dynamic": argument(*of) }),
+            json!({ "type": "set", "of": argument(*of) }),
+        ]),
+        // OPA takes a static key for a required one, and all other keys have one type together.
+        Type::Object(fields) => {
+            let (required, optional): (Vec<Field>, Vec<Field>) =
+                fields.iter().copied().partition(|f| f.required);
+            let mut types: Vec<Value> = Vec::new();
+            for ty in optional.iter().map(|f| argument(f.ty)) {
+                let parts = match ty.get("of").and_then(Value::as_array) {
+                    Some(parts) if ty.get("type") == Some(&json!("any")) => parts.clone(),
+                    _ => vec![ty],
+                };
+                types.extend(parts);
+            }
+            types.sort_by_key(Value::to_string);
+            types.dedup();
+            object(&required, argument, Some(any_of(types)))
+        }
+        Type::Either(a, b) => any_of(vec![argument(*a), argument(*b)]),
+        other => scalar(other),
+    }
+}
+
+/// The type of what a policy sees: objects may have undocumented fields.
+fn result(ty: Type) -> Value {
+    match ty {
+        Type::Array(of) => json!({ "type": "array", "dynamic": result(*of) }),
+        Type::Map(of) => object(&[], result, Some(result(*of))),
+        Type::Object(fields) => object(fields, result, Some(json!({ "type": "any" }))),
+        Type::Either(a, b) => any_of(vec![result(*a), result(*b)]),
+        other => scalar(other),
+    }
+}
+
+fn object(fields: &[Field], translate: fn(Type) -> Value, open: Option<Value>) -> Value {
+    let mut object = Map::from_iter([("type".to_owned(), json!("object"))]);
+    if !fields.is_empty() {
+        let fields: Vec<Value> = fields
+            .iter()
+            .map(|field| json!({ "key": field.name, "value": translate(field.ty) }))
+            .collect();
+        object.insert("static".to_owned(), json!(fields));
+    }
+    if let Some(value) = open {
+        let dynamic = json!({ "key": { "type": "string" }, "value": value });
+        object.insert("dynamic".to_owned(), dynamic);
+    }
+    Value::Object(object)
+}
+
+fn any_of(types: Vec<Value>) -> Value {
+    json!({ "type": "any", "of": types })
+}
+
+fn scalar(ty: Type) -> Value {
+    let name = match ty {
+        Type::Boolean => "boolean",
+        Type::Integer => "number",
+        Type::Null => "null",
+        Type::String | Type::Digest | Type::Uuid | Type::Timestamp => "string",
+        _ => "any",
+    };
+    json!({ "type": name })
+}

@@ -1,0 +1,62 @@
+//! Packages that give no verdict.
+//!
+//! Owns which rules are a verdict's by name. A gate refuses a package without one, since
+//! `violation` in place of `violations` would pass.
+
+use std::collections::HashSet;
+
+use crate::Diagnostic;
+use crate::evaluate::load::{Package, RuleKind, Syntax};
+use crate::text::nearest;
+
+/// Names of verdict rules; `deny` and `warn` also begin some.
+const NAMES: &[&str] = &["result", "deny", "violations", "warn"];
+
+/// Whether a rule says something about the verdict.
+fn is_verdict(name: &str) -> bool {
+    NAMES.contains(&name) || name.starts_with("deny_") || name.starts_with("warn_")
+}
+
+/// Finds packages without a verdict that nothing but tests refers to.
+pub(super) fn check(syntax: &Syntax<'_>, out: &mut Vec<Diagnostic>) {
+    let packages = syntax.packages();
+    let referred: HashSet<&[String]> = packages
+        .iter()
+        .filter(|package| !package.is_test)
+        .flat_map(|package| &package.refers_to)
+        .map(Vec::as_slice)
+        .collect();
+    for package in &packages {
+        if !package.is_test && !referred.contains(package.path.as_slice()) && !has_verdict(package)
+        {
+            out.extend(finding(syntax, package));
+        }
+    }
+}
+
+/// The rules directly in the package, without functions.
+fn names(package: &Package) -> impl Iterator<Item = &str> {
+    let own = package.path.len();
+    package
+        .rules
+        .iter()
+        .filter(|rule| !matches!(rule.kind, RuleKind::Function { .. }))
+        .filter_map(move |rule| rule.path.get(own).map(String::as_str))
+}
+
+fn has_verdict(package: &Package) -> bool {
+    names(package).any(is_verdict)
+}
+
+fn finding(syntax: &Syntax<'_>, package: &Package) -> Option<Diagnostic> {
+    let message = format!("the package `{}` has no verdict rule", package.path.join("."));
+    let near = names(package).find_map(|name| Some((name, nearest(name, NAMES.iter().copied())?)));
+    let hint = match near {
+        Some((name, near)) => format!("did you mean `{near}` where it says `{name}`?"),
+        None => {
+            "give it `deny`, `violations` or `result`, or import it where it is used".to_owned()
+        }
+    };
+    let position = syntax.package_position(package)?;
+    Some(Diagnostic::warning("no-verdict", message).with_hint(hint).at(position))
+}

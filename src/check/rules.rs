@@ -1,0 +1,207 @@
+//! Every code that a finding can have.
+//!
+//! Owns level, description and help of each; reports show them. Where a code is found belongs to
+//! the loader and to the checks.
+
+use crate::Level;
+
+/// A sort of finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// The stable code, such as `unknown-function`.
+    pub code: &'static str,
+    /// How much its findings weigh.
+    pub level: Level,
+    /// What it finds.
+    pub summary: &'static str,
+    /// Why that matters and what to do.
+    pub help: &'static str,
+}
+
+const fn error(code: &'static str, summary: &'static str, help: &'static str) -> Rule {
+    Rule { code, level: Level::Error, summary, help }
+}
+
+const fn warning(code: &'static str, summary: &'static str, help: &'static str) -> Rule {
+    Rule { code, level: Level::Warning, summary, help }
+}
+
+/// All codes, by name.
+pub static RULES: &[Rule] = &[
+    error(
+        "arity",
+        "a call with the wrong number of arguments",
+        "Give every argument that the function takes; a function in another's place must take as many.",
+    ),
+    warning(
+        "cut-list",
+        "a list that a `limit` may have cut, used as a whole",
+        "The service may have more than `limit` asks for, so a count, a negation or `every` over the list can come out wrong. Leave `limit` out: every page is read then.",
+    ),
+    error(
+        "data-conflict",
+        "data and rules, or two data documents, under one path",
+        "Move one of them: the interpreter would let one override the other without a word.",
+    ),
+    error(
+        "data-error",
+        "a data file that can't be read as an object",
+        "Mend the file, or don't load it as data.",
+    ),
+    error(
+        "default-value",
+        "a default value that depends on something",
+        "A default value must be known before the evaluation.",
+    ),
+    error(
+        "deprecated-builtin",
+        "a built-in that modules of today can't call",
+        "Use what replaced it.",
+    ),
+    error(
+        "evaluation-error",
+        "an error of the interpreter's",
+        "The message says what the interpreter refused.",
+    ),
+    error(
+        "folder-loop",
+        "a folder that contains itself through a link",
+        "Remove the link, or name the folders to load one by one.",
+    ),
+    error(
+        "function-as-value",
+        "a function that is used and not called",
+        "Call it with its arguments in parentheses.",
+    ),
+    error(
+        "function-over-files",
+        "a function defined in several files",
+        "Define it in one file: the interpreter would look at some definitions only.",
+    ),
+    error("function-without-call", "a query that names a function", "Call it with its arguments."),
+    error("import-conflict", "two imports of one name", "Give one of them another name with `as`."),
+    error(
+        "invalid-argument",
+        "an argument that is wrong whatever the input is",
+        "The call would fail before anything is sent; the message says what the function expects.",
+    ),
+    error("module-conflict", "two modules of one name", "Load each file once."),
+    error(
+        "name-collision",
+        "a name that the functions need",
+        "Give the import or variable another name.",
+    ),
+    warning(
+        "negated-call",
+        "`not` over a call of one of the functions",
+        "A failed call ends the evaluation, also under `not`, and `not f(x).field` holds when the answer lacks the field. Bind the answer with `:=` and say what it must or must not be.",
+    ),
+    warning(
+        "no-verdict",
+        "a package without a verdict rule that nothing imports",
+        "A gate looks at `result`, `deny`, `deny_*`, `violations`, `warn` and `warn_*`; a misspelt one would never be seen. Name the rule so, or import the package where it is used.",
+    ),
+    error(
+        "package-conflict",
+        "a rule and a package under one path",
+        "Rename the rule or the package.",
+    ),
+    error("parse-error", "text that is no Rego", "Only the first error of a file is reported."),
+    error(
+        "recursion",
+        "rules that need their own value",
+        "Rego refuses recursion: write out the steps, or use `walk` or `graph.reachable`.",
+    ),
+    error(
+        "rule-conflict",
+        "definitions of a rule that contradict each other",
+        "Rename one, or make them of one kind.",
+    ),
+    error(
+        "rule-overlap",
+        "a rule that is looked at as a whole and in part",
+        "Name the parts that are needed.",
+    ),
+    error(
+        "too-deep",
+        "nesting that the parser can't take",
+        "Name parts of the expression by rules or variables of their own.",
+    ),
+    error("too-large", "a file or a module that is too large", "Split it."),
+    error(
+        "unknown-file",
+        "a file that is neither Rego nor data",
+        "Name `.rego`, `.json`, `.yaml` or `.yml` files.",
+    ),
+    warning(
+        "unknown-field",
+        "a near miss of a documented field",
+        "The field would be undefined. Fields that resemble no documented one are not reported, since the service may send more than is documented.",
+    ),
+    error(
+        "unknown-function",
+        "a call of a function that doesn't exist",
+        "The hint names the nearest one, if one is near.",
+    ),
+    error(
+        "unknown-name",
+        "a name under the product's prefix that is no function",
+        "Only the functions have that prefix.",
+    ),
+    error(
+        "unreadable",
+        "a file or folder that can't be read",
+        "Check the path and its permissions.",
+    ),
+    error(
+        "unsafe-variable",
+        "a variable that nothing gives a value",
+        "Bind it in a statement that isn't negated.",
+    ),
+    error(
+        "unsupported-builtin",
+        "a built-in that isn't available here",
+        "The interpreter lacks it or only pretends to have it; the policy would be evaluated wrongly.",
+    ),
+    warning(
+        "unused-ignore",
+        "a `# check:ignore` that silences nothing",
+        "Remove it, or correct its code. Errors can't be silenced.",
+    ),
+    warning("unused-import", "an import that nothing uses", "Remove it."),
+    warning(
+        "unused-local",
+        "a local variable or an argument that nothing uses",
+        "Use it, or write `_`, or a name that begins with `_`, in its place.",
+    ),
+    error(
+        "unused-variable",
+        "a variable declared by `some` that nothing uses",
+        "Remove it, or correct the misspelt one.",
+    ),
+    error(
+        "variable-conflict",
+        "a variable that is declared twice",
+        "Give one of them another name.",
+    ),
+    error(
+        "whole-package",
+        "a package that is looked at as a whole",
+        "Name the rules that are needed: the interpreter would miss some of the others.",
+    ),
+    error(
+        "with-target",
+        "a `with` whose target can't be replaced",
+        "A misspelt target would be ignored and the real function called.",
+    ),
+];
+
+/// What is known about a code.
+pub fn rule(code: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.code == code)
+}
+
+/// The code nearest to a word that is none.
+pub(super) fn nearest(word: &str) -> Option<&'static str> {
+    crate::text::nearest(word, RULES.iter().map(|rule| rule.code))
+}

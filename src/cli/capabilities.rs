@@ -1,0 +1,51 @@
+//! `capabilities`: the functions as OPA's own tools and editors know built-ins.
+//!
+//! Owns the options and the reading of the file that they are added to.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::args::Options;
+use super::{Exit, output};
+use crate::check::{capabilities, merged};
+use crate::text::escape;
+use crate::{Error, ErrorKind, Product};
+
+/// Print the functions as an OPA capabilities document
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    opa capabilities --current > opa.json\n  \
+    rego-platform capabilities --merge opa.json > capabilities.json\n  \
+    opa check --capabilities capabilities.json policies")]
+pub(super) struct CapabilitiesArgs {
+    /// Add them to this document, such as what `opa capabilities --current` prints
+    #[arg(long, value_name = "FILE")]
+    merge: Option<PathBuf>,
+}
+
+pub(super) fn run(args: CapabilitiesArgs, options: &Options) -> Result<Exit, Error> {
+    options.refuse_service_options("capabilities")?;
+    let product = Product::new(&options.product)?;
+    let document = match &args.merge {
+        None => capabilities(&product),
+        Some(path) => merged(read(path)?, &product).map_err(|error| in_file(path, error))?,
+    };
+    output::to_stdout(format!("{}\n", output::json(&document)?).as_bytes())?;
+    Ok(Exit::Passed)
+}
+
+fn read(path: &Path) -> Result<serde_json::Value, Error> {
+    let shown = escape(&path.display().to_string());
+    let failed = |what: &str| Error::new(ErrorKind::Configuration, format!("`{shown}` {what}"));
+    let bytes = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
+    serde_json::from_slice(&bytes).map_err(|e| failed("is no JSON").with_source(e))
+}
+
+fn in_file(path: &Path, error: Error) -> Error {
+    let shown = escape(&path.display().to_string());
+    let hint = error.hint().unwrap_or_default().to_owned();
+    Error::new(error.kind(), format!("`{shown}` can't be merged"))
+        .with_source(error)
+        .with_hint(hint)
+}

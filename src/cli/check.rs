@@ -1,0 +1,146 @@
+//! `check`: what is wrong with policies, found without asking anybody.
+//!
+//! Owns the options, the reports and the exit status. What is found belongs to the library.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::args::Options;
+use super::output::{self, Reporter};
+use super::{Exit, evaluation};
+use crate::evaluate::load::LoadOptions;
+use crate::report::sarif;
+use crate::{Diagnostic, Error, ErrorKind, Product, check};
+
+/// The form of the JSON report; it changes when a field changes its meaning or goes away.
+const JSON_VERSION: u32 = 1;
+
+/// Check policies and tests without asking the service
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A comment `# check:ignore CODE` on a line, or on the line before, silences a \
+    warning there.\n\n\
+    Exit status: 0 no findings; 1 findings; 2 something can't be read.\n\n\
+    Example:\n  rego-platform check policies"
+)]
+pub(super) struct CheckArgs {
+    /// Policies, tests and data, files or folders
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// How findings are written
+    #[arg(short, long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// The findings that count
+    #[arg(long, value_enum, default_value_t = Level::Warning)]
+    level: Level,
+    /// Read policies as Rego v0
+    #[arg(long, visible_alias = "v0")]
+    v0_compatible: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// With the lines that they are about
+    Human,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Level {
+    /// Errors alone
+    Error,
+    /// Errors and warnings
+    Warning,
+}
+
+/// The JSON report.
+#[derive(serde::Serialize)]
+struct Report<'a> {
+    version: u32,
+    errors: usize,
+    warnings: usize,
+    /// How many policy files were looked at.
+    files: usize,
+    findings: &'a [Diagnostic],
+}
+
+pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    options.refuse_service_options("check")?;
+    let product = Product::new(&options.product)?;
+    let sources = evaluation::read(&args.paths)?;
+    let files = sources.modules.len();
+    if files == 0 {
+        return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
+            .with_hint("name `.rego` files, or folders that hold some"));
+    }
+    let load = LoadOptions { product, rego_v0: args.v0_compatible, ..LoadOptions::default() };
+    let mut found = check::check(&sources, load)?;
+    if args.level == Level::Error {
+        found.retain(|d| d.level == crate::Level::Error);
+    }
+    match args.format {
+        Format::Human => human(&found, files, reporter)?,
+        Format::Json => {
+            let text = output::json(&report(&found, files))?;
+            output::to_stdout(format!("{text}\n").as_bytes())?;
+        }
+        Format::Sarif => {
+            let text = output::json(&sarif(&found))?;
+            output::to_stdout(format!("{text}\n").as_bytes())?;
+        }
+    }
+    Ok(if found.is_empty() { Exit::Passed } else { Exit::Violations })
+}
+
+fn report(found: &[Diagnostic], files: usize) -> Report<'_> {
+    let errors = found.iter().filter(|d| d.level == crate::Level::Error).count();
+    let warnings = found.len() - errors;
+    Report { version: JSON_VERSION, errors, warnings, files, findings: found }
+}
+
+fn human(found: &[Diagnostic], files: usize, reporter: Reporter) -> Result<(), Error> {
+    for diagnostic in found {
+        output::finding(diagnostic)?;
+    }
+    let report = report(found, files);
+    let count = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    };
+    reporter.note(&format!(
+        "{} and {} in {}",
+        count(report.errors, "error"),
+        count(report.warnings, "warning"),
+        count(files, "file")
+    ));
+    Ok(())
+}
+
+fn sarif(found: &[Diagnostic]) -> serde_sarif::sarif::Sarif {
+    let rules: Vec<_> = check::RULES
+        .iter()
+        .map(|rule| sarif::Rule {
+            id: rule.code,
+            level: rule.level,
+            summary: rule.summary,
+            help: rule.help,
+        })
+        .collect();
+    let items: Vec<_> = found
+        .iter()
+        .map(|diagnostic| sarif::Item {
+            rule: diagnostic.code,
+            level: diagnostic.level,
+            message: match &diagnostic.hint {
+                Some(hint) => format!("{}: {hint}", diagnostic.message),
+                None => diagnostic.message.clone(),
+            },
+            position: diagnostic.position.as_ref(),
+        })
+        .collect();
+    sarif::log(&rules, &items, &std::env::current_dir().unwrap_or_default())
+}

@@ -1,0 +1,66 @@
+//! Lists that a `limit` may have cut.
+
+use super::table;
+
+#[test]
+fn cut_lists_are_not_taken_for_whole_ones() {
+    let cut = "cut-list";
+    table(&[
+        (r#"a := count(platform.evidence({"limit": 5}).results)"#, &[(cut, 1, 6)]),
+        (r#"a if count(platform.evidence({"limit": input.n}).results) > 0"#, &[(cut, 1, 6)]),
+        (
+            "a if {\n\te := platform.evidence({\"limit\": 5})\n\tcount(e.results) == 5\n}",
+            &[(cut, 3, 2)],
+        ),
+        (
+            "a if {\n\tf := {\"limit\": 5}\n\te := platform.evidence(f)\n\tr := e.results\n\tcount(r) > 5\n}",
+            &[(cut, 5, 2)],
+        ),
+        (
+            "a if {\n\te := platform.evidence({\"limit\": 5})\n\tbad := [r | some r in e.results; r.kind == \"x\"]\n\tcount(bad) == 0\n}",
+            &[(cut, 4, 2)],
+        ),
+        (
+            "a if {\n\te := platform.evidence({\"limit\": 5})\n\tnot \"x\" in {r.kind | some r in e.results}\n}",
+            &[(cut, 3, 2)],
+        ),
+        (
+            "a if {\n\te := platform.evidence({\"limit\": 5})\n\tevery r in e.results { r.kind == \"x\" }\n}",
+            &[(cut, 3, 2)],
+        ),
+        // through rules
+        (
+            "e := platform.evidence({\"limit\": 5})\na if not has\nhas if e.results[_].kind == \"x\"",
+            &[(cut, 2, 6)],
+        ),
+        ("e := platform.evidence({\"limit\": 5}).results\na if count(e) > 10", &[(cut, 2, 6)]),
+        (
+            "rows contains r if some r in platform.evidence({\"limit\": 5}).results\na if count(rows) == 0",
+            &[(cut, 2, 6)],
+        ),
+        (
+            "f(x) := platform.evidence({\"limit\": 5, \"search\": x}).results\na if count(f(\"y\")) > 7",
+            &[(cut, 2, 6)],
+        ),
+    ]);
+}
+
+#[test]
+fn what_comes_out_the_same_is_fine() {
+    table(&[
+        (r#"a if count(platform.evidence({"limit": 1}).results) > 0"#, &[]),
+        (r#"a if count(platform.evidence({"limit": 1}).results) == 0"#, &[]),
+        (r#"a if 0 < count(platform.evidence({"limit": 1}).results)"#, &[]),
+        (r#"a if count(platform.evidence({"limit": 5}).results) >= 5"#, &[]),
+        (r#"a if 5 > count(platform.evidence({"limit": 5}).results)"#, &[]),
+        (r#"a if count(platform.evidence({"limit": 5}).results) > 5"#, &[("cut-list", 1, 6)]),
+        (r#"a if count(platform.evidence({"limit": 5}).results) != 5"#, &[("cut-list", 1, 6)]),
+        ("e := platform.evidence({\"limit\": 1}).results\na if count(e) > 0", &[]),
+        ("a if {\n\te := platform.evidence({\"limit\": 1})\n\tcount(e.results) > 0\n}", &[]),
+        (
+            "a if {\n\te := platform.evidence({\"limit\": 1})\n\tsome r in e.results\n\tr.kind == \"x\"\n}",
+            &[],
+        ),
+        ("a := count(platform.evidence({}).results)", &[]),
+    ]);
+}

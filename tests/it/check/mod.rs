@@ -1,0 +1,59 @@
+//! `check` and `capabilities`, through the command.
+
+mod arguments;
+mod capabilities;
+mod ignore;
+mod lists;
+mod names;
+mod reports;
+
+use serde_json::Value;
+
+use crate::cli::Sandbox;
+
+/// A finding: code, line and column.
+type Finding = (String, u64, u64);
+
+/// What `check --format json` finds in these files, in one folder.
+#[track_caller]
+fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
+    let sandbox = Sandbox::new();
+    for (name, text) in files {
+        sandbox.write(&format!("p/{name}"), text);
+    }
+    let folder = sandbox.path("p");
+    let run = sandbox.run(&["check", "--format", "json", folder.to_str().unwrap()]);
+    let output = run.output().silent();
+    let report = output.json();
+    let found: Vec<Finding> = report["findings"].as_array().unwrap().iter().map(finding).collect();
+    assert_eq!(output.code, Some(i32::from(!found.is_empty())), "{report:#}");
+    found
+}
+
+fn finding(value: &Value) -> Finding {
+    let place = |name: &str| value["position"][name].as_u64().unwrap_or_default();
+    (value["code"].as_str().unwrap().to_owned(), place("line"), place("column"))
+}
+
+/// Checks a table: a policy's rules, and what is found, with lines from the first rule on.
+///
+/// What a policy needs besides, a package and a verdict, is added.
+#[track_caller]
+fn table(cases: &[(&str, &[(&str, u64, u64)])]) {
+    for (rules, expected) in cases {
+        let text = format!("package p\ndeny contains 1 if input.x\n{rules}\n");
+        let expected: Vec<Finding> = expected
+            .iter()
+            .map(|(code, line, column)| ((*code).to_owned(), *line + 2, *column))
+            .collect();
+        assert_eq!(findings(&[("p.rego", &text)]), expected, "{rules}");
+    }
+}
+
+#[test]
+fn the_shipped_policies_have_no_findings() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["check", "policies"]).output().code(0);
+    assert_eq!(output.stdout, "");
+    assert_eq!(output.stderr, "0 errors and 0 warnings in 16 files\n");
+}

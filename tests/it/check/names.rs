@@ -1,0 +1,165 @@
+//! Names: of functions, verdict rules, fields, imports and variables.
+
+use super::{findings, table};
+
+#[test]
+fn what_no_load_accepts_is_found_in_tests_too() {
+    let policy = "package p\ndeny contains 1 if platform.discoverr(input.d, \"\")\n";
+    let test = "package p_test\nimport data.p\n\
+        test_a if p.deny with platform.evidenc as {}\ntest_b if http.send({})\n\
+        test_c if platform.evidence(1, 2, 3)\n";
+    let found = findings(&[("p.rego", policy), ("p_test.rego", test)]);
+    let codes: Vec<_> = found.iter().map(|(code, line, _)| (code.as_str(), *line)).collect();
+    assert_eq!(
+        codes,
+        [
+            ("unknown-function", 2),
+            ("unknown-function", 3),
+            ("unsupported-builtin", 4),
+            ("arity", 5)
+        ]
+    );
+    let found = findings(&[("a.rego", "package a\nx := {\n"), ("b.rego", "package b\ny = = 1\n")]);
+    assert!(found.len() == 2 && found.iter().all(|f| f.0 == "parse-error"), "{found:?}");
+}
+
+#[test]
+fn errors_and_warnings_come_together_in_their_order() {
+    table(&[(
+        "a := platform.discover(1, \"\").refernces\nb := platform.evidence(1, 2, 3)\nc := platform.discover(input.x, \"\").knid",
+        &[
+            ("invalid-argument", 1, 24),
+            ("unknown-field", 1, 31),
+            ("arity", 2, 6),
+            ("unknown-field", 3, 37),
+        ],
+    )]);
+}
+
+#[test]
+fn near_misses_of_documented_fields() {
+    let near = "unknown-field";
+    table(&[
+        (r#"a := platform.discover(input.d, "").refernces"#, &[(near, 1, 37)]),
+        (r#"a := platform.discover(input.d, "")["refernces"]"#, &[(near, 1, 37)]),
+        (r#"a := platform.discover(input.d, "").references[0].createdat"#, &[(near, 1, 51)]),
+        (r#"a := platform.discover(input.d, "").references[_].created_at"#, &[(near, 1, 51)]),
+        (r#"a := platform.discover(input.d, "").references"#, &[]),
+        (r#"a := platform.discover(input.d, "").metadata.refernces"#, &[]),
+        (r#"a := platform.discover(input.d, "").id"#, &[]),
+        (r"a := platform.evidence({}).result", &[(near, 1, 28)]),
+        (r"a := platform.evidence({}).results[_].workflow_nam", &[(near, 1, 39)]),
+        (r"a := platform.evidence({}).results[_].annotations.nmae", &[]),
+        (r#"a := platform.evidence_prompt(input.c, "x").violation"#, &[(near, 1, 45)]),
+        (r"a := platform.download_artifact(input.d).digset", &[]),
+        // through names
+        ("a if {\n\tx := platform.discover(input.d, \"\")\n\tx.refernces\n}", &[(near, 3, 4)]),
+        ("a if {\n\tx = platform.discover(input.d, \"\")\n\tx.refernces\n}", &[(near, 3, 4)]),
+        (
+            "a if {\n\tx := platform.discover(input.d, \"\")\n\ty := x\n\tsome r in y.references\n\tr.knid\n}",
+            &[(near, 5, 4)],
+        ),
+        (
+            "a if {\n\tx := platform.discover(input.d, \"\")\n\tevery r in x.references { r.knid == 1 }\n}",
+            &[(near, 3, 30)],
+        ),
+        ("x := platform.discover(input.d, \"\")\na := x.refernces", &[(near, 2, 8)]),
+        ("x := platform.discover(input.d, \"\")\na := data.p.x.refernces", &[(near, 2, 15)]),
+        (
+            "a if {\n\txs := {platform.discover(d, \"\") | some d in input.l}\n\tsome x in xs\n\tx.refernces\n}",
+            &[(near, 4, 4)],
+        ),
+        ("a := [r.knid | some r in platform.discover(input.d, \"\").references]", &[(near, 1, 9)]),
+        (
+            "x := platform.discover(input.d, \"\")\na := object.get(x, \"refernces\", [])",
+            &[(near, 2, 20)],
+        ),
+        (
+            "x := platform.discover(input.d, \"\")\na := object.get(x, [\"refernces\", 0], [])",
+            &[(near, 2, 21)],
+        ),
+        ("x := platform.discover(input.d, \"\")\na := object.get(x, \"references\", [])", &[]),
+        ("x := platform.discover(input.d, \"\")\na(x) := x.refernces", &[]),
+    ]);
+}
+
+#[test]
+fn packages_need_a_verdict() {
+    let of = |text: &str| findings(&[("p.rego", text)]);
+    let expected = |column| [("no-verdict".to_owned(), 1, column)];
+    assert_eq!(of("package a.b\nviolation contains 1 if input.x\n"), expected(9));
+    assert_eq!(of("package a\nallow if input.x\n"), expected(9));
+    assert_eq!(of("package a\ndeny(x) := x\n"), expected(9), "a function is no verdict");
+    for rule in ["deny", "deny_it", "violations", "warn", "warn_x"] {
+        assert_eq!(of(&format!("package a\n{rule} contains 1 if input.x\n")), []);
+    }
+    assert_eq!(of("package a\nresult := {\"violations\": []}\n"), []);
+    assert_eq!(of("package a_test\ntest_x if true\n"), []);
+
+    let library = ("l.rego", "package l\nf(x) := x\n");
+    let user = ("u.rego", "package u\nimport data.l\ndeny contains l.f(1) if input.x\n");
+    assert_eq!(findings(&[library, user]), []);
+    let user = ("u.rego", "package u\ndeny contains data.l.f(1) if input.x\n");
+    assert_eq!(findings(&[library, user]), []);
+    let test = ("l_test.rego", "package l_test\nimport data.l\ntest_x if l.f(1) == 1\n");
+    assert_eq!(findings(&[library, test]), expected(9), "a gate loads no tests");
+}
+
+#[test]
+fn unused_imports_and_variables() {
+    let (import, local) = ("unused-import", "unused-local");
+    let of = |text: &str| findings(&[("p.rego", text)]);
+    let rules = "deny contains 1 if input.x\n";
+    assert_eq!(of(&format!("package p\nimport data.z\n{rules}")), [(import.to_owned(), 2, 1)]);
+    assert_eq!(
+        of(&format!("package p\nimport input.z as y\n{rules}")),
+        [(import.to_owned(), 2, 1)]
+    );
+    for used in [
+        format!("package p\nimport rego.v1\nimport data.z as _z\n{rules}"),
+        format!("package p\nimport data.z\n{rules}a := z.x"),
+        format!("package p\nimport input.z\n{rules}a := z"),
+        format!("package p\nimport data.z\n{rules}a if data.p.deny with z as 1"),
+    ] {
+        assert_eq!(of(&used), [], "{used}");
+    }
+    let hidden = format!("package p\nimport data.z\n{rules}a(z) := z");
+    assert_eq!(of(&hidden), [(import.to_owned(), 2, 1)], "an argument hides it");
+    table(&[
+        ("a if {\n\tx := 1\n}", &[(local, 2, 2)]),
+        ("a if { some x in [1] }", &[(local, 1, 13)]),
+        ("a if { some k, x in [1]; x }", &[(local, 1, 13)]),
+        ("a if { some _, x in [1]; x }", &[]),
+        ("a if { [x, y] := [1, 2]; x }", &[(local, 1, 12)]),
+        ("a if { every x in [1] { true } }", &[(local, 1, 14)]),
+        ("a if { every k, x in [1] { x } }", &[(local, 1, 14)]),
+        ("a if { _x := 1 }", &[]),
+        ("a(x, y) := x", &[(local, 1, 6)]),
+        ("a(x, _) := x", &[]),
+        ("a(x, x) := 1", &[]),
+        ("a(_y, {\"k\": x}) := x", &[]),
+        ("a := [1 | x := 2]", &[(local, 1, 11)]),
+        ("a := x if { x := 1 } else := 3 if { x := 2 }", &[(local, 1, 37)]),
+        ("a if { x := 1; b := [y | y := x]; b }", &[]),
+        ("a if { x := 1; input.l[x] }", &[]),
+        ("a if { x := 1; input.y with input as x }", &[]),
+        ("a if { some i; input.l[i] == 1 }", &[]),
+        ("a[x] := y if { x := 1; y := 2 }", &[]),
+        ("a contains {\"k\": x} if { x := 1 }", &[]),
+        ("a if { x := 1; [x | x := 2] }", &[(local, 1, 8)]),
+        ("a if { walk(input, [path, value]) }", &[]),
+    ]);
+}
+
+#[test]
+fn negated_calls() {
+    let code = "negated-call";
+    table(&[
+        (r#"a if not platform.discover(input.d, "")"#, &[(code, 1, 10)]),
+        (r#"a if not platform.discover(input.d, "").public"#, &[(code, 1, 10)]),
+        (r"a if not count(platform.evidence({}).results) > 3", &[(code, 1, 16)]),
+        (r#"a if not "x" in [e.kind | some e in platform.evidence({}).results]"#, &[(code, 1, 37)]),
+        ("a if { x := platform.discover(input.d, \"\"); not x.public }", &[]),
+        ("a if not b\nb if platform.discover(input.d, \"\").public", &[]),
+    ]);
+}

@@ -1,0 +1,143 @@
+//! Batched, one at a time, alone in flight and plain: the same answer for every policy.
+
+use std::collections::BTreeSet;
+
+use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Replay};
+use rego_platform::regorus::Value;
+use rego_platform::{Error, Platform};
+
+use super::generate::{input, policy};
+use super::world::Server;
+use crate::support::try_policies;
+
+/// How a case ended: the value, or the kind of the error and what it says.
+type Ending = Result<String, (String, Option<String>, String)>;
+
+fn ending(result: Result<Value, Error>) -> Ending {
+    result.map(|value| value.to_string()).map_err(|error| {
+        let function = error.function().map(str::to_owned);
+        // Errors of the policy itself are worded by whoever reports them.
+        let said = if function.is_some() { error.to_string() } else { String::new() };
+        (error.kind().to_string(), function, said)
+    })
+}
+
+fn of(evaluated: &Evaluated) -> Ending {
+    let value =
+        evaluated.result.as_ref().map(|output| output.value().cloned().unwrap_or(Value::Undefined));
+    ending(value.map_err(Clone::clone))
+}
+
+fn plain(policies: &Policies, platform: &Platform, input: &str) -> Ending {
+    let mut engine = policies.loaded().engine();
+    let registration = platform.register(&mut engine).unwrap();
+    engine.set_gather_prints(true);
+    engine.set_input(Value::from_json_str(input).unwrap());
+    ending(registration.check(engine.eval_rule("data.p.out".to_owned())))
+}
+
+fn needed(evaluated: &Evaluated) -> BTreeSet<(String, String)> {
+    evaluated.ledger.needed().map(|e| (e.function.clone(), e.arguments.clone())).collect()
+}
+
+struct Bench {
+    server: Server,
+    many: Platform,
+    single: Platform,
+}
+
+/// What the cases were like, so that a generator that goes stale is noticed.
+#[derive(Default, Debug)]
+struct Tally {
+    values: usize,
+    errors: usize,
+    kinds: std::collections::BTreeMap<String, usize>,
+    refused: usize,
+    prompted: usize,
+    in_passes: usize,
+    guessed_wrong: usize,
+}
+
+fn case(bench: &Bench, world: u64, tally: &mut Tally) {
+    let text = policy(world);
+    let Ok(policies) = try_policies(&[("p.rego", &text)]) else {
+        tally.refused += 1;
+        return;
+    };
+    let query = policies.query("data.p.out").unwrap();
+    let given = input(world);
+    let value = Value::from_json_str(&given).unwrap();
+    let run = |options: &EvaluateOptions| {
+        let evaluated = policies.evaluate(&query, Some(&value), options);
+        let prompts = bench.server.take_prompts(world);
+        (of(&evaluated), evaluated, prompts)
+    };
+    let options = |platform: &Platform| EvaluateOptions::new(Answers::Service(platform.clone()));
+    let mut one = options(&bench.many);
+    one.budget.one_at_a_time = true;
+    let (expected, exact, prompts) = run(&one);
+    let (batched, evaluated, batched_prompts) = run(&options(&bench.many));
+    let (single, _, single_prompts) = run(&options(&bench.single));
+    let about = || format!("world {world}\n{text}\n{}", evaluated.ledger.table());
+    assert_eq!(batched, expected, "batched; {}", about());
+    assert_eq!(single, expected, "one in flight; {}", about());
+    assert_eq!(batched_prompts, prompts, "prompts; {}", about());
+    assert_eq!(single_prompts, prompts, "prompts; {}", about());
+    assert_eq!(evaluated.prints, exact.prints, "prints; {}", about());
+    assert_eq!(evaluated.failed_at, exact.failed_at, "{}", about());
+    assert_eq!(needed(&evaluated), needed(&exact), "{}", about());
+    assert!(exact.ledger.calls.iter().all(|call| call.needed), "{}", about());
+    assert_eq!(plain(&policies, &bench.many, &given), expected, "plain; {}", about());
+    bench.server.take_prompts(world);
+
+    let mut replay = options(&bench.many);
+    replay.answers = Answers::Replay(Replay::new(evaluated.recording().unwrap()).into());
+    let requests = bench.server.requests();
+    assert_eq!(run(&replay).0, expected, "replayed in passes; {}", about());
+    replay.budget.one_at_a_time = true;
+    assert_eq!(run(&replay).0, expected, "replayed; {}", about());
+    assert_eq!(bench.server.requests(), requests, "a replay asks nobody");
+
+    if let Err((kind, ..)) = &expected {
+        *tally.kinds.entry(kind.clone()).or_default() += 1;
+    }
+    *(if expected.is_ok() { &mut tally.values } else { &mut tally.errors }) += 1;
+    tally.prompted += usize::from(!prompts.is_empty());
+    tally.in_passes += usize::from(evaluated.ledger.passes > 1);
+    tally.guessed_wrong += usize::from(evaluated.ledger.calls.iter().any(|call| !call.needed));
+}
+
+/// `PASSES_CASES=20000` tries more, `PASSES_FIRST=1234` begins elsewhere.
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn every_way_of_evaluating_gives_the_same() {
+    let (first, cases) = (number("PASSES_FIRST", 0), number("PASSES_CASES", 1200));
+    let threads = 3;
+    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+        let run = |thread| {
+            let server = Server::start();
+            let many = server.builder().build().unwrap();
+            let single = server.builder().concurrency(1).build().unwrap();
+            let bench = Bench { server, many, single };
+            let mut tally = Tally::default();
+            for world in (first..first + cases).filter(|world| world % threads == thread) {
+                case(&bench, world, &mut tally);
+            }
+            tally
+        };
+        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    println!("{tallies:?}");
+    let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum::<usize>();
+    let cases = usize::try_from(cases).unwrap();
+    assert!(sum(|t| t.refused) * 20 < cases, "{tallies:?}");
+    let all: [fn(&Tally) -> usize; 5] =
+        [|t| t.values, |t| t.errors, |t| t.prompted, |t| t.in_passes, |t| t.guessed_wrong];
+    for share in all {
+        assert!(sum(share) * 40 > cases, "{tallies:?}");
+    }
+}
