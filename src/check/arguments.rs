@@ -4,7 +4,7 @@
 //! rules that are. What an argument must look like is each function's own to say: unknown parts
 //! are filled in with something that is right, so that only what the author wrote can be wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use regorus::Value;
 use regorus::unstable as ast;
@@ -19,12 +19,29 @@ use crate::evaluate::load::{Meaning, ModuleSyntax, bytes, chain};
 /// How many variables and rules are followed to a literal.
 const MAX_STEPS: usize = 20;
 
+/// How many keys of an object, and elements of an array, are looked at. Filters have a dozen keys;
+/// a file may call a function thousands of times with thousands of them.
+const MAX_PARTS: usize = 100;
+
+/// How many wrong arguments of one file are reported: each holds the text of its line.
+const MAX_FINDINGS: usize = 100;
+
+/// How deep arrays and sets are read: no argument is deeper than an object of arrays.
+const MAX_DEPTH: usize = 2;
+
 /// Finds wrong arguments of every call that isn't replaced.
 pub(super) fn check(module: &ModuleSyntax<'_>, model: &Model<'_>, out: &mut Vec<Diagnostic>) {
     let literals = Literals { module, model };
+    // What many calls are given by one name is checked once for each function.
+    let mut seen = HashSet::new();
     for call in model.calls.iter().filter(|call| !call.replaced && call.is_complete()) {
         for (index, (argument, expr)) in call.function.arguments.iter().zip(call.params).enumerate()
         {
+            let span = literals.follow(expr).span();
+            let given = (call.function.name, index, span.source.file(), span.start);
+            if out.len() >= MAX_FINDINGS || !seen.insert(given) {
+                continue;
+            }
             let check = Check { literals: &literals, call, index };
             check.argument(argument, expr, out);
         }
@@ -82,8 +99,8 @@ impl Check<'_> {
     ) {
         let required = || known.iter().filter(|f| f.required);
         let mut present = BTreeMap::new();
-        let mut open = false;
-        for (_, key, value) in given {
+        let mut open = given.len() > MAX_PARTS;
+        for (_, key, value) in given.iter().take(MAX_PARTS) {
             let Some(name) = self.literals.value(self.literals.follow(key), Type::Any) else {
                 open = true;
                 continue;
@@ -164,13 +181,21 @@ impl<'a> Literals<'a> {
     }
 
     /// The value of a literal, its unknown parts filled in; nothing when all of it is unknown.
-    fn value(&self, expr: &ExprRef, ty: Type) -> Option<Value> {
+    fn value(&self, expr: &'a ExprRef, ty: Type) -> Option<Value> {
+        self.value_at(expr, ty, MAX_DEPTH)
+    }
+
+    fn value_at(&self, expr: &'a ExprRef, ty: Type, depth: usize) -> Option<Value> {
         let element = match ty {
             Type::Array(of) => *of,
             _ => Type::Any,
         };
-        let part = |item: &ExprRef| {
-            self.value(self.follow(item), element).unwrap_or_else(|| placeholder(element))
+        // A part that is shared, in a whole that is shared, and so on, would be read once for each.
+        let part = |item: &'a ExprRef| {
+            let inner = depth.checked_sub(1);
+            inner
+                .and_then(|depth| self.value_at(self.follow(item), element, depth))
+                .unwrap_or_else(|| placeholder(element))
         };
         match expr.as_ref() {
             Expr::String { value, .. }
@@ -185,11 +210,11 @@ impl<'a> Literals<'a> {
                 _ => None,
             },
             Expr::Array { items, .. } => {
-                Some(Value::from(items.iter().map(part).collect::<Vec<_>>()))
+                Some(Value::from(items.iter().take(MAX_PARTS).map(part).collect::<Vec<_>>()))
             }
-            Expr::Set { items, .. } => {
-                Some(Value::from(items.iter().map(part).collect::<std::collections::BTreeSet<_>>()))
-            }
+            Expr::Set { items, .. } => Some(Value::from(
+                items.iter().take(MAX_PARTS).map(part).collect::<std::collections::BTreeSet<_>>(),
+            )),
             Expr::ArrayCompr { .. } => Some(Value::from(vec![placeholder(element)])),
             Expr::SetCompr { .. } => {
                 Some(Value::from(std::collections::BTreeSet::from([placeholder(element)])))

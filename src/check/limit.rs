@@ -14,7 +14,7 @@ use super::walk::{Binding, Call, Compared, How, Model, Whole};
 use crate::Diagnostic;
 use crate::evaluate::load::{Meaning, ModuleSyntax, Syntax, bytes, chain};
 
-/// How far variables are followed.
+/// How far variables are followed to see whether they are the list itself.
 const MAX_DEPTH: usize = 20;
 
 /// The sides of a comparison, each with the number that the other one is.
@@ -101,8 +101,11 @@ pub(super) fn check(
 ) {
     let mut seen = HashSet::new();
     let search = Search { module, model, cut, limited: limited(module, model) };
+    if search.limited.is_empty() && cut.0.is_empty() {
+        return;
+    }
     for (_, whole) in &model.wholes {
-        let Some(limit) = search.limit_in(bytes(whole.expr), MAX_DEPTH) else { continue };
+        let Some(limit) = search.limit_in(bytes(whole.expr), &mut HashSet::new()) else { continue };
         if search.harmless(whole, limit) || !seen.insert(whole.bytes) {
             continue;
         }
@@ -138,21 +141,23 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The limit of a list that is asked for, or mentioned, within these bytes.
-    fn limit_in(&self, (start, end): (usize, usize), depth: usize) -> Option<Limit> {
-        if depth == 0 || start >= end {
+    ///
+    /// `seen` are the variables that were followed already: two may be mentioned by each other
+    /// many times over.
+    fn limit_in(&self, (start, end): (usize, usize), seen: &mut HashSet<usize>) -> Option<Limit> {
+        if start >= end {
             return None;
         }
         if let Some((_, limit)) = self.limited.range(start..end).next() {
             return Some(*limit);
         }
-        let mentions = self.model.mentions_in(start, end);
-        let local = mentions.filter_map(|index| self.model.variables.get(index)).find_map(|v| {
-            match v.binding {
+        let local = self.model.mentions_in(start, end).find_map(|index| {
+            let variable = self.model.variables.get(index)?;
+            let within = start <= variable.bytes.0 && variable.bytes.1 <= end;
+            match variable.binding {
                 // What is defined within is looked at already.
-                _ if start <= v.bytes.0 && v.bytes.1 <= end => None,
-                Binding::Value(from) | Binding::Element(from) => {
-                    self.limit_in(bytes(from), depth - 1)
-                }
+                _ if within || !seen.insert(index) => None,
+                Binding::Value(from) | Binding::Element(from) => self.limit_in(bytes(from), seen),
                 Binding::Unknown => None,
             }
         });

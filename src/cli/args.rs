@@ -39,6 +39,7 @@ pub(super) enum Command {
     Eval(eval::EvalArgs),
     Check(super::check::CheckArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
+    Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]

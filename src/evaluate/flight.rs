@@ -129,6 +129,12 @@ impl Flights {
         self.shared.as_ref()?.get(key)
     }
 
+    /// How many calls are on their way.
+    pub fn under_way(&self) -> usize {
+        let under_way = lock(&self.under_way);
+        under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
+    }
+
     /// Sends `call`, or joins an equal call that is on its way, whoever sent it: what it fails
     /// with because of the sender's limits is for the caller to tell apart.
     pub fn board(
@@ -139,12 +145,12 @@ impl Flights {
         bell: &Arc<Bell>,
     ) -> Result<Boarded, Error> {
         let mut under_way = lock(&self.under_way);
-        if let Some((flight, bells)) = under_way.flights.get(&call.key) {
-            if let Some(flight) = flight.upgrade() {
-                // It leaves the map before it rings, and the map is locked: no bell is missed.
-                lock(bells).push(Arc::downgrade(bell));
-                return Ok(Boarded { flight, joined: true });
-            }
+        if let Some((flight, bells)) = under_way.flights.get(&call.key)
+            && let Some(flight) = flight.upgrade()
+        {
+            // It leaves the map before it rings, and the map is locked: no bell is missed.
+            lock(bells).push(Arc::downgrade(bell));
+            return Ok(Boarded { flight, joined: true });
         }
         let handle = platform.runtime()?.handle();
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
 
-use super::batch::{Last, drive};
+use super::budget::{Answers, Budget};
 use super::call::Key;
+use super::drive::{Last, drive};
 use super::flight::Outcome;
 use super::load::{
     FunctionName, Inspection, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery,
@@ -19,7 +20,7 @@ use super::load::{
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
 use super::scope::{Chance, Fixed, Scope};
-use super::session::{Answers, Budget, Session};
+use super::session::Session;
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
 use crate::builtins::FUNCTIONS;
@@ -117,6 +118,16 @@ pub struct Evaluated {
 }
 
 impl Evaluated {
+    /// The calls that the result depends on and that were answered: function, arguments as JSON,
+    /// answer.
+    #[cfg(feature = "cli")]
+    pub(crate) fn answered(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        self.answers.iter().filter_map(|(key, outcome)| {
+            let answer = outcome.result.as_ref().ok()?;
+            Some((&*key.function, &*key.arguments, &answer.value))
+        })
+    }
+
     /// Everything that a replay of this evaluation needs.
     ///
     /// # Errors
@@ -391,7 +402,19 @@ fn position(scope: &Scope, error: &anyhow::Error, explained: &Error) -> Option<P
     if scope.was_repeated() || !error.to_string().contains(&failure.to_string()) {
         return None;
     }
-    explained.diagnostics().first()?.position.clone()
+    let place = explained.diagnostics().first()?.position.clone()?;
+    Some(failure.function().map_or_else(|| place.clone(), |name| at_name(place.clone(), name)))
+}
+
+/// The interpreter points at a call's parenthesis: the place of the name before it.
+fn at_name(mut place: Position, name: &str) -> Position {
+    let before: String = place.text.chars().take(place.column.saturating_sub(1) as usize).collect();
+    let length = u32::try_from(name.chars().count()).unwrap_or(u32::MAX);
+    if before.ends_with(name) && place.column > length {
+        place.column -= length;
+        place.length = length;
+    }
+    place
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

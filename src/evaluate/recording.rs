@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::call::Key;
 use super::flight::Outcome;
+use super::recorded;
+use super::sources::json;
 use crate::builtins::Answer;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -142,6 +144,10 @@ impl Recording {
         let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
         let recording: Self = serde_json::from_slice(&text)
             .map_err(|e| failed("isn't one").with_source(shorten(&e.to_string(), 300)))?;
+        // It is JSON, so it is text. What was misread already can't be told from what was meant.
+        if let Some((_, what)) = json::misread(&String::from_utf8_lossy(&text)) {
+            return Err(failed("can't be read exactly").with_source(what));
+        }
         if recording.version != VERSION {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
             return Err(failed(&message).with_hint("record it again"));
@@ -167,6 +173,14 @@ impl Replay {
         let recording = &self.recording;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
+            recorded::check(key, &value).map_err(|what| {
+                let message = format!(
+                    "the recorded answer to the call with {} {what}",
+                    shorten(arguments, 200)
+                );
+                Error::new(ErrorKind::Tampered, message)
+                    .with_hint("record again: the recording was altered or is damaged")
+            })?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
             return Ok(Answer { value, cut });
         }
@@ -190,7 +204,7 @@ impl Replay {
         let mut out = Vec::new();
         for (function, calls) in &self.recording.nd_builtin_cache {
             for (arguments, value) in calls {
-                let arguments = Value::from_json_str(arguments)
+                let arguments = json::parse(arguments)
                     .ok()
                     .and_then(|v| v.as_array().ok().map(|a| a.iter().cloned().collect()));
                 if let (Some(arguments), Ok(value)) = (arguments, exact(value)) {
@@ -203,9 +217,9 @@ impl Replay {
 }
 
 fn exact(value: &serde_json::Value) -> Result<Value, Error> {
-    Value::from_json_str(&value.to_string()).map_err(|e| {
+    json::parse(&value.to_string()).map_err(|wrong| {
         Error::new(ErrorKind::Configuration, "the recording holds a value that can't be read")
-            .with_source(e.to_string())
+            .with_source(wrong.message)
     })
 }
 

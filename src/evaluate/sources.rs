@@ -9,6 +9,7 @@
 
 mod documents;
 mod files;
+pub(crate) mod json;
 
 use std::path::PathBuf;
 
@@ -113,6 +114,15 @@ impl Sources {
             Err(diagnostic) => found.push(diagnostic),
         }
     }
+}
+
+/// Reads a document of any type, an input for one, as strictly as data: what two parsers read
+/// differently is refused.
+///
+/// # Errors
+/// What is wrong, with its place.
+pub(crate) fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
+    documents::any(name, text, is_yaml)
 }
 
 /// `a.b:path` taken apart, unless the whole of it is a path.

@@ -9,6 +9,7 @@ use regorus::Value;
 
 use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
+use crate::evaluate::sources::json;
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
 
@@ -92,9 +93,9 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     if let [json] = words
         && json.trim_start().starts_with('{')
     {
-        return Value::from_json_str(json).map_err(|error| {
+        return json::parse(json).map_err(|error| {
             invalid(format!("argument `{name}` isn't a JSON object"))
-                .with_source(escape(&error.to_string()))
+                .with_source(escape(&error.message))
         });
     }
     let mut object: BTreeMap<Value, Value> = BTreeMap::new();
@@ -125,9 +126,8 @@ fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
     if !text.starts_with('[') {
         return Ok(vec![Value::from(text)]);
     }
-    let array = Value::from_json_str(text).map_err(|error| {
-        invalid(format!("filter `{key}` isn't a JSON array"))
-            .with_source(escape(&error.to_string()))
+    let array = json::parse(text).map_err(|error| {
+        invalid(format!("filter `{key}` isn't a JSON array")).with_source(escape(&error.message))
     })?;
     let array = array.as_array().map_err(|e| invalid(e.to_string()))?;
     Ok(array.iter().cloned().collect())
@@ -142,7 +142,7 @@ fn scalar(ty: Option<Type>, text: &str) -> Value {
             _ => Value::from(text),
         },
         Some(Type::Integer) => match text.parse::<serde_json::Number>() {
-            Ok(number) => Value::from_json_str(&number.to_string()).unwrap_or(Value::from(text)),
+            Ok(number) => json::parse(&number.to_string()).unwrap_or(Value::from(text)),
             Err(_) => Value::from(text),
         },
         _ => Value::from(text),

@@ -5,8 +5,9 @@ use std::path::Path;
 use regorus::Value;
 
 use crate::cli::stdin::{self, Stdin};
+use crate::evaluate::sources::document as document_of;
 use crate::text::escape;
-use crate::{Error, ErrorKind};
+use crate::{Diagnostic, Error, ErrorKind};
 
 /// Reads the document at `path`, `-` for standard input.
 pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
@@ -27,7 +28,8 @@ pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
 pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
     let text = stdin::text(bytes, name)?;
     if text.trim().is_empty() {
-        return Err(wrong(name, "the document is empty"));
+        let message = format!("{}: the document is empty", escape(name));
+        return Err(Error::new(ErrorKind::Configuration, message));
     }
     let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
     let json = match extension.to_ascii_lowercase().as_str() {
@@ -36,37 +38,19 @@ pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
         // Everything that is JSON is JSON; everything else can only be YAML.
         _ => text.trim_start().starts_with(['{', '[', '"']),
     };
-    if json {
-        let value: serde_json::Result<Value> = serde_json::from_str(&text);
-        value.map_err(|error| {
-            let place = format!("{name}:{}:{}", error.line(), error.column());
-            wrong(
-                &place,
-                &format!("the document isn't JSON: {}", without_place(&error.to_string())),
-            )
-        })
-    } else {
-        yaml_serde::from_str(&text).map_err(|error| {
-            let place = match error.location() {
-                Some(at) => format!("{name}:{}:{}", at.line(), at.column()),
-                None => name.to_owned(),
-            };
-            wrong(
-                &place,
-                &format!("the document isn't YAML: {}", without_place(&error.to_string())),
-            )
-        })
+    document_of(name, &text, !json).map_err(|found| match &found.position {
+        Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
+        None => wrong(name, &found),
+    })
+}
+
+fn wrong(place: &str, found: &Diagnostic) -> Error {
+    let message = format!("{}: {}", escape(place), escape(&found.message));
+    let error = Error::new(ErrorKind::Configuration, message);
+    match &found.hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
     }
-}
-
-/// The parsers repeat the place at the end of their messages.
-fn without_place(message: &str) -> &str {
-    message.split(" at line ").next().unwrap_or(message)
-}
-
-fn wrong(place: &str, message: &str) -> Error {
-    let message = format!("{}: {}", escape(place), escape(message));
-    Error::new(ErrorKind::Configuration, message)
 }
 
 #[cfg(test)]

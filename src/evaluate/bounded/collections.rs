@@ -4,7 +4,7 @@ use regorus::Value;
 use regorus::value::Array;
 
 use super::arguments::{any, array, type_name};
-use super::{Fault, Outcome, Scope, operand, size};
+use super::{Fault, Outcome, Scope, differs, operand, size};
 
 /// `array.concat(a, b)`: what it makes is charged.
 pub(super) fn concat(scope: &Scope, args: &[Value]) -> Outcome {
@@ -121,8 +121,26 @@ pub(super) fn patches(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
             Some(_) => false,
         };
         if !path("path") || !path("from") {
-            return operand("paths must be strings, or arrays of scalars");
+            return differs("a path that is no string and no array of scalars");
         }
     }
     Ok(0)
+}
+
+/// `internal.member_2(value, collection)`: what `value in collection` means.
+pub(super) fn member_2(_: &Scope, args: &[Value]) -> Outcome {
+    let value = any(args, 0)?;
+    Ok(Value::from(match any(args, 1)? {
+        Value::Array(items) => items.contains(value),
+        Value::Set(members) => members.contains(value),
+        Value::Object(fields) => fields.values().any(|field| field == value),
+        _ => false,
+    }))
+}
+
+/// `internal.member_3(key, value, collection)`: what `key, value in collection` means.
+pub(super) fn member_3(_: &Scope, args: &[Value]) -> Outcome {
+    let (key, value, collection) = (any(args, 0)?, any(args, 1)?, any(args, 2)?);
+    let keyed = matches!(collection, Value::Array(_) | Value::Object(_));
+    Ok(Value::from(keyed && collection[key] == *value))
 }

@@ -8,6 +8,7 @@ use regorus::Value;
 use super::arguments::{any, members, string};
 use super::{Fault, Outcome, Scope, differs, native, size};
 use crate::evaluate::output;
+use crate::evaluate::sources::json;
 
 /// `json.marshal(document)`, with the characters escaped that HTML gives a meaning.
 pub(super) fn marshal(scope: &Scope, args: &[Value]) -> Outcome {
@@ -41,9 +42,9 @@ fn for_html(text: &str) -> String {
 pub(super) fn unmarshal(scope: &Scope, args: &[Value]) -> Outcome {
     let text = string(args, 0)?;
     size::bytes(scope, text.len() as u64 * 4)?;
-    // regorus reads an object with this one key as a number.
-    if text.contains("$serde_json") {
-        return differs("a document with the key `$serde_json::private::Number`");
+    // What isn't JSON is an error in any case.
+    if let Some((_, message)) = json::misread(text) {
+        return differs(message);
     }
     native::call(scope, "json.unmarshal", args)
 }
@@ -81,7 +82,25 @@ pub(super) fn yaml_unmarshal(scope: &Scope, args: &[Value]) -> Outcome {
         }
         None => return differs("YAML can't be checked"),
     }
+    if text.contains(['$', '\\'])
+        && let Ok(document) = yaml_serde::from_str(text)
+        && has_private_key(&document)
+    {
+        return differs(format!("the key `{}` means something else here", json::NUMBER_KEY));
+    }
     native::call(scope, "yaml.unmarshal", args)
+}
+
+/// Whether an object has the key that would make a number of it.
+fn has_private_key(document: &yaml_serde::Value) -> bool {
+    match document {
+        yaml_serde::Value::Sequence(items) => items.iter().any(has_private_key),
+        yaml_serde::Value::Mapping(fields) => fields.iter().any(|(key, value)| {
+            key.as_str() == Some(json::NUMBER_KEY) || has_private_key(key) || has_private_key(value)
+        }),
+        yaml_serde::Value::Tagged(tagged) => has_private_key(&tagged.value),
+        _ => false,
+    }
 }
 
 /// `yaml.marshal(document)`, where it needs no quotes, which OPA chooses otherwise.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use regorus::Value;
 use regorus::value::Object;
 
-use super::arguments::{any, members, object, type_name};
-use super::{Fault, Outcome, Scope, operand, size};
+use super::arguments::{any, members, object};
+use super::{Fault, Outcome, Scope, size};
 
 /// `walk(document)`: all paths with their values, charged as they are made.
 pub(super) fn walk(scope: &Scope, args: &[Value]) -> Outcome {
@@ -46,15 +46,12 @@ fn visit(
 }
 
 /// The neighbours of `node`; `None` when it is no node of the graph.
-fn neighbours<'a>(graph: &'a Object, node: &Value) -> Result<Option<Vec<&'a Value>>, Fault> {
-    match graph.get(node) {
-        None => Ok(None),
-        Some(Value::Array(array)) => Ok(Some(array.iter().collect())),
-        Some(Value::Set(set)) => Ok(Some(set.iter().collect())),
-        Some(other) => operand(format!(
-            "the neighbours of a node must be one of {{array, set}} but got {}",
-            type_name(other)
-        )),
+fn neighbours<'a>(graph: &'a Object, node: &Value) -> Option<Vec<&'a Value>> {
+    match graph.get(node)? {
+        Value::Array(array) => Some(array.iter().collect()),
+        Value::Set(set) => Some(set.iter().collect()),
+        // OPA goes no further where the neighbours are no collection.
+        _ => Some(Vec::new()),
     }
 }
 
@@ -67,7 +64,7 @@ pub(super) fn reachable(scope: &Scope, args: &[Value]) -> Outcome {
         if seen.contains(node) {
             continue;
         }
-        if let Some(next) = neighbours(graph, node)? {
+        if let Some(next) = neighbours(graph, node) {
             seen.insert(node.clone());
             size::bytes(scope, 2 * size::ELEMENT)?;
             todo.extend(next);
@@ -77,12 +74,15 @@ pub(super) fn reachable(scope: &Scope, args: &[Value]) -> Outcome {
 }
 
 /// `graph.reachable_paths(graph, from)`: there can be exponentially many.
+///
+/// As in OPA, a node that was seen on another path from the same neighbour of the start isn't
+/// visited again: the path ends before it.
 pub(super) fn reachable_paths(scope: &Scope, args: &[Value]) -> Outcome {
     let graph = object(args, 0)?;
     let mut search =
-        Search { scope, graph, on: BTreeSet::new(), path: Vec::new(), paths: BTreeSet::new() };
+        Search { scope, graph, seen: BTreeSet::new(), path: Vec::new(), paths: BTreeSet::new() };
     for node in members(args, 1)? {
-        search.visit(node)?;
+        search.start(node)?;
     }
     Ok(Value::from(search.paths))
 }
@@ -90,32 +90,40 @@ pub(super) fn reachable_paths(scope: &Scope, args: &[Value]) -> Outcome {
 struct Search<'a> {
     scope: &'a Scope,
     graph: &'a Object,
-    /// The nodes of the path, to find cycles.
-    on: BTreeSet<Value>,
+    /// The nodes that were gone to from the neighbour of the start.
+    seen: BTreeSet<Value>,
     path: Vec<Value>,
     paths: BTreeSet<Value>,
 }
 
 impl Search<'_> {
-    fn visit(&mut self, node: &Value) -> Result<(), Fault> {
-        let next = match self.graph.get(node) {
-            None => return self.end(),
-            Some(Value::Null) => Vec::new(),
-            Some(_) => neighbours(self.graph, node)?.unwrap_or_default(),
-        };
-        if self.on.contains(node) {
-            return self.end();
-        }
-        self.path.push(node.clone());
-        self.on.insert(node.clone());
+    fn start(&mut self, node: &Value) -> Result<(), Fault> {
+        let Some(next) = neighbours(self.graph, node) else { return Ok(()) };
+        self.path = vec![node.clone()];
         if next.is_empty() {
             self.end()?;
         }
         for neighbour in next {
+            self.seen = BTreeSet::from([node.clone()]);
             self.visit(neighbour)?;
         }
+        Ok(())
+    }
+
+    fn visit(&mut self, node: &Value) -> Result<(), Fault> {
+        let Some(next) = neighbours(self.graph, node) else { return self.end() };
+        self.path.push(node.clone());
+        if next.is_empty() {
+            self.end()?;
+        }
+        for neighbour in next {
+            if self.seen.insert(neighbour.clone()) {
+                self.visit(neighbour)?;
+            } else {
+                self.end()?;
+            }
+        }
         self.path.pop();
-        self.on.remove(node);
         Ok(())
     }
 

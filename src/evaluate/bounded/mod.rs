@@ -9,8 +9,7 @@
 //!
 //! Calls with a variable for the result (`numbers.range(1, 5, xs)`) work for the names that
 //! regorus has itself, because it takes their number of arguments from its own table. For names
-//! that it hasn't ([`has_result_form`] says which), such a call would be undefined: the loader has
-//! to refuse it.
+//! that it hasn't, such a call would be undefined: the loader refuses it.
 
 mod arguments;
 mod chance;
@@ -114,11 +113,6 @@ pub(crate) fn provided_builtins() -> Vec<(String, u8)> {
 /// Built-ins that answer every call with an error; a check says so before the call is reached.
 pub(crate) const REFUSED: &[&str] =
     &["http.send", "json.match_schema", "json.verify_schema", "opa.runtime"];
-
-/// Whether `name` can be called with a variable for its result besides its arguments.
-pub(crate) fn has_result_form(name: &str) -> bool {
-    regorus::unstable::BUILTINS.contains_key(name)
-}
 
 /// The number of arguments of the built-in `name`.
 pub(crate) fn arity(name: &str) -> Option<u8> {

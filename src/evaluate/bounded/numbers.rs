@@ -134,6 +134,9 @@ pub(super) fn units(scope: &Scope, args: &[Value]) -> Outcome {
     if text.len() > 1000 {
         return size::too_large("a number of more than 1000 characters");
     }
+    if is_scientific(text) {
+        return differs("an amount in scientific notation");
+    }
     if !text.is_ascii() || !known.contains(&suffix.to_ascii_lowercase().as_str()) {
         return operand("could not parse amount to a number: unknown suffix");
     }
@@ -141,6 +144,15 @@ pub(super) fn units(scope: &Scope, args: &[Value]) -> Outcome {
         Value::Undefined => operand("could not parse amount to a number"),
         value => Ok(value),
     }
+}
+
+/// Whether a number has an exponent, which OPA reads.
+fn is_scientific(text: &str) -> bool {
+    let exponent = |at: usize| {
+        let rest = text.get(at + 1..).unwrap_or("").trim_start_matches(['+', '-']);
+        rest.starts_with(|c: char| c.is_ascii_digit())
+    };
+    text.match_indices(['e', 'E']).any(|(at, _)| exponent(at))
 }
 
 /// `units.parse_bytes`: whole bytes, and the suffixes that OPA knows.
@@ -152,6 +164,9 @@ pub(super) fn unit_bytes(scope: &Scope, args: &[Value]) -> Outcome {
     let known = ["k", "m", "g", "t", "p", "e", "ki", "mi", "gi", "ti", "pi", "ei", ""];
     if text.len() > 1000 {
         return size::too_large("a number of more than 1000 characters");
+    }
+    if is_scientific(&text) {
+        return differs("an amount in scientific notation");
     }
     if !known.contains(&suffix) || text == "b" || (suffix.is_empty() && text.ends_with('b')) {
         return operand("could not parse byte amount to a number: unknown unit");

@@ -79,6 +79,13 @@ impl<'a> Functions<'a> {
         self.extensions.get(name).copied()
     }
 
+    /// Whether a function that is no rule can be called with a variable for its result besides
+    /// its arguments. The interpreter knows the number of arguments of its own functions only;
+    /// such a call of another one would be undefined.
+    pub(super) fn takes_result(name: &str) -> bool {
+        regorus::unstable::BUILTINS.contains_key(name)
+    }
+
     /// What calling `name` means.
     pub(super) fn called(&self, name: &str, v1: bool) -> Called {
         if let Some(arity) = self.extension(name) {

@@ -10,6 +10,7 @@ use regorus::{Engine, Value};
 
 use super::builtins::Functions;
 use super::heads;
+use super::membership;
 use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
@@ -140,7 +141,12 @@ impl Loaded {
             .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
             .collect();
         let packages = packages(&modules, &tree);
-        let uses = used(&modules, &functions, &shim);
+        let mut uses = used(&modules, &functions, &shim);
+        let called = |name: &str| files.values().any(|(_, text)| text.text.contains(name));
+        uses.builtins
+            .extend(membership::FUNCTIONS.iter().filter(|n| called(n)).map(|n| (*n).into()));
+        uses.builtins.sort();
+        uses.builtins.dedup();
         Ok(Self {
             engine,
             data,
@@ -230,6 +236,10 @@ fn layered(module: &Module, mut rewritten: Rewritten, tree: &Tree) -> Result<Rew
     }
     if !values(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, values)?);
+    }
+    let members = |ast: &regorus::unstable::Module| membership::edits(ast, &globals);
+    if !members(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, v0, members)?);
     }
     if !negation::edits(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, negation::edits)?);

@@ -18,6 +18,7 @@ mod heads;
 mod imports;
 mod lex;
 mod loaded;
+mod membership;
 mod modifiers;
 mod names;
 mod negation;

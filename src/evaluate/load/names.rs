@@ -203,6 +203,14 @@ impl Names<'_> {
                 Diagnostic::error("function-as-value", "`print` has no value".to_owned())
                     .with_hint("write it as a statement of its own"),
             ),
+            Called::Function(arity)
+                if arguments == arity + 1 && statement && !Functions::takes_result(full) =>
+            {
+                Some(
+                    arity_error(full, arity, arguments)
+                        .with_hint("assign what it returns: `x := …`, without a last argument"),
+                )
+            }
             Called::Function(arity) => arity_problem(full, arity, arguments, statement),
             Called::Unsupported => Some(unsupported(full)),
             Called::Deprecated => Some(
@@ -306,12 +314,12 @@ fn arity_problem(
     statement: bool,
 ) -> Option<Diagnostic> {
     let output = statement && arguments == arity + 1;
-    (arguments != arity && !output).then(|| {
-        Diagnostic::error(
-            "arity",
-            format!("`{name}` takes {}, not {arguments}", arguments_text(arity)),
-        )
-    })
+    (arguments != arity && !output).then(|| arity_error(name, arity, arguments))
+}
+
+fn arity_error(name: &str, arity: usize, arguments: usize) -> Diagnostic {
+    let message = format!("`{name}` takes {}, not {arguments}", arguments_text(arity));
+    Diagnostic::error("arity", message)
 }
 
 fn unknown(name: &str, near: Option<&str>) -> Diagnostic {

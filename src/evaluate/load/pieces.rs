@@ -48,7 +48,7 @@ fn brace(text: &str, first: usize) -> Option<usize> {
         let between = before.get(at + 1..)?;
         if single_line(between).chars().all(|c| c.is_whitespace() || c == '(') {
             found = Some(at);
-        } else if !between.contains('#') {
+        } else if !before.get(..at)?.rsplit('\n').next()?.contains('#') {
             break;
         }
     }

@@ -10,6 +10,7 @@ use regorus::unstable as ast;
 use super::builtins::Functions;
 use super::hidden_name;
 use super::loaded::{Loaded, contained};
+use super::membership;
 use super::modifiers;
 use super::names::Names;
 use super::negation;
@@ -137,18 +138,23 @@ impl Loaded {
             }]
         })?;
         let mut rewritten = file.rewrite(edits);
-        for find in [negation::query_edits, modifiers_edits] {
+        for find in [membership::query_edits, negation::query_edits, modifiers_edits] {
             if !find(&parsed).is_empty() {
                 let v0 = self.options.rego_v0;
                 rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
             }
         }
+        let mut builtins = named(&uses, |name| name != self.options.product.as_str());
+        let called = |name: &&&str| rewritten.text.contains(**name);
+        builtins.extend(membership::FUNCTIONS.iter().filter(called).map(|name| (*name).into()));
+        builtins.sort();
+        builtins.dedup();
         Ok(RewrittenQuery {
             text: rewritten.text,
             form: form(self, &parsed, &uses, &views),
             module: hidden.text().map(|text| (hidden.package.clone(), text)),
             functions: named(&uses, |name| name == self.options.product.as_str()),
-            builtins: named(&uses, |name| name != self.options.product.as_str()),
+            builtins,
         })
     }
 }

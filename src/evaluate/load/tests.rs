@@ -6,6 +6,7 @@
 use regorus::{Engine, Value};
 use serde_json::{Value as Json, json};
 
+mod heads;
 mod mocks;
 mod places;
 mod properties;

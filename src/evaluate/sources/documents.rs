@@ -10,22 +10,21 @@ use regorus::Value;
 use yaml_serde::Value as Yaml;
 
 use super::files::Kind;
+use super::json;
+use crate::text::shorten;
 use crate::{Diagnostic, Position};
 
 /// Deepest nesting of a YAML document, as the JSON parser bounds its own.
 const MAX_DEPTH: usize = 128;
 
-/// Parses one document, which must be an object.
+/// Parses one document of data, which must be an object.
 pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Value, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Err(Diagnostic::error("data-error", format!("`{path}` is empty"))
             .with_hint("a data file holds an object; remove the file, or write `{}`"));
     }
-    let value = match kind {
-        Kind::Yaml => yaml(path, text)?,
-        Kind::Json | Kind::Rego => json(path, text)?,
-    };
+    let value = any(path, text, matches!(kind, Kind::Yaml))?;
     if matches!(value, Value::Object(_)) {
         Ok(value)
     } else {
@@ -35,16 +34,18 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Value, Diagnos
     }
 }
 
+/// Parses a document of any type.
+pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
+    if is_yaml { yaml(path, text) } else { json(path, text) }
+}
+
 fn json(path: &str, text: &str) -> Result<Value, Diagnostic> {
-    serde_json::from_str::<Value>(text).map_err(|error| {
-        let said = error.to_string();
-        // The position is shown on its own.
-        let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-        Diagnostic::error("data-error", format!("no JSON: {said}")).at(position(
+    json::parse(text).map_err(|wrong| {
+        Diagnostic::error("data-error", wrong.message).at(position(
             path,
             text,
-            error.line(),
-            error.column(),
+            wrong.line,
+            wrong.column,
         ))
     })
 }
@@ -127,6 +128,10 @@ fn number(number: &yaml_serde::Number, plain: &Plain<'_>) -> Result<Value, Wrong
     if let Some(u) = number.as_u64() {
         return Ok(Value::from(u));
     }
+    if let Some(token) = plain.wide {
+        let message = format!("the integer {} has more than 64 bits", shorten(token, 40));
+        return Err(wrong(message, Some(token.to_owned())));
+    }
     match number.as_f64() {
         Some(f) if f.is_finite() => Ok(Value::from(f)),
         _ => Err(wrong(format!("`{shown}` is no JSON number"), Some(shown))),
@@ -139,12 +144,13 @@ fn number(number: &yaml_serde::Number, plain: &Plain<'_>) -> Result<Value, Wrong
 struct Plain<'a> {
     words: HashSet<&'a str>,
     octal: Option<&'a str>,
+    wide: Option<&'a str>,
     tag: Option<&'a str>,
 }
 
 impl<'a> Plain<'a> {
     fn new(text: &'a str) -> Self {
-        let mut plain = Self { words: HashSet::new(), octal: None, tag: None };
+        let mut plain = Self { words: HashSet::new(), octal: None, wide: None, tag: None };
         for line in text.lines() {
             let line = line.split(" #").next().unwrap_or(line);
             for token in line.split([' ', '\t', ',', '[', ']', '{', '}']) {
@@ -153,6 +159,8 @@ impl<'a> Plain<'a> {
                     plain.tag = Some(token);
                 } else if is_octal(token) {
                     plain.octal = Some(token);
+                } else if json::is_wide(token) {
+                    plain.wide = Some(token);
                 }
                 if is_boolean(token) || is_number(token) {
                     plain.words.insert(token);

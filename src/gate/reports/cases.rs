@@ -1,4 +1,4 @@
-//! A run as a list of cases, for the forms that know nothing else (JUnit, TAP).
+//! A run as a list of cases, for the forms that know nothing else (`JUnit`, TAP).
 //!
 //! Owns the translation, and one promise: a run that didn't pass has a case that doesn't pass,
 //! also when no single policy is to blame (nothing was evaluated, every policy was skipped).

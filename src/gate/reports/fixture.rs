@@ -2,6 +2,8 @@
 //!
 //! Owns a run that has one of everything, and one in which every text is an attack.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::io::Write;
 
 use serde_json::{Value, json};

@@ -137,12 +137,16 @@ fn append(run: &Run, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
     use crate::gate::model::Outcome;
     use crate::gate::reports::fixture::{HOSTILE, hostile, sample, written};
 
+    type Command = (String, Vec<(String, String)>, String);
+
     /// Reads the way the runner does: level, properties, message of each line that is a command.
-    fn read(text: &str) -> Vec<(String, Vec<(String, String)>, String)> {
+    fn read(text: &str) -> Vec<Command> {
         let decode = |text: &str| {
             text.replace("%3A", ":")
                 .replace("%2C", ",")

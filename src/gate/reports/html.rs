@@ -140,15 +140,21 @@ fn by_policy(run: &Run, all: &[Case<'_>]) -> String {
     let blameless: Vec<&Case<'_>> = all.iter().filter(|case| case.policy.is_none()).collect();
     for case in blameless.into_iter().filter(|case| case.state >= State::Failed) {
         let name = case.input.map_or("the run", |input| input.name.as_str());
-        let _ = write!(out, "<div data-item>{}</div>\n", described(case, name));
+        let _ = writeln!(out, "<div data-item>{}</div>", described(case, name));
     }
     for policy in &run.policies {
         let own = |case: &&Case<'_>| case.policy == Some(policy.name.as_str());
         let wrong: Vec<_> =
             all.iter().filter(own).filter(|case| case.state >= State::Failed).collect();
-        let class = wrong.iter().map(|case| case.state).max().unwrap_or(State::Passed);
-        let (class, word) = state(class);
-        let word = if wrong.is_empty() { "nothing failed" } else { word };
+        let states = || all.iter().filter(own).map(|case| case.state);
+        let (class, word) = match states().max() {
+            None => ("skipped", "not evaluated"),
+            // One pass is enough to say so; skipped everywhere is not.
+            Some(State::Passed | State::Skipped) if states().any(|s| s == State::Passed) => {
+                ("passed", "nothing failed")
+            }
+            Some(worst) => state(worst),
+        };
         let open = if wrong.is_empty() { "" } else { " open" };
         let _ = writeln!(
             out,

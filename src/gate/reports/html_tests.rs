@@ -1,5 +1,7 @@
 //! The page as a strict reader sees it: elements, attributes, text.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::collections::BTreeSet;
 
 use super::*;
@@ -94,6 +96,18 @@ fn nothing_that_is_said_becomes_markup() {
     for payload in HOSTILE {
         assert_eq!(anchors(shape(payload)), plain, "{payload:?}");
     }
+}
+
+#[test]
+fn only_a_pass_looks_like_one() {
+    let mut run = sample();
+    run.inputs.truncate(1);
+    let page = written(&Html, &run);
+    assert!(page.contains("<b class=\"skipped\">skipped</b> release.image"), "{page}");
+    run.inputs.clear();
+    let page = written(&Html, &run);
+    assert!(page.contains("<b class=\"skipped\">not evaluated</b> release.image"), "{page}");
+    assert!(!page.contains("nothing failed"), "{page}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! JUnit's XML, which nearly every CI system shows as tests.
+//! `JUnit`'s XML, which nearly every CI system shows as tests.
 //!
 //! Owns the translation: an input is a suite, a policy a case. No verdict is an error, skipped and
 //! ignored are skipped. What the run as a whole has to say is the properties of the last suite.
@@ -17,7 +17,7 @@ use super::words::line;
 use crate::gate::model::{Input, Run};
 use crate::gate::report::Report;
 
-/// JUnit's XML.
+/// `JUnit`'s XML.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JUnit;
 
@@ -141,6 +141,8 @@ fn listed(heading: &str, lines: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use std::collections::BTreeMap;
 
     use quick_xml::events::Event;

@@ -31,7 +31,7 @@ pub use tap::Tap;
 /// A form that other tools read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// JUnit's XML: a suite for each input, a case for each policy.
+    /// `JUnit`'s XML: a suite for each input, a case for each policy.
     Junit,
     /// SARIF 2.1.0.
     Sarif,

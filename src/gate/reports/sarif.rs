@@ -5,6 +5,7 @@
 //! more, and most of them read nothing but results. Waived and disregarded results are suppressed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -195,7 +196,10 @@ fn result(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder
 /// The same for the same finding in the next run.
 fn fingerprint(rule: &str, what: &str, input: &str) -> BTreeMap<String, String> {
     let text = json!([rule, what, input]).to_string();
-    let hex: String = Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+    let mut hex = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _ = write!(hex, "{byte:02x}");
+    }
     BTreeMap::from([("regoPlatform/v1".to_owned(), hex)])
 }
 

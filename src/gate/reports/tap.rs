@@ -108,6 +108,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
     use crate::gate::model::Outcome;
     use crate::gate::reports::fixture::{HOSTILE, assert_clean, hostile, sample, written};

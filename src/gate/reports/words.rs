@@ -4,6 +4,8 @@
 //! the direction of text, no prefix that a CI system takes for a command, no text without end.
 //! Each form adds the escaping of its own syntax.
 
+use std::fmt::Write as _;
+
 use crate::text::escape;
 
 /// How many characters of one text a report shows.
@@ -26,7 +28,7 @@ pub(super) fn line(text: &str) -> String {
         }
     }
     if total > LIMIT {
-        out.push_str(&format!("… ({} more characters)", total - LIMIT));
+        let _ = write!(out, "… ({} more characters)", total - LIMIT);
     }
     out
 }

@@ -1,6 +1,7 @@
 //! `check` and `capabilities`, through the command.
 
 mod arguments;
+mod attacks;
 mod capabilities;
 mod ignore;
 mod lists;
@@ -13,6 +14,9 @@ use crate::cli::Sandbox;
 
 /// A finding: code, line and column.
 type Finding = (String, u64, u64);
+
+/// A policy's rules, and what is found: code, line and column.
+type Case<'a> = (&'a str, &'a [(&'a str, u64, u64)]);
 
 /// What `check --format json` finds in these files, in one folder.
 #[track_caller]
@@ -39,7 +43,7 @@ fn finding(value: &Value) -> Finding {
 ///
 /// What a policy needs besides, a package and a verdict, is added.
 #[track_caller]
-fn table(cases: &[(&str, &[(&str, u64, u64)])]) {
+fn table(cases: &[Case<'_>]) {
     for (rules, expected) in cases {
         let text = format!("package p\ndeny contains 1 if input.x\n{rules}\n");
         let expected: Vec<Finding> = expected

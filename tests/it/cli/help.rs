@@ -8,6 +8,9 @@ fn help_texts() {
     for (name, arguments) in [
         ("main", &[][..]),
         ("eval", &["eval"]),
+        ("check", &["check"]),
+        ("capabilities", &["capabilities"]),
+        ("gate", &["gate"]),
         ("call", &["call"]),
         ("auth", &["auth"]),
         ("auth-status", &["auth", "status"]),

@@ -15,9 +15,14 @@ pub(super) fn data(root: &str, random: &mut Random) -> Value {
         "levels": levels(random),
     });
     forget(&mut conf, random);
-    json!({ root: { "conf": conf, "items": [
+    let mut items = json!([
         {"id": "a", "n": random.below(5)}, {"id": "b", "n": random.below(5)}, {"id": "c"},
-    ] } })
+    ]);
+    // Which of them has no number, and so comes first, in the middle or last.
+    if let Value::Array(items) = &mut items {
+        items.rotate_left(random.below(3));
+    }
+    json!({ root: { "conf": conf, "items": items } })
 }
 
 /// The input; each field is missing now and then.

@@ -156,8 +156,13 @@ impl<'a> Scope<'a> {
 
     fn condition_value(&mut self) -> String {
         let text = self.expression(Kind::Text);
-        match self.below(3) {
+        match self.below(5) {
             0 => format!("startswith({text}, \"a\")"),
+            3 => format!("({text} in {})", self.expression(Kind::Texts)),
+            4 => {
+                let (key, value) = (self.expression(Kind::Number), self.expression(Kind::Number));
+                format!("({key}, {value} in {})", self.expression(Kind::Numbers))
+            }
             1 => format!("contains({text}, \"l\")"),
             _ => format!("is_string({text})"),
         }

@@ -19,7 +19,7 @@ mod stored;
 mod subject;
 
 use answer::Answer;
-use generate::{Case, Question};
+use generate::Case;
 
 /// So many cases share a server.
 const PACK: usize = 250;

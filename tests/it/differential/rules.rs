@@ -11,7 +11,9 @@ pub(super) fn add(plan: &mut Plan) {
     }
     let package = *plan.random.pick(&open);
     let number = plan.symbols.len();
-    let symbol = match plan.random.below(10) {
+    let symbol = match plan.random.below(13) {
+        10 | 11 => gaps(plan, package, number),
+        12 => falls_through(plan, package, number),
         0..=2 => complete(plan, package, number),
         3 | 4 => holds(plan, package, number),
         5 => partial_set(plan, package, number),
@@ -106,6 +108,57 @@ fn composed(plan: &mut Plan, package: usize, number: usize) -> Symbol {
         plan.files[file].rules.push(format!("{name}{field} := {value} if {{\n{body}}}"));
     }
     symbol(package, name, Kind::Levels, false)
+}
+
+/// A rule whose head has no value for one of the items, wherever that stands among them.
+fn gaps(plan: &mut Plan, package: usize, number: usize) -> Symbol {
+    let name = format!("r{number}");
+    let items = format!("data.{}.items", plan.root);
+    let file = plan.file_of(package);
+    let form = plan.random.below(6);
+    let mut scope = Scope::new(plan, file);
+    let body = body(&mut scope, 1);
+    let other = scope.expression(Kind::Number);
+    let item = scope.declare(Kind::Bool);
+    let body = if scope.plan.random.chance(60) {
+        format!("if {{\n{body}\tsome {item} in {items}\n}}")
+    } else {
+        format!("if some {item} in {items}")
+    };
+    let number = match scope.plan.random.below(3) {
+        0 => format!("{item}.n"),
+        1 => format!("({item}.n + 1)"),
+        _ => format!("abs({item}.n)"),
+    };
+    let (kind, complete, text) = match form {
+        0 => (Kind::Texts, false, format!("contains sprintf(\"%v\", [{number}]) {body}")),
+        1 => (Kind::Levels, false, format!("[{item}.id] := {number} {body}")),
+        2 => (Kind::Levels, false, format!("[sprintf(\"%v\", [{number}])] := 1 {body}")),
+        3 => (Kind::Bool, true, format!(":= ({number} in {{7, 8}}) {body}")),
+        4 => (Kind::Texts, false, format!("contains sprintf(\"%v\", [{items}[_].n])")),
+        _ => (Kind::Numbers, true, format!(":= [{other}, {number} - {item}.n] {body}")),
+    };
+    let space = if text.starts_with('[') { "" } else { " " };
+    scope.plan.files[file].rules.push(format!("{name}{space}{text}"));
+    symbol(package, name, kind, complete)
+}
+
+/// A function whose value leads to `else` when it has none.
+fn falls_through(plan: &mut Plan, package: usize, number: usize) -> Symbol {
+    let name = format!("f{number}");
+    let file = plan.file_of(package);
+    let mut scope = Scope::new(plan, file);
+    scope.in_function = true;
+    let argument = scope.declare(Kind::Text);
+    let last = scope.constant(Kind::Number);
+    let second = scope.expression(Kind::Number);
+    let body = body(&mut scope, 1);
+    let text = format!(
+        "{name}({argument}) := input.m[{argument}] if {{\n{body}}} else := {second} if \
+         {argument} != \"a\" else := {last}"
+    );
+    scope.plan.files[file].rules.push(text);
+    Symbol { package, name, kind: Kind::Number, params: Some(vec![Kind::Text]), complete: false }
 }
 
 fn function(plan: &mut Plan, package: usize, number: usize) -> Symbol {

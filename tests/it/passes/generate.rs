@@ -49,12 +49,6 @@ pub fn policy(world: u64) -> String {
     generator.text
 }
 
-/// The input of a case.
-pub fn input(world: u64) -> String {
-    let digests: Vec<String> = (0..NODES).map(|node| digest(world, node)).collect();
-    serde_json::json!({"d": digests, "n": 3, "other": {"d": [digest(world, 7)]}}).to_string()
-}
-
 impl Generator {
     fn next(&mut self) -> u64 {
         self.state += 1;
@@ -85,7 +79,8 @@ impl Generator {
                 let (node, at) = (self.node(depth - 1), self.below(3));
                 format!("{node}.references[{at}].digest")
             }
-            4 if self.below(8) == 0 => "\"sha256:wrong\"".to_owned(),
+            // A literal that is no digest would be refused at the load.
+            4 if self.below(8) == 0 => "concat(\":\", [\"sha256\", \"wrong\"])".to_owned(),
             5 if self.below(4) == 0 => format!("sprintf(\"%s\", [input.d[{}]])", self.below(NODES)),
             _ => format!("input.d[{}]", self.below(NODES)),
         }

@@ -1,7 +1,9 @@
 //! Evaluation in passes, through the emulator.
 
 mod generate;
+mod guesses;
 mod property;
+mod together;
 mod world;
 
 use rego_platform::ErrorKind;

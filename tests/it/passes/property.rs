@@ -6,8 +6,8 @@ use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Rep
 use rego_platform::regorus::Value;
 use rego_platform::{Error, Platform};
 
-use super::generate::{input, policy};
-use super::world::Server;
+use super::generate::policy;
+use super::world::{Server, input};
 use crate::support::try_policies;
 
 /// How a case ended: the value, or the kind of the error and what it says.

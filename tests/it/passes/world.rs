@@ -5,6 +5,7 @@
 //! `generate`'s.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,6 +35,12 @@ pub fn mix(numbers: &[u64]) -> u64 {
 /// The digest of a node of a world.
 pub fn digest(world: u64, node: u64) -> String {
     format!("sha256:{world:016x}{node:016x}{:032x}", 0)
+}
+
+/// The input of a case.
+pub fn input(world: u64) -> String {
+    let digests: Vec<String> = (0..NODES).map(|node| digest(world, node)).collect();
+    serde_json::json!({"d": digests, "n": 3, "other": {"d": [digest(world, 7)]}}).to_string()
 }
 
 /// The text of an artifact of a world.
@@ -130,6 +137,10 @@ async fn answer(
     let now = shared.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
     shared.max_in_flight.fetch_max(now, Ordering::SeqCst);
     let _leave = Leave(Arc::clone(&shared));
+    if method == Method::POST {
+        // It costs money from now on, whether or not somebody waits for the answer.
+        note(&shared, &body);
+    }
     let latency = *shared.latency.lock().unwrap();
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;
@@ -146,7 +157,7 @@ async fn answer(
         return evidence(query);
     }
     if method == Method::POST {
-        return prompt(&shared, &body);
+        return prompt(&body);
     }
     match path.strip_prefix("/v1/operations/").and_then(|id| id.split_once('-')) {
         Some((world, node)) => operation(world.parse().unwrap(), node.parse().unwrap()),
@@ -208,8 +219,8 @@ fn discover(digest: &str, query: &str) -> Response {
         "result": {
             "digest": digest,
             "kind": kind(world, node),
-            "public": mix(&[world, node, 3]) % 2 == 0,
-            "downloadable": mix(&[world, node, 4]) % 2 == 0,
+            "public": mix(&[world, node, 3]).is_multiple_of(2),
+            "downloadable": mix(&[world, node, 4]).is_multiple_of(2),
             "createdAt": "2026-01-01T00:00:00Z",
             "score": mix(&[world, node, 5]) % 5,
             "references": references,
@@ -231,7 +242,7 @@ fn references(world: u64, node: u64) -> Vec<u64> {
     if world >= WIDE {
         return if node == 0 { (1..=world - WIDE).collect() } else { Vec::new() };
     }
-    (0..NODES).filter(|to| mix(&[world, node, *to, 6]) % 3 == 0).collect()
+    (0..NODES).filter(|to| mix(&[world, node, *to, 6]).is_multiple_of(3)).collect()
 }
 
 fn kind(world: u64, node: u64) -> String {
@@ -251,8 +262,10 @@ static CONTENTS: Mutex<std::collections::BTreeMap<String, (u64, u64)>> =
 /// The digest under which a world's artifact can be downloaded from now on.
 pub fn store(world: u64, node: u64) -> String {
     let hash = sha2::Sha256::digest(content(world, node).as_bytes());
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let digest = format!("sha256:{hex}");
+    let mut digest = "sha256:".to_owned();
+    for byte in hash {
+        let _ = write!(digest, "{byte:02x}");
+    }
     CONTENTS.lock().unwrap().insert(digest.clone(), (world, node));
     digest
 }
@@ -272,19 +285,27 @@ fn evidence(query: &str) -> Response {
     ok(json!({"results": rows, "pagination": {"next_cursor": ""}}))
 }
 
-fn prompt(shared: &Shared, body: &[u8]) -> Response {
+fn prompted(body: &[u8]) -> (String, u64, u64) {
     let body: Value = serde_json::from_slice(body).unwrap();
     let text = body["content"].as_str().unwrap();
     let (world, node) = text.split_once('-').unwrap();
-    let (world, node): (u64, u64) = (world.parse().unwrap(), node.parse().unwrap());
-    shared.prompts.lock().unwrap().entry(world).or_default().push(text.to_owned());
+    (text.to_owned(), world.parse().unwrap(), node.parse().unwrap())
+}
+
+fn note(shared: &Shared, body: &[u8]) {
+    let (text, world, _) = prompted(body);
+    shared.prompts.lock().unwrap().entry(world).or_default().push(text);
+}
+
+fn prompt(body: &[u8]) -> Response {
+    let (_, world, node) = prompted(body);
     failure(world, 2000 + node)
         .unwrap_or_else(|| ok(json!({"operation_id": format!("{world}-{node}")})))
 }
 
 fn operation(world: u64, node: u64) -> Response {
     let dice = mix(&[world, node, 8]);
-    let status = if world < WIDE && dice % 10 == 0 { "FAILED" } else { "SUCCEEDED" };
+    let status = if world < WIDE && dice.is_multiple_of(10) { "FAILED" } else { "SUCCEEDED" };
     let violations: Vec<String> = (0..dice / 10 % 3).map(|v| format!("violation {v}")).collect();
     let output = json!({"skipped": false, "violations": violations}).to_string();
     ok(json!({"operation": {

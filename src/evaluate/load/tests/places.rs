@@ -49,6 +49,8 @@ fn every_refusal_has_its_place() {
         ("package p\nx := cuont([])\n", "unknown-function", 2, 6),
         ("package p\n# é\nx := \"é\" if { count([], 1, 2) }\n", "arity", 3, 15),
         ("package p\nf(a) := a\nx := f(1, 2)\n", "arity", 3, 6),
+        ("package p\nx if { platform.discover(\"\", {}, y); y }\n", "arity", 2, 8),
+        ("package p\nx if { host.lookup(1, y); y }\n", "arity", 2, 8),
         ("package p\nf(a) := a\nf(a, b) := a\n", "arity", 3, 1),
         ("package p\nx := 1\nx contains 2\n", "rule-conflict", 3, 1),
         ("package p\ndefault x := 1\ndefault x := 2\n", "rule-conflict", 3, 9),

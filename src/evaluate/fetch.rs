@@ -1,0 +1,194 @@
+//! Fetching: what an evaluation sends, waits for and takes in between its passes.
+//!
+//! Owns who pays for a call, how long guesses are waited for, and which failures are another's.
+//! What is known afterwards is kept by `session`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::budget::Answers;
+use super::call::{Call, Key};
+use super::flight::{Grant, Outcome};
+use super::ledger::Origin;
+use super::session::{Known, Lent, Sent, Session};
+use crate::builtins::Cost;
+use crate::{Error, ErrorKind, Platform};
+
+/// How long nothing has to arrive until guesses are no longer waited for, at least.
+const QUIET: Duration = Duration::from_millis(250);
+
+impl Session {
+    /// Fetches the first call, which the exact evaluation needs, and together with it the guesses
+    /// behind it; returns once the first is answered and the guesses had their slice of time.
+    pub fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
+        match &self.answers {
+            Answers::Nobody(advice) => {
+                let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
+                    .with_hint(advice.clone());
+                self.learn(&first.key, none(Err(error)), Origin::Replay, pass);
+                Ok(())
+            }
+            Answers::Replay(replay) => {
+                for call in std::iter::once(first).chain(guesses) {
+                    self.learn(&call.key, none(replay.answer(&call.key)), Origin::Replay, pass);
+                }
+                Ok(())
+            }
+            Answers::Service(platform) => {
+                self.send(platform, first, false, pass)?;
+                for call in guesses {
+                    self.send(platform, call, true, pass)?;
+                }
+                self.await_first(platform, first, pass, self.deadline)?;
+                self.await_guesses(pass);
+                Ok(())
+            }
+        }
+    }
+
+    /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
+    pub fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
+        match &self.answers {
+            Answers::Service(platform) => self.await_first(platform, call, pass, until),
+            _ => self.fetch(call, &[], pass),
+        }
+    }
+
+    fn send(&self, platform: &Platform, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
+        let prompt = call.function.cost == Cost::Prompt;
+        let mut state = self.lock();
+        if state.known.contains_key(&call.key) || state.on_their_way.contains_key(&call.key) {
+            return Ok(());
+        }
+        let deadline = platform.call_deadline();
+        let grant = if prompt {
+            // Not this evaluation's limits: others that ask the same at the same time join it,
+            // and must not have to ask again for more money.
+            Grant { deadline, allowance: None }
+        } else {
+            let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
+            let allowance = Some(Arc::clone(allowance));
+            Grant { deadline: deadline.min(self.deadline), allowance }
+        };
+        let boarded = platform.flights().board(platform, call, grant, &self.bell)?;
+        state.on_their_way.insert(call.key.clone(), Sent { boarded, pass, guess, prompt });
+        Ok(())
+    }
+
+    /// Waits for the call that the exact evaluation needs.
+    fn await_first(
+        &self,
+        platform: &Platform,
+        first: &Call,
+        pass: u32,
+        until: Instant,
+    ) -> Result<(), Error> {
+        loop {
+            // Again where it was somebody else's flight, or a guess, that ended at its own limit.
+            self.send(platform, first, false, pass)?;
+            loop {
+                let state = self.lock();
+                if state.known.contains_key(&first.key) {
+                    return Ok(());
+                }
+                if !state.on_their_way.contains_key(&first.key) {
+                    break;
+                }
+                drop(state);
+                let now = Instant::now();
+                if now >= self.deadline {
+                    return Err(self.out_of_time());
+                }
+                if now >= until {
+                    return Ok(());
+                }
+                // Not longer at once: a pass that was left behind may hear the bell instead.
+                self.collect(self.bell.wait(until.min(now + QUIET)));
+            }
+        }
+    }
+
+    /// Gives the guesses of a pass their slice of time; those still on their way then stay there.
+    fn await_guesses(&self, pass: u32) {
+        let started = Instant::now();
+        let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
+        let until = (started + left).min(self.deadline);
+        let state = self.lock();
+        let mut pending = state.on_their_way.values().filter(|sent| sent.pass == pass).count();
+        let mut quiet = QUIET.max(state.slowest * 2);
+        drop(state);
+        while pending > 0 {
+            let arrived = self.bell.wait(until.min(Instant::now() + quiet));
+            if arrived.is_empty() {
+                break;
+            }
+            let (landed, slowest) = self.collect_of(arrived, pass);
+            pending = pending.saturating_sub(landed);
+            quiet = QUIET.max(slowest * 2);
+        }
+        let spent = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let _ = self.guess_wait.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| {
+            Some(left.saturating_sub(spent))
+        });
+    }
+
+    fn collect(&self, arrived: Vec<Key>) {
+        let _ = self.collect_of(arrived, 0);
+    }
+
+    /// Moves what arrived from its way into the memo; how many of them `pass` had noted, and the
+    /// longest that an answer took so far.
+    fn collect_of(&self, arrived: Vec<Key>, pass: u32) -> (usize, Duration) {
+        let mut state = self.lock();
+        let mut landed = 0;
+        for key in arrived {
+            let outcome = match state.on_their_way.get(&key) {
+                Some(sent) => sent.boarded.flight.outcome().cloned(),
+                None => None,
+            };
+            let Some(outcome) = outcome else { continue };
+            let Some(sent) = state.on_their_way.remove(&key) else { continue };
+            landed += usize::from(sent.pass == pass);
+            state.slowest = state.slowest.max(outcome.latency);
+            if self.is_limit_of_sender(&sent, &outcome) {
+                if sent.guess {
+                    state.refused.insert(key);
+                }
+                continue;
+            }
+            let origin = match (sent.boarded.joined, outcome.cached) {
+                (true, _) => Origin::Shared,
+                (false, true) => Origin::Cache,
+                (false, false) => Origin::Network,
+            };
+            let paid = sent.guess && !sent.prompt && !sent.boarded.joined;
+            let lent = sent.guess.then_some(Lent { bytes: if paid { outcome.bytes } else { 0 } });
+            let order = self.order.fetch_add(1, Ordering::Relaxed);
+            state.known.insert(key, Known { outcome, origin, pass: sent.pass, order, lent });
+        }
+        (landed, state.slowest)
+    }
+
+    /// Whether a failure says more about the limits of who sent the call, or of a guess, than
+    /// about what the call deserves here: then it isn't known, and asked again if it is needed.
+    fn is_limit_of_sender(&self, sent: &Sent, outcome: &Outcome) -> bool {
+        let Err(error) = &outcome.result else { return false };
+        if sent.prompt {
+            // Asking again would cost again.
+            return false;
+        }
+        match error.kind() {
+            ErrorKind::TooLarge | ErrorKind::TimedOut => sent.boarded.joined || sent.guess,
+            // Fewer repetitions than there would have been time for here.
+            ErrorKind::Unavailable | ErrorKind::RateLimited => {
+                sent.boarded.joined && sent.boarded.flight.deadline() < self.deadline
+            }
+            _ => false,
+        }
+    }
+}
+
+fn none(result: Result<crate::builtins::Answer, Error>) -> Outcome {
+    Outcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
+}

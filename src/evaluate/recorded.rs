@@ -1,0 +1,122 @@
+//! What a recorded answer must be, before a policy sees it.
+//!
+//! Owns the checks that a replay can make without the service: that content hashes to its digest,
+//! and that an answer has the parts around which policies are written. It can't know whether a
+//! recording's lists are the ones that the service gave: a recording is trusted like the policy.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use regorus::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::call::Key;
+
+/// Whether `value` can be the answer to the call; otherwise what is wrong with it.
+pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
+    let short = key.function.rsplit('.').next().unwrap_or_default();
+    let first = || {
+        let arguments = Value::from_json_str(&key.arguments).ok()?;
+        arguments.as_array().ok()?.first()?.as_string().ok().cloned()
+    };
+    match short {
+        "download_artifact" => content(first().as_deref().unwrap_or_default(), value),
+        "discover" if value["digest"].as_string().ok() != first().as_ref() => {
+            Err("isn't about the digest that was asked for".to_owned())
+        }
+        "discover" => list(value, "references"),
+        "evidence" => list(value, "results"),
+        "project_compliance" => list(value, "evaluations"),
+        "evidence_prompt" if value["skipped"].as_bool().is_err() => Err(lacks("skipped")),
+        "evidence_prompt" => list(value, "violations"),
+        // No function of the product's: a value that is fixed, such as the time.
+        _ => Ok(()),
+    }
+}
+
+fn lacks(part: &str) -> String {
+    format!("has no `{part}` of the documented type")
+}
+
+fn list(value: &Value, name: &str) -> Result<(), String> {
+    value[name].as_array().map(|_| ()).map_err(|_| lacks(name))
+}
+
+/// Text as it is; what is no text as base64, and nothing else as that.
+fn content(digest: &str, value: &Value) -> Result<(), String> {
+    let text = value.as_string().map_err(|_| "is no text".to_owned())?;
+    let is = |bytes: &[u8]| {
+        let hash = Sha256::digest(bytes);
+        digest.strip_prefix("sha256:").is_some_and(|hex| {
+            hex.len() == 64
+                && hash.iter().zip(hex.as_bytes().chunks(2)).all(|(byte, pair)| {
+                    std::str::from_utf8(pair).is_ok_and(|pair| *pair == format!("{byte:02x}"))
+                })
+        })
+    };
+    let as_base64 = || {
+        STANDARD.decode(text.as_bytes()).is_ok_and(|b| std::str::from_utf8(&b).is_err() && is(&b))
+    };
+    if is(text.as_bytes()) || as_base64() {
+        return Ok(());
+    }
+    Err("doesn't hash to its digest".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn said(function: &str, argument: &str, answer: &str) -> Result<(), String> {
+        let arguments = format!("[\"{argument}\",\"\"]");
+        let key =
+            Key { function: format!("product.{function}").into(), arguments: arguments.into() };
+        check(&key, &Value::from_json_str(answer).unwrap())
+    }
+
+    #[test]
+    fn content_hashes_to_its_digest() {
+        // The hashes of `abc`, of `YWJj` (its base64) and of the byte 0xff.
+        let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let byte = "sha256:a8100ae6aa1940d0b663bb31cd466142ebbdbd5187131b92d93818987832eb89";
+        assert!(said("download_artifact", abc, "\"abc\"").is_ok());
+        assert!(said("download_artifact", byte, "\"/w==\"").is_ok());
+        for (digest, content) in [
+            (abc, "\"abd\""),
+            (abc, "\"\""),
+            (abc, "\"YWJj\""),
+            (abc, "null"),
+            (byte, "\"/g==\""),
+            ("sha256:", "\"abc\""),
+            ("", "\"abc\""),
+        ] {
+            assert!(said("download_artifact", digest, content).is_err(), "{digest} {content}");
+        }
+    }
+
+    #[test]
+    fn answers_have_their_parts() {
+        assert!(
+            said("discover", "sha256:a", r#"{"digest": "sha256:a", "references": []}"#).is_ok()
+        );
+        assert!(said("evidence", "", r#"{"results": []}"#).is_ok());
+        assert!(said("project_compliance", "", r#"{"evaluations": []}"#).is_ok());
+        assert!(said("evidence_prompt", "x", r#"{"skipped": true, "violations": []}"#).is_ok());
+        for (function, answer) in [
+            ("discover", "null"),
+            ("discover", "{}"),
+            ("discover", r#"{"digest": "sha256:a"}"#),
+            ("discover", r#"{"digest": "sha256:b", "references": []}"#),
+            ("discover", r#"{"digest": "sha256:a", "references": {}}"#),
+            ("evidence", "[]"),
+            ("evidence", r#"{"results": null}"#),
+            ("project_compliance", "{}"),
+            ("evidence_prompt", r#"{"violations": []}"#),
+            ("evidence_prompt", r#"{"skipped": "no", "violations": []}"#),
+            ("evidence_prompt", r#"{"skipped": false}"#),
+        ] {
+            assert!(said(function, "sha256:a", answer).is_err(), "{function} {answer}");
+        }
+    }
+}
