@@ -20,8 +20,8 @@ use crate::{Error, ErrorKind};
 
 /// Whether a path is a bundle's.
 pub(super) fn is_bundle(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    (lower.ends_with(".tar.gz") || lower.ends_with(".tgz")) && Path::new(path).is_file()
+    let name = path.to_ascii_lowercase();
+    [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) && Path::new(path).is_file()
 }
 
 #[derive(Deserialize)]
@@ -95,8 +95,7 @@ pub(super) fn read(path: &str, into: &mut Sources, limits: SourceLimits) -> Resu
         return Err(wrong("holds no Rego".to_owned())
             .with_hint("bundles of compiled policies alone can't be evaluated"));
     }
-    rooted(&found, manifest.roots.as_deref().unwrap_or(&[String::new()]))
-        .map_err(|what| wrong(what))?;
+    rooted(&found, manifest.roots.as_deref().unwrap_or(&[String::new()])).map_err(wrong)?;
     into.modules.append(&mut found.modules);
     into.data.append(&mut found.data);
     Ok(())
@@ -130,7 +129,7 @@ fn text<R: Read>(
 
 /// A data document under the path of its folder.
 fn data(text: &str, name: &str) -> Option<Value> {
-    let value: Value = if name.ends_with(".json") {
+    let value: Value = if Path::new(name).extension().is_some_and(|extension| extension == "json") {
         serde_json::from_str(text).ok()?
     } else {
         yaml_serde::from_str(text).ok()?

@@ -44,7 +44,7 @@ fn wrong(message: impl Into<String>) -> Error {
 pub(super) fn parse(piece: &Piece, name: &str, options: &DocumentOptions) -> Result<Parsed, Error> {
     let text = std::str::from_utf8(&piece.bytes).map_err(|error| {
         let before = piece.bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line = piece.line + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = piece.line + memchr::memchr_iter(b'\n', before).count();
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -153,7 +153,7 @@ impl Documents {
                 Some(current) => current,
                 None => match open(self.places.pop_front()?) {
                     Ok((name, pieces)) => self.current.insert((name, pieces, 0)),
-                    Err(document) => return Some(document),
+                    Err(document) => return Some(*document),
                 },
             };
             *count += 1;
@@ -226,7 +226,7 @@ impl Iterator for Documents {
     }
 }
 
-fn open(place: Place) -> Result<(String, Pieces), Document> {
+fn open(place: Place) -> Result<(String, Pieces), Box<Document>> {
     match place {
         Place::Stream(name, stream) => Ok((name, Pieces::new(stream, None))),
         Place::File(path) => {
@@ -246,7 +246,7 @@ fn open(place: Place) -> Result<(String, Pieces), Document> {
                 Err(error) => {
                     let error = Error::new(ErrorKind::InvalidArgument, "the input can't be read")
                         .with_source(error);
-                    Err(Document::failed(name, Some(error)))
+                    Err(Box::new(Document::failed(name, Some(error))))
                 }
             }
         }

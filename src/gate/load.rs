@@ -23,7 +23,6 @@ use crate::{Error, ErrorKind, Product};
 
 /// What a gate is made of.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct GateOptions {
     /// The product whose functions the policies call.
     pub product: Product,

@@ -61,15 +61,14 @@ impl Pieces {
     }
 
     fn read(&mut self) -> io::Result<Option<Piece>> {
-        let form = match self.form {
-            Some(form) => form,
-            None => {
-                let form = match self.skip_space()? {
-                    Some(b'{' | b'[' | b'"') => Form::Json,
-                    _ => Form::Yaml,
-                };
-                *self.form.insert(form)
-            }
+        let form = if let Some(form) = self.form {
+            form
+        } else {
+            let form = match self.skip_space()? {
+                Some(b'{' | b'[' | b'"') => Form::Json,
+                _ => Form::Yaml,
+            };
+            *self.form.insert(form)
         };
         let piece = match form {
             Form::Json => self.json()?,
@@ -113,7 +112,7 @@ impl Pieces {
             let end = buffer.iter().position(|byte| scan.ends_before(*byte));
             let taken = end.unwrap_or(buffer.len());
             let part = buffer.get(..taken).unwrap_or_default();
-            self.line += part.iter().filter(|byte| **byte == b'\n').count();
+            self.line += memchr::memchr_iter(b'\n', part).count();
             bytes.extend_from_slice(part);
             self.stream.consume(taken);
             bounded(bytes.len())?;
@@ -182,8 +181,8 @@ fn has_content(bytes: &[u8]) -> bool {
 #[derive(Default)]
 struct Scan {
     depth: usize,
-    text: bool,
-    escaped: bool,
+    /// In a string, and whether the next byte is escaped.
+    text: Option<bool>,
     begun: bool,
     done: bool,
 }
@@ -194,20 +193,16 @@ impl Scan {
         if self.done {
             return true;
         }
-        if self.text {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
-                b'"' => {
-                    self.text = false;
-                    self.done = self.depth == 0;
-                }
-                _ => {}
+        if let Some(escaped) = self.text {
+            self.text = Some(!escaped && byte == b'\\');
+            if !escaped && byte == b'"' {
+                self.text = None;
+                self.done = self.depth == 0;
             }
             return false;
         }
         match byte {
-            b'"' => self.text = true,
+            b'"' => self.text = Some(false),
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
@@ -260,7 +255,7 @@ impl BufRead for Hashing {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 

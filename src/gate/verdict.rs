@@ -114,7 +114,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
             && let Some(near) = nearest(key, KEYS.iter().copied())
         {
             let message = format!("has the unknown field `{}`", shorten(key, 60));
-            return Err(at.wrong(message, &format!("did you mean `{near}`?")));
+            return Err(at.wrong(message, format!("did you mean `{near}`?")));
         }
     }
     let field = |name: &str| object.get(&Value::from(name));

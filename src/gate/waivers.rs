@@ -177,7 +177,7 @@ mod tests {
         Waivers::parse(text, "w.yaml", today).map_err(|e| e.report())
     }
 
-    fn case<'a>(subjects: &'a [model::Subject]) -> Case<'a> {
+    fn case(subjects: &[model::Subject]) -> Case<'_> {
         Case {
             policy: "p",
             message: "m",

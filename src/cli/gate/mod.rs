@@ -166,12 +166,13 @@ fn report(run: &Run, args: &GateArgs) -> Result<(), Error> {
 fn load(args: &GateArgs, product: &Product) -> Result<Gate, Error> {
     let paths: Vec<String> =
         args.data.iter().cloned().map(evaluation::utf8).collect::<Result<_, _>>()?;
-    let mut options = GateOptions::default();
-    options.product = product.clone();
-    options.rego_v0 = args.v0_compatible;
-    options.packages.clone_from(&args.namespace);
-    options.kind.clone_from(&args.kind);
-    options.arguments = arguments(&args.arg)?;
+    let options = GateOptions {
+        product: product.clone(),
+        rego_v0: args.v0_compatible,
+        packages: args.namespace.clone(),
+        kind: args.kind.clone(),
+        arguments: arguments(&args.arg)?,
+    };
     Gate::load(&paths, &options)
 }
 
