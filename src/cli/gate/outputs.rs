@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::{human, json};
 use crate::gate::model::Run;
 use crate::gate::report::Report;
+use crate::gate::reports;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -17,14 +18,32 @@ use crate::{Error, ErrorKind};
 pub(super) enum Format {
     Human,
     Json,
+    Junit,
+    Sarif,
+    Github,
+    Markdown,
+    Tap,
+    Html,
 }
 
 impl Format {
     fn report(self, colour: bool) -> Box<dyn Report> {
-        match self {
-            Self::Human => Box::new(human::Human { colour }),
-            Self::Json => Box::new(json::Json),
-        }
+        let form = match self {
+            Self::Human => return Box::new(human::Human { colour }),
+            Self::Json => return Box::new(json::Json),
+            Self::Junit => reports::Format::Junit,
+            Self::Sarif => reports::Format::Sarif,
+            Self::Github => reports::Format::Github,
+            Self::Markdown => reports::Format::Markdown,
+            Self::Tap => reports::Format::Tap,
+            Self::Html => reports::Format::Html,
+        };
+        form.report(&reports::Options {
+            folder: std::env::current_dir().unwrap_or_default(),
+            summary: std::env::var_os("GITHUB_STEP_SUMMARY")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
+        })
     }
 }
 
