@@ -135,6 +135,7 @@ mod product;
 mod register;
 #[cfg(feature = "cli")]
 mod report;
+pub mod testing;
 pub mod text;
 
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};

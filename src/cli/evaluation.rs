@@ -57,6 +57,11 @@ pub(super) fn options(
         Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
         None => Answers::Service(context.platform(options)?),
     };
+    Ok(answered_by(answers, options, strict))
+}
+
+/// How evaluations are done when `answers` are given.
+pub(super) fn answered_by(answers: Answers, options: &Options, strict: bool) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
     evaluate.strict_builtin_errors = strict;
@@ -65,7 +70,7 @@ pub(super) fn options(
     evaluate.budget.bytes = options.max_bytes;
     evaluate.budget.passes = options.max_passes;
     evaluate.budget.eager_prompts = options.eager_prompts;
-    Ok(evaluate)
+    evaluate
 }
 
 /// Shows and keeps what an evaluation leaves besides its result.

@@ -16,3 +16,4 @@ mod policies;
 mod readme;
 mod soak;
 mod support;
+mod testcmd;
