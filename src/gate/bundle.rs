@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tar::EntryType;
 
 use super::documents;
-use crate::evaluate::sources::{DataSource, ModuleSource, SourceLimits, Sources};
+use crate::evaluate::sources::{DataSource, ModuleSource, SourceLimits, Sources, document};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -129,11 +129,8 @@ fn text<R: Read>(
 
 /// A data document under the path of its folder.
 fn data(text: &str, name: &str) -> Option<Value> {
-    let value: Value = if Path::new(name).extension().is_some_and(|extension| extension == "json") {
-        serde_json::from_str(text).ok()?
-    } else {
-        yaml_serde::from_str(text).ok()?
-    };
+    let yaml = Path::new(name).extension().is_none_or(|extension| extension != "json");
+    let value = document(name, text, yaml).ok()?;
     if !matches!(value, Value::Object(_)) {
         return None;
     }

@@ -12,6 +12,7 @@ use regorus::Value;
 
 use super::model::Subject;
 use super::split::{Form, Piece};
+use crate::evaluate::sources::document;
 use crate::{Error, ErrorKind};
 
 /// What the type of every in-toto statement starts with.
@@ -48,16 +49,7 @@ pub(super) fn parse(piece: &Piece, name: &str, options: &DocumentOptions) -> Res
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value = match piece.form {
-        Form::Json => json(text, name, piece.line)?,
-        Form::Yaml => yaml_serde::from_str::<Value>(text).map_err(|error| {
-            let place = match error.location() {
-                Some(at) => format!("{name}:{}:{}", at.line() + piece.line - 1, at.column()),
-                None => name.to_owned(),
-            };
-            wrong(format!("{place}: the document isn't YAML: {}", without_place(&error)))
-        })?,
-    };
+    let value = value(text, name, piece.form == Form::Yaml, piece.line)?;
     if options.attestation {
         unwrap(value)
     } else {
@@ -65,17 +57,21 @@ pub(super) fn parse(piece: &Piece, name: &str, options: &DocumentOptions) -> Res
     }
 }
 
-fn json(text: &str, name: &str, line: usize) -> Result<Value, Error> {
-    serde_json::from_str::<Value>(text).map_err(|error| {
-        let place = format!("{name}:{}:{}", error.line() + line - 1, error.column());
-        wrong(format!("{place}: the document isn't JSON: {}", without_place(&error)))
+/// A value exactly as it is written, or an error with its place.
+fn value(text: &str, name: &str, yaml: bool, line: usize) -> Result<Value, Error> {
+    document(name, text, yaml).map_err(|found| {
+        let error = match &found.position {
+            Some(at) => {
+                let line = at.line as usize + line - 1;
+                wrong(format!("{name}:{line}:{}: {}", at.column, found.message))
+            }
+            None => wrong(format!("{name}: {}", found.message)),
+        };
+        match found.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
     })
-}
-
-/// The parsers repeat the place at the end of their messages.
-fn without_place(error: &dyn std::fmt::Display) -> String {
-    let message = error.to_string();
-    message.split(" at line ").next().unwrap_or(&message).to_owned()
 }
 
 fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
@@ -93,8 +89,8 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// The statement in an envelope, a bundle of one, or on its own.
-fn unwrap(value: Value) -> Result<Parsed, Error> {
-    let envelope = field(&value, "dsseEnvelope").unwrap_or(&value);
+fn unwrap(whole: Value) -> Result<Parsed, Error> {
+    let envelope = field(&whole, "dsseEnvelope").unwrap_or(&whole);
     let statement = match (text(envelope, "payload"), text(envelope, "payloadType")) {
         (Some(payload), Some(sort)) => {
             if !sort.starts_with("application/vnd.in-toto") {
@@ -102,9 +98,9 @@ fn unwrap(value: Value) -> Result<Parsed, Error> {
                 return Err(wrong(format!("the envelope's payload is `{shown}`, not in-toto"))
                     .with_hint("`--attestation` takes in-toto statements alone"));
             }
-            json(&decode(payload)?, "payload", 1)?
+            value(&decode(payload)?, "payload", false, 1)?
         }
-        _ => value,
+        _ => whole,
     };
     if !text(&statement, "_type").is_some_and(|sort| sort.starts_with(STATEMENT)) {
         return Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
