@@ -144,3 +144,22 @@ pub(crate) trait Request: Send + Sync + std::fmt::Debug {
 fn wrap(name: &'static str, rows: Vec<Value>) -> Value {
     Value::from(std::collections::BTreeMap::from([(Value::from(name), Value::from(rows))]))
 }
+
+/// The rows on one page of a list function's answer (`evidence`): the parsing alone, for the
+/// benchmarks.
+///
+/// # Errors
+/// When the page isn't what the function's documentation says.
+#[doc(hidden)]
+pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>> {
+    let field = self::function(function).and_then(|function| match function.result {
+        Type::Object([field]) => Some(field),
+        _ => None,
+    });
+    match field {
+        Some(Field { name, ty: Type::Array(Type::Object(fields)), .. }) => {
+            crate::client::parse_rows(name, fields, page)
+        }
+        _ => Err(serde::de::Error::custom("this function's answer isn't a list")),
+    }
+}

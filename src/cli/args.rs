@@ -41,6 +41,7 @@ pub(super) enum Command {
     New(super::new::NewArgs),
     Check(super::check::CheckArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
+    Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]

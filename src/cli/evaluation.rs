@@ -28,13 +28,19 @@ pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Pol
 
 /// Reads policies and data.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
-    set_memory_limit(Some(MEMORY));
+    limit_memory();
     let paths: Vec<String> =
         paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
     Sources::read(&paths, SourceLimits::default())
 }
 
-fn utf8(path: PathBuf) -> Result<String, Error> {
+/// Bounds the memory of the whole process.
+pub(super) fn limit_memory() {
+    set_memory_limit(Some(MEMORY));
+}
+
+/// A path as text, which errors and reports show.
+pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
         let shown = path.to_string_lossy().into_owned();
         Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))

@@ -16,6 +16,7 @@ mod context;
 mod emulate;
 mod eval;
 mod evaluation;
+mod gate;
 mod local;
 mod logging;
 mod lookup;
@@ -96,6 +97,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::New(args) => new::run(&args, &options),
         Command::Check(args) => check::run(args, &options, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
+        Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),

@@ -3,7 +3,7 @@
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to
 //! the store; content that doesn't hash to its digest never leaves this module.
 
-use reqwest::header::{HeaderValue, LOCATION};
+use reqwest::header::{CONTENT_LENGTH, HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -187,9 +187,11 @@ fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
 async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result<Vec<u8>, Failed> {
     let mut hasher = Sha256::new();
     let mut content = Vec::new();
+    let announced = announced(&reply, cap);
     let total = context
         .read(reply, cap, |chunk| {
             hasher.update(chunk);
+            make_room(&mut content, chunk.len(), announced);
             content.extend_from_slice(chunk);
         })
         .await?;
@@ -205,10 +207,45 @@ async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result
     Ok(content)
 }
 
+/// How long the content will be, as far as the store says.
+fn announced(reply: &Reply, cap: u64) -> usize {
+    let length = reply.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok());
+    let length: Option<u64> = length.and_then(|length| length.parse().ok());
+    length.filter(|length| *length <= cap).and_then(|l| usize::try_from(l).ok()).unwrap_or(0)
+}
+
+/// Makes room for all of the content early, since growing by doubling holds it twice at the end.
+/// A store that announces much and sends little gets 64 times what it sent at most.
+fn make_room(content: &mut Vec<u8>, more: usize, announced: usize) {
+    let needed = content.len().saturating_add(more);
+    if needed > content.capacity() && announced > needed && announced / 64 <= needed {
+        content.reserve_exact(announced - content.len());
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::make_room;
+
+    #[test]
+    fn room_is_made_for_what_was_announced_and_not_for_lies() {
+        let mut content = Vec::new();
+        let chunk = [7; 1000];
+        while content.len() < 100_000 {
+            make_room(&mut content, chunk.len(), 100_000);
+            content.extend_from_slice(&chunk);
+        }
+        assert_eq!(content.capacity(), 100_000);
+        let mut content: Vec<u8> = Vec::new();
+        make_room(&mut content, 1000, 1 << 40);
+        assert_eq!(content.capacity(), 0);
+    }
 }

@@ -11,6 +11,7 @@ use chrono::DateTime;
 use regorus::Value;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::shape::Shape;
 use crate::builtins::{Field, Type};
 use crate::text::shorten;
 
@@ -166,7 +167,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
             _ => return Err(self.unexpected(serde::de::Unexpected::Map)),
         };
         let mut object = BTreeMap::new();
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
             let value = map.next_value_seed(Typed { ty, name: &key, optional: false })?;
             insert(&mut object, &key, value)?;
         }
@@ -189,7 +190,7 @@ fn insert<E: serde::de::Error>(
 /// complete. Other fields pass through as they are.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
-    pub fields: &'a [Field],
+    pub fields: &'static [Field],
     /// The list's or object's name, for messages.
     pub name: &'a str,
 }
@@ -210,29 +211,34 @@ impl<'de> Visitor<'de> for Row<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let shape = Shape::of(self.fields);
         let mut slots: Vec<Slot> = self.fields.iter().map(|_| Slot::default()).collect();
-        let mut object = BTreeMap::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            let key = key.0.as_ref();
-            let known =
-                self.fields.iter().zip(&mut slots).find(|(field, _)| same_name(field.name, key));
-            if let Some((field, slot)) = known {
+        let mut others = BTreeMap::new();
+        let mut before = 0;
+        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+            let known = shape.find(&key, before);
+            if let Some(at) = known
+                && let (Some(field), Some(slot)) = (self.fields.get(at), slots.get_mut(at))
+            {
+                before = at + 1;
                 let optional = !field.required;
                 let typed = Typed { ty: &field.ty, name: field.name, optional };
                 let value = map.next_value_seed(typed)?;
-                slot.fill(field.name, key, value)?;
+                slot.fill(field.name, &key, value)?;
             } else {
                 let value =
-                    map.next_value_seed(Typed { ty: &Type::Any, name: key, optional: false })?;
-                insert(&mut object, key, value)?;
+                    map.next_value_seed(Typed { ty: &Type::Any, name: &key, optional: false })?;
+                insert(&mut others, &key, value)?;
             }
         }
-        for (field, slot) in self.fields.iter().zip(slots) {
-            let value = slot.value.or_else(|| field.required.then(|| default(&field.ty)));
-            if let Some(value) = value.filter(|v| *v != Value::Undefined) {
-                object.insert(Value::from(field.name), value);
-            }
-        }
+        // In the order of the keys: a map is made of sorted entries at once.
+        let documented = shape.columns.iter().filter_map(|column| {
+            let value = slots.get_mut(column.field).and_then(|slot| slot.value.take());
+            let value = value.or_else(|| column.default.clone());
+            value.filter(|v| *v != Value::Undefined).map(|value| (column.key.clone(), value))
+        });
+        let mut object: BTreeMap<Value, Value> = documented.collect();
+        object.append(&mut others);
         Ok(Value::from(object))
     }
 }
@@ -281,29 +287,11 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
     }
 }
 
-/// Whether `key` spells the documented `name`, in `camelCase` or `snake_case`.
-pub(crate) fn same_name(name: &str, key: &str) -> bool {
-    fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
-        let mut upper = false;
-        text.chars().filter_map(move |c| {
-            if c == '_' {
-                upper = true;
-                None
-            } else if std::mem::take(&mut upper) {
-                Some(c.to_ascii_uppercase())
-            } else {
-                Some(c)
-            }
-        })
-    }
-    name == key
-        || (!key.starts_with('_') && !key.ends_with('_') && canonical(name).eq(canonical(key)))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+    use super::super::shape::same_name;
     use super::*;
 
     static FIELDS: &[Field] = &[

@@ -15,6 +15,7 @@ mod operations;
 mod pages;
 mod retry;
 mod runtime;
+mod shape;
 mod transport;
 
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub(crate) use endpoints::{
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use pages::{
-    List, Pager, Pagination, list, parse_object, parse_page, too_many, within_list,
+    List, Pager, Pagination, list, parse_object, parse_page, parse_rows, too_many, within_list,
 };
 pub(crate) use runtime::Runtime;
 use transport::Failed;

@@ -10,7 +10,8 @@ use std::fmt;
 use regorus::Value;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::json::{Row, same_name};
+use super::json::Row;
+use super::shape::same_name;
 use super::{Call, Client, Context, Endpoint, protocol};
 use crate::builtins::Field;
 use crate::{Error, ErrorKind};
@@ -232,7 +233,7 @@ pub(crate) struct Page {
 #[derive(Clone, Copy)]
 pub(crate) struct PageSeed<'a> {
     pub name: &'a str,
-    pub fields: &'a [Field],
+    pub fields: &'static [Field],
 }
 
 impl<'de> DeserializeSeed<'de> for PageSeed<'_> {
@@ -382,6 +383,15 @@ pub(crate) fn too_many(max: usize) -> Error {
         .with_hint(
             "narrow the filters, give a `limit`, or raise `max-results` in the configuration",
         )
+}
+
+/// The rows on one page whose array is called `name`.
+pub(crate) fn parse_rows(
+    name: &str,
+    fields: &'static [Field],
+    body: &[u8],
+) -> serde_json::Result<Vec<Value>> {
+    parse(PageSeed { name, fields }, body).map(|page| page.rows.unwrap_or_default())
 }
 
 /// Parses a whole body; nothing may follow the value.

@@ -35,3 +35,6 @@ pub use recording::{Recording, Replay};
 #[cfg(feature = "cli")]
 pub(crate) use contain::set_memory_limit;
 pub(crate) use flight::Flights;
+#[cfg(feature = "cli")]
+pub(crate) use output::compact;
+#[cfg(feature = "cli")]

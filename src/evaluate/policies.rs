@@ -128,6 +128,16 @@ pub struct Evaluated {
 }
 
 impl Evaluated {
+    /// The calls that the result depends on and that were answered: function, arguments as JSON,
+    /// answer.
+    #[cfg(feature = "cli")]
+    pub(crate) fn answered(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        self.answers.iter().filter_map(|(key, outcome)| {
+            let answer = outcome.result.as_ref().ok()?;
+            Some((&*key.function, &*key.arguments, &answer.value))
+        })
+    }
+
     /// Everything that a replay of this evaluation needs.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod differential;
 mod emulator;
 mod engines;
 mod functions;
+mod gate;
 mod hostile;
 mod passes;
 mod policies;

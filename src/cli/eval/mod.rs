@@ -5,6 +5,7 @@
 
 mod format;
 mod input;
+mod unknown;
 
 use std::path::PathBuf;
 
@@ -61,6 +62,9 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
         let _watchdog = watchdog::start(options.timeout)?;
         let policies = evaluation::load(&args.data, &context.product, args.v0_compatible)?;
         let query = policies.query(&args.query)?;
+        if let Some(warning) = unknown::warning(&policies, &args.query) {
+            reporter.warning(&warning);
+        }
         let strict = !args.no_strict_builtin_errors;
         let how = evaluation::options(&context, options, strict)?;
         policies.evaluate(&query, input.as_ref(), &how)

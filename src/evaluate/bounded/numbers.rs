@@ -165,9 +165,6 @@ pub(super) fn unit_bytes(scope: &Scope, args: &[Value]) -> Outcome {
     if text.len() > 1000 {
         return size::too_large("a number of more than 1000 characters");
     }
-    if is_scientific(&text) {
-        return differs("an amount in scientific notation");
-    }
     if !known.contains(&suffix) || text == "b" || (suffix.is_empty() && text.ends_with('b')) {
         return operand("could not parse byte amount to a number: unknown unit");
     }

@@ -21,7 +21,8 @@ fn a_policy_asks_the_service() {
     let expression = &answer["result"][0]["expressions"][0];
     assert_eq!(expression["value"], true);
     assert_eq!(expression["text"], "data.release.allow");
-    assert_eq!(eval(&sandbox, &["data.release.nothing"]).code(0).json(), serde_json::json!({}));
+    let nothing = eval(&sandbox, &["data.release.alow"]).code(0);
+    assert_eq!(nothing.says("did you mean `data.release.allow`?").json(), serde_json::json!({}));
 }
 
 #[test]
@@ -76,12 +77,19 @@ fn input_is_json_or_yaml_from_a_file_or_standard_input() {
     assert_eq!(value(&sandbox.write("a.yaml", "a: x\n"), ""), "x\n");
     assert_eq!(value("-", "{\"a\": 2}"), "2\n");
     assert_eq!(value("-", "a: 3"), "3\n");
-    for (content, says) in
-        [("{\n\"a\": }", "bad.json:2:6: the document isn't JSON"), ("", "the document is empty")]
-    {
+    for (content, says) in [
+        ("{\n\"a\": }", "bad.json:2:6: no JSON"),
+        ("", "the document is empty"),
+        (
+            "{\"a\": 18446744073709551616}",
+            "bad.json:1:7: the integer 18446744073709551616 has more",
+        ),
+    ] {
         let file = sandbox.write("bad.json", content);
         sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says(says);
     }
+    let file = sandbox.write("bad.yaml", "a: yes\n");
+    sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says("bad.yaml:1:4: `yes`");
     let run = sandbox.run(&["eval", "-i", "a", "-i", "b", "1"]);
     run.output().code(2).says("cannot be used multiple times");
     sandbox.run(&["eval", "-i", "/nonexistent", "1"]).output().code(2).says("can't be read");

@@ -1,0 +1,155 @@
+//! An artifact of 256 MiB through `download_artifact`, and what it takes of memory.
+//!
+//! ```text
+//! cargo bench --bench artifact [-- binary text]
+//! ```
+//! Needs `curl`, `sha256sum`, `base64` and GNU time (`/usr/bin/time`).
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
+
+mod support;
+
+use std::process::Command;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+use support::service::{Content, Service};
+use support::{Contender, command, compare, is_measuring, median, run, wanted};
+
+const SIZE: usize = 256 << 20;
+
+fn main() {
+    if !is_measuring() {
+        return;
+    }
+    if wanted("binary") {
+        artifact("binary", binary(), 2.8);
+    }
+    if wanted("text") {
+        artifact("text", text(), 2.1);
+    }
+}
+
+/// Bytes that are no UTF-8, and don't repeat.
+fn binary() -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut out = Vec::with_capacity(SIZE);
+    while out.len() < SIZE {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        out.extend_from_slice(&state.to_le_bytes());
+    }
+    out
+}
+
+/// An SBOM's kind of text.
+fn text() -> Vec<u8> {
+    let mut out = Vec::with_capacity(SIZE);
+    let mut index = 0_u64;
+    while out.len() < SIZE {
+        let line =
+            format!("{{\"name\":\"component-{index}\",\"licence\":\"MIT\",\"note\":\"größer\"}}\n");
+        out.extend_from_slice(line.as_bytes());
+        index += 1;
+    }
+    // At a character's end.
+    out.truncate(out.len().min(SIZE));
+    while std::str::from_utf8(&out[out.len() - 8..]).is_err() {
+        out.pop();
+    }
+    out
+}
+
+fn artifact(kind: &str, content: Vec<u8>, target: f64) {
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&content)));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("content");
+    std::fs::write(&file, &content).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    let input = folder.path().join("input.json").to_str().unwrap().to_owned();
+    std::fs::write(&input, format!(r#"{{"digest":"{digest}"}}"#)).unwrap();
+    let policy = folder.path().join("p.rego").to_str().unwrap().to_owned();
+    std::fs::write(
+        &policy,
+        "package p\nx := is_string(content) if content := platform.download_artifact(input.digest)\n",
+    )
+    .unwrap();
+    let service = Service::start(Content { artifact: Bytes::from(content), ..Content::default() });
+    let cache = folder.path().join("cache");
+    let eval = |cached: bool| {
+        let mut eval = command(&service);
+        eval.args(["eval", "-d", &policy, "-i", &input, "-f", "raw", "data.p.x"]);
+        eval.env("XDG_CACHE_HOME", &cache);
+        if !cached {
+            eval.arg("--no-cache");
+        }
+        eval
+    };
+    let ours = |cached: bool| {
+        let (took, said) = run(&mut eval(cached));
+        assert_eq!(said.trim(), "true");
+        took
+    };
+    let url = service.store_url();
+    let mut pipe = format!("curl -s '{url}' | sha256sum");
+    if kind == "binary" {
+        pipe += &format!("; base64 -w0 '{file}' > /dev/null");
+    }
+    let mut contenders = [
+        Contender::timed("rego-platform eval, into an empty cache", || {
+            let _ = std::fs::remove_dir_all(&cache);
+            ours(true)
+        }),
+        Contender::timed("rego-platform eval, from the cache", || ours(true)),
+        Contender::timed("rego-platform eval --no-cache", || ours(false)),
+        Contender::timed(&pipe.replace(&file, "FILE").replace(&url, "URL"), || {
+            let (took, said) = run(Command::new("sh").args(["-c", &pipe]));
+            assert!(said.starts_with(digest.strip_prefix("sha256:").unwrap()));
+            took
+        }),
+    ];
+    compare(&format!("256 MiB of {kind}"), rounds(), &mut contenders);
+    println!("  peak memory, in artifacts (at most {target}):");
+    for (name, cached) in [("--no-cache", false), ("from the cache", true)] {
+        let peaks: Vec<u64> = (0..3).map(|_| peak(eval(cached))).collect();
+        let ratio = median(&peaks) as f64 * 1024.0 / SIZE as f64;
+        println!("    {name:<20} {ratio:.3} ({} KiB)", median(&peaks));
+    }
+    let _ = std::fs::remove_dir_all(&cache);
+    let peaks: Vec<u64> = (0..3)
+        .map(|_| {
+            let _ = std::fs::remove_dir_all(&cache);
+            peak(eval(true))
+        })
+        .collect();
+    println!(
+        "    {:<20} {:.3}",
+        "into an empty cache",
+        median(&peaks) as f64 * 1024.0 / SIZE as f64
+    );
+}
+
+fn rounds() -> usize {
+    std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(7)
+}
+
+/// The most memory that a command had at once, in KiB.
+fn peak(command: Command) -> u64 {
+    let mut timed = Command::new("/usr/bin/time");
+    timed.args(["-f", "%M"]).arg(command.get_program()).args(command.get_args()).env_clear();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            timed.env(name, value);
+        }
+    }
+    let output = timed.output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    said.lines().last().unwrap().trim().parse().unwrap()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

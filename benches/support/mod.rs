@@ -1,0 +1,143 @@
+//! What the benchmarks share: side-by-side measurement, and a service to measure against.
+//!
+//! Owns how figures are taken and printed. What is measured belongs to each program.
+
+#![allow(dead_code, reason = "each program uses a part of it")]
+
+pub mod service;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Something to measure: a name, and a run that returns how long it took.
+pub struct Contender<'a> {
+    name: String,
+    run: Box<dyn FnMut() -> Duration + 'a>,
+    samples: Vec<Duration>,
+}
+
+impl<'a> Contender<'a> {
+    /// Measures all of `run`.
+    pub fn new<T>(name: &str, mut run: impl FnMut() -> T + 'a) -> Self {
+        Self::timed(name, move || {
+            let started = Instant::now();
+            let kept = std::hint::black_box(run());
+            let took = started.elapsed();
+            drop(kept);
+            took
+        })
+    }
+
+    /// Measures what `run` says it took.
+    pub fn timed(name: &str, run: impl FnMut() -> Duration + 'a) -> Self {
+        Self { name: name.to_owned(), run: Box::new(run), samples: Vec::new() }
+    }
+
+    /// The median of what was measured.
+    pub fn median(&self) -> Duration {
+        median(&self.samples)
+    }
+}
+
+pub fn median<T: Ord + Copy>(samples: &[T]) -> T {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
+}
+
+/// Runs all contenders in turns, so that what else the machine does falls on all of them, and
+/// prints each one's median beside the last one's, which is the baseline.
+pub fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>]) {
+    // Once unmeasured: caches, lazily made things, the machine's clock speed.
+    for contender in contenders.iter_mut() {
+        (contender.run)();
+    }
+    for round in 0..rounds {
+        // The order changes, so that nobody always runs after the same one.
+        let count = contenders.len();
+        for index in 0..count {
+            let contender = &mut contenders[(index + round) % count];
+            let took = (contender.run)();
+            contender.samples.push(took);
+        }
+    }
+    println!("\n{title}, {rounds} rounds in turns");
+    let base: Vec<Duration> = contenders.last().map(|c| c.samples.clone()).unwrap_or_default();
+    for contender in contenders.iter() {
+        let ratios: Vec<u64> = contender
+            .samples
+            .iter()
+            .zip(&base)
+            .map(|(own, base)| (own.as_secs_f64() / base.as_secs_f64() * 1e6) as u64)
+            .collect();
+        println!(
+            "  {:<44} median {:>10}   min {:>10}   ratio of medians {:>7.3}   median of ratios {:>7.3}",
+            contender.name,
+            show(contender.median()),
+            show(contender.samples.iter().min().copied().unwrap_or_default()),
+            contender.median().as_secs_f64() / median(&base).as_secs_f64(),
+            median(&ratios) as f64 / 1e6,
+        );
+    }
+}
+
+pub fn show(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds >= 1.0 {
+        format!("{seconds:.3} s")
+    } else if seconds >= 1e-3 {
+        format!("{:.2} ms", seconds * 1e3)
+    } else {
+        format!("{:.2} µs", seconds * 1e6)
+    }
+}
+
+/// Whether this is `cargo bench`, and not `cargo test --benches`, which only has to compile it.
+pub fn is_measuring() -> bool {
+    std::env::args().any(|argument| argument == "--bench")
+}
+
+/// Whether the figure called `name` is wanted: all are, unless some are named.
+pub fn wanted(name: &str) -> bool {
+    let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    named.is_empty() || named.iter().any(|n| name.contains(n.as_str()))
+}
+
+/// The command, asking `service`, without anything from the environment.
+pub fn command(service: &service::Service) -> Command {
+    let mut command = bare_command();
+    command.env("PLATFORM_TOKEN", service::TOKEN);
+    command.env("PLATFORM_CONTROLPLANE_URL", service.url());
+    command.env("PLATFORM_BASE_URL", service.url());
+    command
+}
+
+/// The command, knowing no service.
+pub fn bare_command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rego-platform"));
+    command.env_clear();
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
+    command
+}
+
+/// This program again, in the role `role`.
+pub fn again(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.env("REGO_PLATFORM_BENCH_ROLE", role);
+    command
+}
+
+/// The role that this program was started in.
+pub fn role() -> Option<String> {
+    std::env::var("REGO_PLATFORM_BENCH_ROLE").ok()
+}
+
+/// Runs a command to its end and returns how long it took and what it said; it must succeed.
+pub fn run(command: &mut Command) -> (Duration, String) {
+    let started = Instant::now();
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let took = started.elapsed();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}");
+    (took, String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,239 @@
+//! A service that answers from generated documents: a reference graph, evidence, one artifact.
+//!
+//! Owns what is served and after which pause. It runs on a thread of the measuring process, the
+//! same one for everybody who is measured, and shares no code with the client or the emulator.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use serde_json::json;
+
+pub const TOKEN: &str = "benchmark-token";
+
+/// What is served.
+#[derive(Clone, Default)]
+pub struct Content {
+    /// Before each answer of the two APIs.
+    pub latency: Duration,
+    /// How many references the root has.
+    pub width: usize,
+    /// How many levels lie below the root.
+    pub depth: usize,
+    /// References on one page; 0 for all of them.
+    pub page: usize,
+    /// Rows of evidence on each page of the list, as JSON.
+    pub evidence: Vec<Bytes>,
+    /// What every digest's content is.
+    pub artifact: Bytes,
+}
+
+struct Shared {
+    content: Content,
+    requests: AtomicUsize,
+    store: SocketAddr,
+}
+
+pub struct Service {
+    api: SocketAddr,
+    store: SocketAddr,
+    shared: Arc<Shared>,
+    _stop: tokio::sync::oneshot::Sender<()>,
+}
+
+impl Service {
+    /// Serves until it is dropped.
+    pub fn start(content: Content) -> Self {
+        let bind = || {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.set_nonblocking(true).unwrap();
+            listener
+        };
+        let (api, store) = (bind(), bind());
+        let addresses = (api.local_addr().unwrap(), store.local_addr().unwrap());
+        let shared =
+            Arc::new(Shared { content, requests: AtomicUsize::new(0), store: addresses.1 });
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let router = router(&shared);
+        std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                for listener in [api, store] {
+                    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                    let router = router.clone();
+                    tokio::spawn(async move { axum::serve(listener, router).await });
+                }
+                let _ = stopped.await;
+            });
+        });
+        Self { api: addresses.0, store: addresses.1, shared, _stop: stop }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.api)
+    }
+
+    /// Where the artifact's bytes are, without a redirect.
+    pub fn store_url(&self) -> String {
+        format!("http://{}/content", self.store)
+    }
+
+    /// Requests to the two APIs since the last time this was asked.
+    pub fn requests(&self) -> usize {
+        self.shared.requests.swap(0, Ordering::Relaxed)
+    }
+}
+
+/// The digest of the node `index` on `level`; the root is on level 0.
+pub fn digest(level: usize, index: usize) -> String {
+    format!("sha256:{level:016x}{index:048x}")
+}
+
+fn place(digest: &str) -> Option<(usize, usize)> {
+    let hex = digest.strip_prefix("sha256:")?;
+    let (level, index) = hex.split_at_checked(16)?;
+    Some((usize::from_str_radix(level, 16).ok()?, usize::from_str_radix(index, 16).ok()?))
+}
+
+fn router(shared: &Arc<Shared>) -> Router {
+    Router::new()
+        .route("/discover/{digest}", get(discover))
+        .route("/v1/evidence", get(evidence))
+        .route("/download/{digest}", get(download))
+        .route("/content", get(content))
+        .with_state(Arc::clone(shared))
+}
+
+/// The pause, and whether the request carries the token.
+async fn admit(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
+    shared.requests.fetch_add(1, Ordering::Relaxed);
+    if !shared.content.latency.is_zero() {
+        tokio::time::sleep(shared.content.latency).await;
+    }
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if given == Some(&format!("Bearer {TOKEN}")) {
+        Ok(())
+    } else {
+        Err(StatusCode::UNAUTHORIZED.into_response())
+    }
+}
+
+fn cursor(query: Option<&str>) -> usize {
+    url::form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .find(|(key, _)| key == "pagination.cursor")
+        .and_then(|(_, value)| value.parse().ok())
+        .unwrap_or(0)
+}
+
+fn as_json(body: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
+}
+
+async fn discover(
+    State(shared): State<Arc<Shared>>,
+    Path(asked): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refused) = admit(&shared, &headers).await {
+        return refused;
+    }
+    let Some((level, index)) = place(&asked) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let content = &shared.content;
+    // The root refers to `width` nodes, and each of those is the start of a chain.
+    let count = match level {
+        0 => content.width,
+        level if level < content.depth => 1,
+        _ => 0,
+    };
+    let start = cursor(query.as_deref());
+    let page = if content.page == 0 { count } else { content.page };
+    let end = (start + page).min(count);
+    let references: Vec<_> = (start..end)
+        .map(|at| {
+            let index = if level == 0 { at } else { index };
+            json!({
+                "digest": digest(level + 1, index), "kind": "SBOM_CYCLONEDX_JSON",
+                "downloadable": true, "public": false, "createdAt": "2026-01-02T03:04:05Z",
+            })
+        })
+        .collect();
+    let next = if end < count { end.to_string() } else { String::new() };
+    let answer = json!({
+        "result": {
+            "digest": asked, "kind": "CONTAINER_IMAGE", "downloadable": true, "public": false,
+            "createdAt": "2026-01-02T03:04:05Z", "references": references,
+        },
+        "pagination": { "nextCursor": next },
+    });
+    as_json(answer.to_string())
+}
+
+async fn evidence(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refused) = admit(&shared, &headers).await {
+        return refused;
+    }
+    match shared.content.evidence.get(cursor(query.as_deref())) {
+        Some(page) => as_json(page.clone()),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn download(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    if let Err(refused) = admit(&shared, &headers).await {
+        return refused;
+    }
+    let location = format!("http://{}/content?ticket=1", shared.store);
+    (StatusCode::FOUND, [(header::LOCATION, location)]).into_response()
+}
+
+async fn content(State(shared): State<Arc<Shared>>) -> Response {
+    Body::from(shared.content.artifact.clone()).into_response()
+}
+
+/// Pages of evidence, `rows` rows in all, as the backend spells them.
+pub fn evidence_pages(rows: usize, page: usize) -> Vec<Bytes> {
+    let pages = rows.div_ceil(page);
+    let body = |at: usize| {
+        let rows: Vec<_> = (at * page..rows.min((at + 1) * page)).map(evidence_row).collect();
+        let next = if at + 1 < pages { (at + 1).to_string() } else { String::new() };
+        json!({ "results": rows, "pagination": { "next_cursor": next } }).to_string().into()
+    };
+    (0..pages).map(body).collect()
+}
+
+fn evidence_row(index: usize) -> serde_json::Value {
+    let uuid = |kind: u32, index: usize| format!("00000000-0000-4000-{kind:04x}-{index:012x}");
+    json!({
+        "id": uuid(1, index),
+        "name": format!("sbom-of-component-{index}"),
+        "digest": format!("sha256:{index:064x}"),
+        "kind": "SBOM_CYCLONEDX_JSON",
+        "subject_name": format!("registry.example.com/shop/component-{}", index % 500),
+        "subject_version": format!("v1.{}.0", index % 40),
+        "annotations": { "team": "payments", "scanner": "syft" },
+        "organization_id": uuid(2, 0),
+        "organization_name": "example",
+        "workflow_id": uuid(3, index % 20),
+        "workflow_name": format!("build-and-attest-{}", index % 20),
+        "workflow_run_id": uuid(4, index / 10),
+        "project_id": uuid(5, index % 50),
+        "project_name": format!("project-{}", index % 50),
+        "project_version_id": uuid(6, index % 100),
+    })
+}

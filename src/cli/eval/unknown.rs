@@ -1,0 +1,118 @@
+//! References of a query to what isn't there.
+//!
+//! Owns a warning. OPA answers such a query with undefined, and so does `eval`; but a misspelt
+//! package or rule looks the same as one without violations. It looks at the query's text alone:
+//! the loader refuses what can't be evaluated.
+
+use std::fmt::Write as _;
+
+use regorus::Value;
+
+use crate::evaluate::Policies;
+use crate::text::{escape, nearest};
+
+/// What to say about the first reference below `data` that names neither rule nor data.
+pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
+    let path = references(query).into_iter().find(|path| !is_known(policies, path))?;
+    let shown = format!("data.{}", path.join("."));
+    let mut message = format!("there is no `{}`, so it is undefined", escape(&shown));
+    let known: Vec<String> = policies
+        .packages()
+        .flat_map(|package| &package.rules)
+        .map(|rule| format!("data.{}", rule.path.join(".")))
+        .collect();
+    if let Some(near) = nearest(&shown, known.iter().map(String::as_str)) {
+        let _ = write!(message, "; did you mean `{}`?", escape(near));
+    } else if path.iter().any(|part| part.ends_with("_test")) {
+        message.push_str("; test modules aren't loaded");
+    }
+    Some(message)
+}
+
+/// The paths of names behind `data.`, as far as they are names.
+fn references(query: &str) -> Vec<Vec<&str>> {
+    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let starts = query.match_indices("data.").filter(|(at, _)| {
+        let before = query.get(..*at).and_then(|text| text.chars().next_back());
+        !before.is_some_and(|c| is_name(c) || c == '.' || c == '"' || c == '`')
+    });
+    starts
+        .filter_map(|(at, word)| {
+            let rest = query.get(at + word.len()..)?;
+            let end = rest.find(|c: char| !is_name(c) && c != '.').unwrap_or(rest.len());
+            let path: Vec<&str> = rest.get(..end)?.split('.').collect();
+            // `data.p.` with something else behind it isn't Rego.
+            (!path.iter().any(|part| part.is_empty())).then_some(path)
+        })
+        .collect()
+}
+
+fn is_known(policies: &Policies, path: &[&str]) -> bool {
+    let along = |other: &[String]| path.iter().zip(other).all(|(a, b)| a == b);
+    policies.packages().any(|package| {
+        along(&package.path)
+            && (path.len() <= package.path.len()
+                || package.rules.iter().any(|rule| along(&rule.path)))
+    }) || is_in(policies.loaded().data(), path)
+}
+
+fn is_in(data: &Value, path: &[&str]) -> bool {
+    let mut value = data;
+    for part in path {
+        // Within a value that is no object, what a name means isn't said here.
+        let Ok(object) = value.as_object() else { return true };
+        let Some(inner) = object.get(&Value::from(*part)) else { return false };
+        value = inner;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::evaluate::load::LoadOptions;
+    use crate::evaluate::sources::{DataSource, ModuleSource, Sources};
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let text = "package a.b\n\ndeny contains \"x\"\n\nf(x) := x\n";
+        let module = ModuleSource { path: "a.rego".into(), text: text.into() };
+        let value = Value::from_json_str(r#"{"d": {"e": [1]}}"#).unwrap();
+        let data = DataSource { path: "d.json".into(), value };
+        let sources = Sources { modules: vec![module], data: vec![data] };
+        let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
+        for known in [
+            "data",
+            "data.a",
+            "data.a.b",
+            "data.a.b.deny",
+            "data.a.b.deny.x",
+            "data.a.b.f(1)",
+            "data.d.e[0]",
+            "data.d.e.x",
+            "count(data.a.b.deny)",
+            "data.a[x]",
+            "metadata.x",
+            "input.data.x",
+            "\"data.x\"",
+            "data[\"x\"]",
+        ] {
+            assert_eq!(warning(&policies, known), None, "{known}");
+        }
+        for (query, said) in [
+            (
+                "data.a.b.denny",
+                "`data.a.b.denny`, so it is undefined; did you mean `data.a.b.deny`",
+            ),
+            ("count(data.a.c.deny) == 0", "did you mean `data.a.b.deny`"),
+            ("not data.release", "`data.release`"),
+            ("data.d.x", "`data.d.x`"),
+            ("data.other_test.x_y_z", "test modules aren't loaded"),
+        ] {
+            let message = warning(&policies, query).unwrap();
+            assert!(message.contains(said), "{query}: {message}");
+        }
+    }
+}

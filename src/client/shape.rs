@@ -1,0 +1,183 @@
+//! The shape of a documented object, worked out once: rows come by the hundred thousand.
+//!
+//! Owns how a key finds its field, in either casing, and the keys that every row of a kind shares.
+//! What a field's value may be belongs to `json`.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use regorus::Value;
+
+use super::json::default;
+use crate::builtins::Field;
+
+/// Documented fields, prepared for reading many rows.
+pub(super) struct Shape {
+    /// The fields in the order of their names, which is the order of an object's keys.
+    pub columns: Vec<Column>,
+    spellings: Vec<Spelling>,
+}
+
+/// A field as an entry of a row.
+pub(super) struct Column {
+    /// Its place among the fields.
+    pub field: usize,
+    /// One string for all rows.
+    pub key: Value,
+    /// What it reads as when it isn't there; `None` leaves it out.
+    pub default: Option<Value>,
+}
+
+/// How a field may be spelt.
+struct Spelling {
+    documented: &'static str,
+    other: String,
+    /// The field that came after this one the last time: rows of a list are alike.
+    next: Cell<usize>,
+}
+
+impl Spelling {
+    fn is(&self, key: &str) -> bool {
+        self.documented == key || self.other == key
+    }
+}
+
+thread_local! {
+    /// By the address of the fields, which are statics: few, and there for ever.
+    static SHAPES: RefCell<HashMap<(usize, usize), Rc<Shape>>> = RefCell::default();
+}
+
+impl Shape {
+    /// The shape of `fields`, kept for the next time.
+    pub fn of(fields: &'static [Field]) -> Rc<Self> {
+        let address = (fields.as_ptr().addr(), fields.len());
+        if let Some(known) = SHAPES.with_borrow(|shapes| shapes.get(&address).cloned()) {
+            return known;
+        }
+        let shape = Rc::new(Self::new(fields));
+        SHAPES.with_borrow_mut(|shapes| shapes.insert(address, Rc::clone(&shape)));
+        shape
+    }
+
+    fn new(fields: &'static [Field]) -> Self {
+        let mut columns: Vec<Column> = fields
+            .iter()
+            .enumerate()
+            .map(|(field, f)| Column {
+                field,
+                key: Value::from(f.name),
+                default: f.required.then(|| default(&f.ty)),
+            })
+            .collect();
+        columns.sort_by(|a, b| a.key.cmp(&b.key));
+        let spellings = fields
+            .iter()
+            .enumerate()
+            .map(|(index, field)| Spelling {
+                documented: field.name,
+                other: other_casing(field.name),
+                next: Cell::new(index + 1),
+            })
+            .collect();
+        Self { columns, spellings }
+    }
+
+    /// The field that `key` spells. `before` is one more than the field that came before it.
+    pub fn find(&self, key: &str, before: usize) -> Option<usize> {
+        let previous = before.checked_sub(1).and_then(|index| self.spellings.get(index));
+        let guess = previous.map_or(0, |previous| previous.next.get());
+        if self.spellings.get(guess).is_some_and(|spelling| spelling.is(key)) {
+            return Some(guess);
+        }
+        let exact = self.spellings.iter().position(|spelling| spelling.is(key));
+        let found = exact.or_else(|| {
+            self.spellings.iter().position(|spelling| same_name(spelling.documented, key))
+        })?;
+        if let Some(previous) = previous {
+            previous.next.set(found);
+        }
+        Some(found)
+    }
+}
+
+/// `createdAt` for `created_at` and the other way round.
+fn other_casing(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut upper = false;
+    for c in name.chars() {
+        if c == '_' {
+            upper = true;
+        } else if std::mem::take(&mut upper) {
+            out.push(c.to_ascii_uppercase());
+        } else if c.is_ascii_uppercase() {
+            out.push('_');
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Whether `key` spells the documented `name`, in `camelCase` or `snake_case`.
+pub(crate) fn same_name(name: &str, key: &str) -> bool {
+    fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
+        let mut upper = false;
+        text.chars().filter_map(move |c| {
+            if c == '_' {
+                upper = true;
+                None
+            } else if std::mem::take(&mut upper) {
+                Some(c.to_ascii_uppercase())
+            } else {
+                Some(c)
+            }
+        })
+    }
+    name == key
+        || (!key.starts_with('_') && !key.ends_with('_') && canonical(name).eq(canonical(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::builtins::Type;
+
+    static FIELDS: &[Field] = &[
+        Field::required("createdAt", Type::Timestamp, ""),
+        Field::required("workflow_run_id", Type::String, ""),
+        Field::optional("kind", Type::String, ""),
+    ];
+
+    #[test]
+    fn keys_find_their_fields_in_any_order_and_casing() {
+        let shape = Shape::of(FIELDS);
+        for _ in 0..2 {
+            for (key, field) in [
+                ("workflowRunId", Some(1)),
+                ("createdAt", Some(0)),
+                ("created_at", Some(0)),
+                ("kind", Some(2)),
+                ("workflow_run_id", Some(1)),
+                ("workflow_runId", Some(1)),
+                ("Kind", None),
+                ("_kind", None),
+            ] {
+                for before in 0..=FIELDS.len() {
+                    assert_eq!(shape.find(key, before), field, "{key}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_other_casing_spells_the_same_name() {
+        for (name, other) in [("created_at", "createdAt"), ("createdAt", "created_at")] {
+            assert_eq!(other_casing(name), other);
+            assert!(same_name(name, other));
+        }
+    }
+}
