@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(depth, 0, "not closed");
         assert!(
             text.chars().all(|c| matches!(c, '\t' | '\n' | '\r')
-                || (c >= ' ' && c < '\u{fffe}')
+                || (' '..'\u{fffe}').contains(&c)
                 || c > '\u{ffff}'),
             "characters that XML has no place for"
         );

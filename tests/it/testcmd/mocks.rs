@@ -5,22 +5,22 @@ use super::test;
 #[test]
 fn all_five_functions_take_values_and_functions() {
     let calls = [
-        ("discover", "\"a\", \"b\"", "_, _"),
-        ("evidence", "{}", "_"),
-        ("project_compliance", "{}", "_"),
-        ("evidence_prompt", "\"a\", \"b\"", "_, _"),
-        ("download_artifact", "\"a\"", "_"),
+        ("discover", "x, x", "_, _"),
+        ("evidence", "x", "_"),
+        ("project_compliance", "x", "_"),
+        ("evidence_prompt", "x, x", "_, _"),
+        ("download_artifact", "x", "_"),
     ];
     for (function, arguments, parameters) in calls {
         let policy = format!(
-            "package p\n\nfetch(_) := platform.{function}({arguments})\n\nfound := fetch(1).x + input.n"
+            "package p\n\nfetch(x) := platform.{function}({arguments})\n\nfound := base + input.n\n\nbase := fetch(1).x"
         );
         let tests = format!(
             "package p_test\n\nimport data.p\n\nmock({parameters}) := {{\"x\": data.base}}\n\n\
             test_value if p.found == 3 with platform.{function} as {{\"x\": 1}} with input.n as 2\n\n\
-            test_function if {{\n\tp.found == 9 with platform.{function} as mock \
-            with input as {{\"n\": 4}} with data.base as 5\n}}\n\n\
-            inner := p.found with platform.{function} as {{\"x\": 1}}\n\n\
+            test_function if {{\n\tp.base == 5 with data.base as 5 \
+            with platform.{function} as mock\n}}\n\n\
+            inner := n if n := p.found with platform.{function} as {{\"x\": 1}}\n\n\
             test_nested if {{\n\t[inner, p.found] == [3, 12] \
             with platform.{function} as {{\"x\": 10}} with input.n as 2\n}}\n"
         );

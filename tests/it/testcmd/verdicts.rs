@@ -148,7 +148,7 @@ fn data_beside_the_tests_is_loaded() {
 
 #[test]
 fn a_test_runs_no_other_rule_of_its_package() {
-    let body = "test_x if true\n\nother := platform.discover(\"a\", \"b\") if print(\"ran\")";
+    let body = "test_x if true\n\nother := platform.discover(input.a, \"b\") if print(\"ran\")";
     let output = one(body, &["-v"]).code(0);
     assert!(!output.stdout.contains("ran"), "{output:#?}");
 }
