@@ -194,6 +194,11 @@ pub static RULES: &[Rule] = &[
         "a `with` whose target can't be replaced",
         "A misspelt target would be ignored and the real function called.",
     ),
+    error(
+        "wrong-shape",
+        "a verdict rule whose value isn't what a gate reads",
+        "Give the shape that the message names; a gate takes no other for a pass.",
+    ),
 ];
 
 /// What is known about a code.
