@@ -199,6 +199,11 @@ pub static RULES: &[Rule] = &[
         "a verdict rule whose value isn't what a gate reads",
         "Give the shape that the message names; a gate takes no other for a pass.",
     ),
+    error(
+        "no-verdict-rule",
+        "a package without a verdict rule, in a gate",
+        "Name the rule `result`, `deny`, `violations` or `warn`, or choose packages with `-n`.",
+    ),
 ];
 
 /// What is known about a code.
