@@ -16,7 +16,7 @@ pub enum Level {
 }
 
 /// A position in a file as its author wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Position {
     /// The file's path as it was given.
     pub file: String,

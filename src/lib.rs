@@ -128,11 +128,14 @@ mod diagnostic;
 pub mod emulator;
 mod error;
 pub mod evaluate;
+#[cfg(feature = "cli")]
+pub mod gate;
 mod platform;
 mod product;
 mod register;
 #[cfg(feature = "cli")]
 mod report;
+pub mod testing;
 pub mod text;
 
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};

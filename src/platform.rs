@@ -165,6 +165,11 @@ impl Platform {
         self.runtime()?.block_on(async move { client.token(deadline).await })?
     }
 
+    /// How many calls are under way.
+    pub fn calls_in_flight(&self) -> usize {
+        self.inner.flights.under_way()
+    }
+
     pub(crate) fn call_deadline(&self) -> Instant {
         Instant::now() + self.inner.client.settings.call_timeout
     }

@@ -37,8 +37,11 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Eval(eval::EvalArgs),
+    Test(super::test::TestArgs),
+    New(super::new::NewArgs),
     Check(super::check::CheckArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
+    Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
     /// Show the authentication context
     #[command(subcommand)]

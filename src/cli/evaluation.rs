@@ -28,13 +28,19 @@ pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Pol
 
 /// Reads policies and data.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
-    set_memory_limit(Some(MEMORY));
+    limit_memory();
     let paths: Vec<String> =
         paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
     Sources::read(&paths, SourceLimits::default())
 }
 
-fn utf8(path: PathBuf) -> Result<String, Error> {
+/// Bounds the memory of the whole process.
+pub(super) fn limit_memory() {
+    set_memory_limit(Some(MEMORY));
+}
+
+/// A path as text, which errors and reports show.
+pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
         let shown = path.to_string_lossy().into_owned();
         Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
@@ -51,6 +57,11 @@ pub(super) fn options(
         Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
         None => Answers::Service(context.platform(options)?),
     };
+    Ok(answered_by(answers, options, strict))
+}
+
+/// How evaluations are done when `answers` are given.
+pub(super) fn answered_by(answers: Answers, options: &Options, strict: bool) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
     evaluate.strict_builtin_errors = strict;
@@ -59,7 +70,7 @@ pub(super) fn options(
     evaluate.budget.bytes = options.max_bytes;
     evaluate.budget.passes = options.max_passes;
     evaluate.budget.eager_prompts = options.eager_prompts;
-    Ok(evaluate)
+    evaluate
 }
 
 /// Shows and keeps what an evaluation leaves besides its result.

@@ -16,11 +16,14 @@ mod context;
 mod emulate;
 mod eval;
 mod evaluation;
+mod gate;
 mod local;
 mod logging;
 mod lookup;
+mod new;
 mod output;
 mod stdin;
+mod test;
 mod watchdog;
 
 use std::ffi::OsString;
@@ -73,7 +76,9 @@ fn main(arguments: Vec<OsString>) -> Exit {
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
         }
     };
-    logging::start(cli.options.verbose);
+    // `test` takes the first `-v` for its own: it names the tests that passed.
+    let own = u8::from(matches!(cli.command, Command::Test(_)));
+    logging::start(cli.options.verbose.saturating_sub(own));
     let reporter = Reporter::new(cli.options.quiet);
     match dispatch(cli, reporter) {
         Ok(exit) => exit,
@@ -88,8 +93,11 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     let options = cli.options;
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),
+        Command::Test(args) => test::run(args, &options, reporter),
+        Command::New(args) => new::run(&args, &options),
         Command::Check(args) => check::run(args, &options, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
+        Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),

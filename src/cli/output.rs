@@ -55,6 +55,16 @@ pub(super) fn error(error: &Error) {
     }
 }
 
+/// A failing that has no error of its own.
+pub(super) fn plain_error(message: &str) {
+    labelled(ERROR, "error", message);
+}
+
+/// What a person who waits wants to know.
+pub(super) fn plain_note(message: &str) {
+    to_stderr(&format!("{}\n", escape_for_log(message)));
+}
+
 /// A diagnostic that is a result.
 pub(super) fn finding(diagnostic: &Diagnostic) -> Result<(), Error> {
     written(anstream::stdout().lock().write_all(styled(diagnostic).as_bytes()))

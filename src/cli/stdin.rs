@@ -12,14 +12,20 @@ pub(super) struct Stdin {
 }
 
 impl Stdin {
-    /// Reads all of it for `reader`, the option or argument that says so.
-    pub fn read(&mut self, reader: &str) -> Result<Vec<u8>, Error> {
+    /// Gives it to `reader`, the option or argument that says so, who reads it.
+    pub fn take(&mut self, reader: &str) -> Result<(), Error> {
         if let Some(other) = &self.taken_by {
             let message = format!("standard input can't be both {other} and {reader}");
             return Err(Error::new(ErrorKind::Configuration, message)
                 .with_hint("put one of them into a file"));
         }
         self.taken_by = Some(reader.to_owned());
+        Ok(())
+    }
+
+    /// Reads all of it for `reader`, the option or argument that says so.
+    pub fn read(&mut self, reader: &str) -> Result<Vec<u8>, Error> {
+        self.take(reader)?;
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
             Error::new(ErrorKind::Configuration, "standard input can't be read").with_source(error)

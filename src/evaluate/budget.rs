@@ -45,6 +45,7 @@ pub enum Answers {
     Service(Platform),
     /// A recording, and nothing else.
     Replay(Arc<Replay>),
-    /// Nobody: every call is an error that gives this advice.
+    /// Nobody: every call is an error that gives this advice, with the function's full name for
+    /// `{function}`.
     Nobody(String),
 }

@@ -25,7 +25,7 @@ impl Session {
         match &self.answers {
             Answers::Nobody(advice) => {
                 let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
-                    .with_hint(advice.clone());
+                    .with_hint(advice.replace("{function}", &first.key.function));
                 self.learn(&first.key, none(Err(error)), Origin::Replay, pass);
                 Ok(())
             }

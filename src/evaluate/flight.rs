@@ -129,6 +129,12 @@ impl Flights {
         self.shared.as_ref()?.get(key)
     }
 
+    /// How many calls are on their way.
+    pub fn under_way(&self) -> usize {
+        let under_way = lock(&self.under_way);
+        under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
+    }
+
     /// Sends `call`, or joins an equal call that is on its way, whoever sent it: what it fails
     /// with because of the sender's limits is for the caller to tell apart.
     pub fn board(

@@ -28,9 +28,13 @@ pub use budget::{Answers, Budget};
 pub use ledger::{Entry, Ledger, Origin};
 pub use output::{Format, write};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query};
+pub(crate) use query::reference;
 pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 
 #[cfg(feature = "cli")]
 pub(crate) use contain::set_memory_limit;
 pub(crate) use flight::Flights;
+#[cfg(feature = "cli")]
+pub(crate) use output::compact;
+#[cfg(feature = "cli")]

@@ -4,7 +4,7 @@
 //! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use regorus::{Engine, Value};
@@ -76,6 +76,8 @@ pub struct EvaluateOptions {
     pub strict_builtin_errors: bool,
     /// What a policy sees when the service knows no such thing.
     pub not_found: NotFound,
+    /// Whether to note which lines are evaluated; false by default.
+    pub coverage: bool,
 }
 
 impl EvaluateOptions {
@@ -85,7 +87,13 @@ impl EvaluateOptions {
             Answers::Service(platform) => platform.not_found(),
             _ => NotFound::Error,
         };
-        Self { answers, budget: Budget::default(), strict_builtin_errors: true, not_found }
+        Self {
+            answers,
+            budget: Budget::default(),
+            strict_builtin_errors: true,
+            not_found,
+            coverage: false,
+        }
     }
 }
 
@@ -113,11 +121,23 @@ pub struct Evaluated {
     pub prints: Vec<Print>,
     /// What was asked.
     pub ledger: Ledger,
+    /// The lines that were evaluated, by file, when that was asked for.
+    pub lines: BTreeMap<String, BTreeSet<u32>>,
     answers: Vec<(Key, Outcome)>,
     fixed: Vec<Fixed>,
 }
 
 impl Evaluated {
+    /// The calls that the result depends on and that were answered: function, arguments as JSON,
+    /// answer.
+    #[cfg(feature = "cli")]
+    pub(crate) fn answered(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        self.answers.iter().filter_map(|(key, outcome)| {
+            let answer = outcome.result.as_ref().ok()?;
+            Some((&*key.function, &*key.arguments, &answer.value))
+        })
+    }
+
     /// Everything that a replay of this evaluation needs.
     ///
     /// # Errors
@@ -146,6 +166,7 @@ struct Done {
 struct Aside {
     prints: Vec<String>,
     failed_at: Option<Position>,
+    lines: BTreeMap<String, BTreeSet<u32>>,
 }
 
 impl Policies {
@@ -242,7 +263,7 @@ impl Policies {
         let span = tracing::debug_span!("evaluation");
         let _entered = span.enter();
         let asks = self.asks(query);
-        let run = |scope: &Arc<Scope>| self.pass(scope, query, input);
+        let run = |scope: &Arc<Scope>| self.pass(scope, query, input, options.coverage);
         let strict = options.strict_builtin_errors;
         let last = drive(&session, &chance, strict, asks, run, |done: &Done| done.output.is_err());
         self.finish(&session, &chance, last)
@@ -272,6 +293,7 @@ impl Policies {
             failed_at: None,
             prints: Vec::new(),
             ledger: Ledger::default(),
+            lines: BTreeMap::new(),
             answers: Vec::new(),
             fixed: Vec::new(),
         };
@@ -282,7 +304,13 @@ impl Policies {
     }
 
     /// One pass on a clone of the template, which is thrown away.
-    fn pass(&self, scope: &Arc<Scope>, query: &Query, input: Option<&Value>) -> Done {
+    fn pass(
+        &self,
+        scope: &Arc<Scope>,
+        query: &Query,
+        input: Option<&Value>,
+        coverage: bool,
+    ) -> Done {
         let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
         let inner = Arc::clone(scope);
         let aside = Arc::new(Mutex::new(Aside::default()));
@@ -294,9 +322,11 @@ impl Policies {
                 failed_at.set(position(&inner, &error, &explained));
                 explained
             };
+            engine.set_enable_coverage(coverage);
             let output = policies.ask(engine, &inner, query, input, &explain);
             let prints = engine.take_prints().unwrap_or_default();
-            *lock(&set_aside) = Aside { prints, failed_at: failed_at.into_inner() };
+            let lines = if coverage { policies.lines(engine)? } else { BTreeMap::new() };
+            *lock(&set_aside) = Aside { prints, failed_at: failed_at.into_inner(), lines };
             output
         });
         let aside = std::mem::take(&mut *lock(&aside));
@@ -331,6 +361,16 @@ impl Policies {
             .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
     }
 
+    /// The lines that were evaluated. Rewriting moves nothing to another line.
+    fn lines(&self, engine: &Engine) -> Result<BTreeMap<String, BTreeSet<u32>>, Error> {
+        let report = engine.get_coverage_report().map_err(|error| {
+            Error::new(ErrorKind::Internal, "the interpreter has no coverage").with_source(error)
+        })?;
+        let known = |file: &String| self.inner.loaded.has_file(file);
+        let files = report.files.into_iter().filter(|file| known(&file.path));
+        Ok(files.map(|file| (file.path, file.covered)).collect())
+    }
+
     fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
@@ -349,6 +389,7 @@ impl Policies {
         Evaluated {
             result,
             failed_at: aside.failed_at,
+            lines: aside.lines,
             prints,
             ledger,
             answers: session.answers_of(&used),

@@ -4,6 +4,8 @@
 //! package or rule looks the same as one without violations. It looks at the query's text alone:
 //! the loader refuses what can't be evaluated.
 
+use std::fmt::Write as _;
+
 use regorus::Value;
 
 use crate::evaluate::Policies;
@@ -20,7 +22,7 @@ pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
         .map(|rule| format!("data.{}", rule.path.join(".")))
         .collect();
     if let Some(near) = nearest(&shown, known.iter().map(String::as_str)) {
-        message.push_str(&format!("; did you mean `{}`?", escape(near)));
+        let _ = write!(message, "; did you mean `{}`?", escape(near));
     } else if path.iter().any(|part| part.ends_with("_test")) {
         message.push_str("; test modules aren't loaded");
     }

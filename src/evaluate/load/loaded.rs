@@ -172,6 +172,11 @@ impl Loaded {
         &self.data
     }
 
+    /// Whether a module of the author's has this name.
+    pub(crate) fn has_file(&self, file: &str) -> bool {
+        self.files.contains_key(file)
+    }
+
     /// What of the functions the modules use.
     pub fn uses(&self) -> &Uses {
         &self.uses

@@ -45,6 +45,11 @@ pub use query::{QueryForm, QueryTarget, RewrittenQuery};
 pub(crate) use syntax::{Meaning, ModuleSyntax, Step, Syntax, bytes, chain};
 pub use tree::RuleKind;
 
+/// Runs what walks over syntax on a stack that is large enough for what the loader lets through.
+pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    parse::on_large_stack(work)
+}
+
 use self::builtins::Functions;
 use self::parse::Module;
 use self::tree::Tree;

@@ -10,6 +10,7 @@ fn help_texts() {
         ("eval", &["eval"]),
         ("check", &["check"]),
         ("capabilities", &["capabilities"]),
+        ("gate", &["gate"]),
         ("call", &["call"]),
         ("auth", &["auth"]),
         ("auth-status", &["auth", "status"]),

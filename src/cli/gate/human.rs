@@ -1,0 +1,200 @@
+//! The report that people read: by input and policy, with the rule's place and what to do next.
+//!
+//! Owns its words and colours. Everything that others said is escaped here, line by line.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::Position;
+use crate::gate::model::{
+    AnsweredBy, Class, Effect, Failure, Input, Outcome, Run, Status, Verdict, Violation,
+};
+use crate::gate::report::Report;
+use crate::text::{escape, escape_for_log, shorten};
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const DIM: Style = Style::new().dimmed();
+
+/// Messages are shown whole up to this many characters; the JSON report has all of them.
+const MESSAGE: usize = 2_000;
+
+pub(super) struct Human {
+    pub colour: bool,
+}
+
+impl Report for Human {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for input in &run.inputs {
+            self.input(run, input, out)?;
+        }
+        for note in &run.notes {
+            writeln!(out, "{}: {}", self.paint(YELLOW, "note"), line(note))?;
+        }
+        let answers = match run.answers {
+            AnsweredBy::Service => "",
+            AnsweredBy::Emulator => " (answered by an emulator: it proves nothing)",
+            AnsweredBy::Replay => " (answered by a recording: it proves nothing new)",
+        };
+        let outcome = match run.outcome {
+            Outcome::Passed => self.paint(GREEN, "passed"),
+            Outcome::Failed => self.paint(RED, "failed"),
+            Outcome::NoVerdict => self.paint(RED, "no verdict"),
+        };
+        let reasons: Vec<String> = run.reasons.iter().map(|reason| line(reason)).collect();
+        let separator = if reasons.is_empty() { "" } else { ": " };
+        writeln!(out, "{outcome}{separator}{}{answers}", reasons.join("; "))?;
+        let totals = &run.totals;
+        let mut sums = vec![
+            count(totals.inputs, "input"),
+            count(run.policies.len() as u64, "policy"),
+            count(totals.violations, "violation"),
+        ];
+        for (number, what) in [
+            (totals.warnings, "warning"),
+            (totals.waived, "waived"),
+            (totals.below_threshold, "below the severity that fails"),
+            (totals.skipped, "skipped"),
+        ] {
+            if number > 0 {
+                let plain = what != "warning";
+                sums.push(if plain { format!("{number} {what}") } else { count(number, what) });
+            }
+        }
+        sums.push(count(totals.calls, "call"));
+        if run.ai {
+            sums.push("AI answers took part".to_owned());
+        }
+        writeln!(out, "{}", self.paint(DIM, &sums.join(", ")))
+    }
+}
+
+impl Human {
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn input(&self, run: &Run, input: &Input, out: &mut dyn Write) -> io::Result<()> {
+        let outcome = match input.outcome {
+            Outcome::Passed => self.paint(GREEN, "PASS"),
+            Outcome::Failed => self.paint(RED, "FAIL"),
+            Outcome::NoVerdict => self.paint(RED, "NO VERDICT"),
+        };
+        writeln!(out, "{outcome} {}", line(&input.name))?;
+        for subject in &input.subjects {
+            let digests: Vec<String> =
+                subject.digest.iter().map(|(name, hex)| format!("{name}:{hex}")).collect();
+            writeln!(out, "  about {} {}", line(&subject.name), line(&digests.join(" ")))?;
+        }
+        if let Some(predicate) = &input.predicate_type {
+            writeln!(out, "  states {}", line(predicate))?;
+        }
+        if let Some(error) = &input.error {
+            self.failure("  ", error, out)?;
+        }
+        for verdict in &input.verdicts {
+            self.verdict(run, verdict, out)?;
+        }
+        Ok(())
+    }
+
+    fn verdict(&self, run: &Run, verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+        let status = match verdict.status {
+            Status::Passed => self.paint(GREEN, "pass"),
+            Status::Failed => self.paint(RED, "fail"),
+            Status::Skipped => self.paint(YELLOW, "skipped"),
+            Status::Ignored => self.paint(YELLOW, "ignored"),
+            Status::NoVerdict => self.paint(RED, "no verdict"),
+        };
+        let policy = run.policy(&verdict.policy);
+        let title = policy.and_then(|policy| policy.title.as_deref());
+        let title =
+            title.map_or_else(String::new, |title| self.paint(DIM, &format!(" ({})", line(title))));
+        let reason =
+            verdict.reason.as_ref().map_or_else(String::new, |why| format!(": {}", line(why)));
+        writeln!(out, "  {status} {}{title}{reason}", line(&verdict.policy))?;
+        if let Some(error) = &verdict.error {
+            self.failure("    ", error, out)?;
+        }
+        let mut last = None;
+        for violation in &verdict.violations {
+            self.violation(run, violation, out)?;
+            // The place once for what one rule said.
+            if last != Some(&violation.rule) && violation.fails() {
+                self.place("      ", violation.position.as_ref(), out)?;
+                last = Some(&violation.rule);
+            }
+        }
+        Ok(())
+    }
+
+    fn violation(&self, run: &Run, found: &Violation, out: &mut dyn Write) -> io::Result<()> {
+        let waiver = found.waiver.and_then(|index| run.waivers.get(index));
+        let (mark, style) = match found.effect {
+            Effect::Fails => ("✗", RED),
+            Effect::Warns => ("!", YELLOW),
+            Effect::Waived | Effect::BelowThreshold | Effect::Disregarded => ("-", DIM),
+        };
+        let severity =
+            found.severity.as_ref().map_or_else(String::new, |s| format!("[{}] ", line(s)));
+        let id = found.id.as_ref().map_or_else(String::new, |id| format!("{}: ", line(id)));
+        let class = if found.class == Class::Warning { "warning: " } else { "" };
+        let message = shorten(&found.message, MESSAGE);
+        writeln!(out, "    {} {severity}{class}{id}{message}", self.paint(style, mark))?;
+        match (found.effect, waiver) {
+            (Effect::Waived, Some(waiver)) => writeln!(
+                out,
+                "      waived until {} by {}: {}",
+                line(&waiver.expires),
+                line(&waiver.owner),
+                line(&waiver.reason)
+            ),
+            (Effect::Fails, Some(waiver)) => writeln!(
+                out,
+                "      the waiver of {} expired on {}: {}",
+                line(&waiver.owner),
+                line(&waiver.expires),
+                line(&waiver.reason)
+            ),
+            (Effect::BelowThreshold, _) => writeln!(out, "      less severe than what fails"),
+            (Effect::Disregarded, _) => writeln!(out, "      doesn't count"),
+            _ => Ok(()),
+        }
+    }
+
+    fn failure(&self, indent: &str, failure: &Failure, out: &mut dyn Write) -> io::Result<()> {
+        let label = self.paint(RED, "error");
+        writeln!(out, "{indent}{label}: {}", line(&failure.message))?;
+        self.place(indent, failure.position.as_ref(), out)?;
+        match &failure.hint {
+            Some(hint) => writeln!(out, "{indent}hint: {}", line(hint)),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self, indent: &str, at: Option<&Position>, out: &mut dyn Write) -> io::Result<()> {
+        let Some(at) = at else { return Ok(()) };
+        let text = if at.text.trim().is_empty() {
+            String::new()
+        } else {
+            format!("  {}", shorten(at.text.trim(), 120))
+        };
+        let place = format!("{}:{}:{}", line(&at.file), at.line, at.column);
+        writeln!(out, "{indent}{}", self.paint(DIM, &format!("{place}{text}")))
+    }
+}
+
+/// On one line, and no command of a CI system's.
+fn line(text: &str) -> String {
+    escape_for_log(&escape(text))
+}
+
+fn count(number: u64, what: &str) -> String {
+    match (number, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {what}s"),
+    }
+}

@@ -1,0 +1,16 @@
+//! The report as JSON: the model as it is, safe to show on a terminal.
+
+use std::io::{self, Write};
+
+use crate::cli::output;
+use crate::gate::model::Run;
+use crate::gate::report::Report;
+
+pub(super) struct Json;
+
+impl Report for Json {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let text = output::json(run).map_err(|error| io::Error::other(error.report()))?;
+        writeln!(out, "{text}")
+    }
+}

@@ -1,0 +1,34 @@
+//! The coverage for people: each file's part, and the lines that no test evaluated.
+
+use std::fmt::Write as _;
+
+use crate::testing::{CoverageReport, Range};
+use crate::text::escape;
+
+/// Adds a table of the files.
+pub(super) fn human(report: &CoverageReport, out: &mut String) {
+    let _ = writeln!(out, "\ncoverage: {:.2} %", report.coverage);
+    for (path, file) in &report.files {
+        let all = file.covered_lines + file.not_covered_lines;
+        let _ = write!(
+            out,
+            "  {}: {:.2} % ({}/{all} lines)",
+            escape(path),
+            file.coverage,
+            file.covered_lines
+        );
+        if !file.not_covered.is_empty() {
+            let _ = write!(out, ", not covered: {}", lines(&file.not_covered));
+        }
+        out.push('\n');
+    }
+}
+
+/// `3, 5-7`.
+fn lines(ranges: &[Range]) -> String {
+    let each = ranges.iter().map(|range| match (range.start.row, range.end.row) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
+    });
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,181 @@
+//! The report for people, in the spirit of `opa test`: what failed and why, then the counts.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::coverage;
+use crate::testing::{Case, Cause, Failure, Outcome, Run, TestResult};
+use crate::text::{escape, escape_for_log, shorten};
+use crate::{Error, Position};
+
+/// Characters of a value that are shown.
+const VALUE: usize = 300;
+
+/// The whole report; `verbose` names tests that passed too.
+pub(super) fn report(run: &Run, verbose: bool) -> String {
+    let mut out = tests(run, |result| verbose || !matches!(result.outcome, Outcome::Passed));
+    if !run.results.is_empty() {
+        if !out.is_empty() {
+            out.push_str(&"-".repeat(80));
+            out.push('\n');
+        }
+        counts(run, &mut out);
+    }
+    if let Some(report) = &run.coverage {
+        coverage::human(report, &mut out);
+    }
+    out
+}
+
+/// Tests that failed, or have no verdict.
+pub(super) fn failures(run: &Run) -> String {
+    tests(run, |result| matches!(result.outcome, Outcome::Failed(_) | Outcome::Error { .. }))
+}
+
+fn tests(run: &Run, shown: impl Fn(&TestResult) -> bool) -> String {
+    let mut out = String::new();
+    let mut file = None;
+    for result in run.results.iter().filter(|result| shown(result)) {
+        let own = &result.test.position.file;
+        if file != Some(own) {
+            let gap = if file.is_some() { "\n" } else { "" };
+            let _ = writeln!(out, "{gap}{}:", escape(own));
+            file = Some(own);
+        }
+        test(result, &mut out);
+    }
+    out
+}
+
+fn test(result: &TestResult, out: &mut String) {
+    let name = escape(&result.test.full_name());
+    let word = match &result.outcome {
+        Outcome::Passed => "PASS",
+        Outcome::Failed(_) => "FAIL",
+        Outcome::Skipped => "SKIPPED",
+        Outcome::Error { .. } => "ERROR",
+    };
+    if matches!(result.outcome, Outcome::Skipped) {
+        let _ = writeln!(out, "{name}: {word}");
+        return;
+    }
+    let _ = writeln!(out, "{name}: {word} ({})", time(result.duration));
+    cases(&result.cases, 1, out);
+    out.push_str(&details(result));
+}
+
+/// `1.23ms`.
+fn time(duration: Duration) -> String {
+    let micros = duration.as_micros();
+    match micros {
+        0..1_000 => format!("{micros}µs"),
+        1_000..1_000_000 => format!("{:.2}ms", duration.as_secs_f64() * 1e3),
+        _ => format!("{:.2}s", duration.as_secs_f64()),
+    }
+}
+
+pub(super) fn cases(cases: &[Case], depth: usize, out: &mut String) {
+    for case in cases {
+        let word = if case.passed { "PASS" } else { "FAIL" };
+        let _ = writeln!(out, "{}{}: {word}", "  ".repeat(depth), shorten(&case.name, VALUE));
+        self::cases(&case.cases, depth + 1, out);
+    }
+}
+
+/// Why a test failed and what it printed, indented; nothing for a test that passed in silence.
+pub(super) fn details(result: &TestResult) -> String {
+    let mut text = match &result.outcome {
+        Outcome::Passed | Outcome::Skipped => String::new(),
+        Outcome::Failed(failure) => failed(failure),
+        Outcome::Error { error, position } => errored(error, position.as_ref()),
+    };
+    if !result.prints.is_empty() {
+        text.push_str("printed:\n");
+    }
+    for print in &result.prints {
+        let message = print.message.replace('\n', "\n    ");
+        let _ = writeln!(text, "  {}:{}: {message}", escape(&print.file), print.line);
+    }
+    let mut out = String::new();
+    for line in escape_for_log(&text).lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+    out
+}
+
+fn failed(failure: &Failure) -> String {
+    let mut out = String::new();
+    if let Some(reason) = &failure.reason {
+        let _ = writeln!(out, "{reason}");
+    }
+    if let Some(cause) = &failure.cause {
+        self::cause(cause, &mut out);
+    }
+    out
+}
+
+fn cause(cause: &Cause, out: &mut String) {
+    let p = &cause.position;
+    let _ = writeln!(out, "{}:{}:{}: this {}", p.file, p.line, p.column, cause.verdict);
+    source_line(p, out);
+    for operand in &cause.operands {
+        let text = operand.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let values: Vec<_> = operand
+            .values
+            .iter()
+            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), VALUE))
+            .collect();
+        let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
+        let _ = writeln!(out, "  {}: {shown}", shorten(&text, VALUE));
+    }
+}
+
+fn source_line(p: &Position, out: &mut String) {
+    let gutter = " ".repeat(p.line.to_string().len());
+    let pad: String = p
+        .text
+        .chars()
+        .take(p.column.saturating_sub(1) as usize)
+        .map(|c| if c == '\t' { '\t' } else { ' ' })
+        .collect();
+    let room = p.text.chars().count().saturating_sub(pad.chars().count()).max(1);
+    let carets = "^".repeat((p.length as usize).clamp(1, room));
+    let _ = writeln!(out, "  {} | {}\n  {gutter} | {pad}{carets}", p.line, p.text);
+}
+
+fn errored(error: &Error, position: Option<&Position>) -> String {
+    let mut out = String::new();
+    for diagnostic in error.diagnostics() {
+        let _ = writeln!(out, "{}", diagnostic.render());
+    }
+    if error.diagnostics().is_empty() {
+        match position {
+            Some(p) => {
+                let _ = writeln!(out, "{}:{}:{}: {}", p.file, p.line, p.column, error.report());
+                source_line(p, &mut out);
+            }
+            None => {
+                let _ = writeln!(out, "{}", error.report());
+            }
+        }
+    }
+    if let Some(hint) = error.hint() {
+        let _ = writeln!(out, "  hint: {hint}");
+    }
+    out
+}
+
+fn counts(run: &Run, out: &mut String) {
+    let counts = run.counts();
+    let all = run.results.len();
+    for (word, count) in [
+        ("PASS", counts.passed),
+        ("FAIL", counts.failed),
+        ("SKIPPED", counts.skipped),
+        ("ERROR", counts.errors),
+    ] {
+        if count > 0 {
+            let _ = writeln!(out, "{word}: {count}/{all}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The report as XML, as `JUnit` has it: a suite for each package, a case for each test.
+
+use std::collections::BTreeMap;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::human;
+use crate::testing::{Outcome, Run, TestResult};
+use crate::text::escape_for_log;
+use crate::{Error, ErrorKind};
+
+pub(super) fn report(run: &Run) -> Result<String, Error> {
+    let mut suites: BTreeMap<&str, Vec<&TestResult>> = BTreeMap::new();
+    for result in &run.results {
+        suites.entry(&result.test.package).or_default().push(result);
+    }
+    let mut report = Report::new("rego-platform test");
+    report.set_time(run.results.iter().map(|result| result.duration).sum());
+    for (package, results) in suites {
+        let mut suite = TestSuite::new(escape_for_log(package));
+        suite.set_time(results.iter().map(|result| result.duration).sum());
+        suite.add_test_cases(results.into_iter().map(case));
+        report.add_test_suite(suite);
+    }
+    report.to_string().map_err(|error| {
+        Error::new(ErrorKind::Internal, "the report can't be written as XML").with_source(error)
+    })
+}
+
+fn case(result: &TestResult) -> TestCase {
+    let position = &result.test.position;
+    let mut case = TestCase::new(escape_for_log(&result.test.name), status(result));
+    case.set_classname(escape_for_log(&result.test.package));
+    case.set_time(result.duration);
+    case.extra.insert("file".into(), escape_for_log(&position.file).as_str().into());
+    case.extra.insert("line".into(), position.line.to_string().as_str().into());
+    if !result.prints.is_empty() {
+        let text: Vec<_> = result.prints.iter().map(|print| print.message.as_str()).collect();
+        case.set_system_out(escape_for_log(&text.join("\n")));
+    }
+    case
+}
+
+fn status(result: &TestResult) -> TestCaseStatus {
+    let (kind, message) = match &result.outcome {
+        Outcome::Passed => return TestCaseStatus::success(),
+        Outcome::Skipped => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message("its name begins with `todo_`");
+            return status;
+        }
+        Outcome::Failed(failure) => {
+            let message = match (&failure.cause, &failure.reason) {
+                (Some(cause), _) => {
+                    format!("`{}` {}", cause.position.text.trim(), cause.verdict)
+                }
+                (None, Some(reason)) => reason.clone(),
+                (None, None) => "the test isn't true".to_owned(),
+            };
+            (NonSuccessKind::Failure, message)
+        }
+        Outcome::Error { error, .. } => (NonSuccessKind::Error, error.report()),
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_message(escape_for_log(&message));
+    let mut details = String::new();
+    human::cases(&result.cases, 0, &mut details);
+    details.push_str(&human::details(result));
+    if !details.is_empty() {
+        status.set_description(details);
+    }
+    status
+}

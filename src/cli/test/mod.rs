@@ -1,0 +1,204 @@
+//! `test`: the rules named `test_*` of policies, run as `opa test` does.
+//!
+//! Owns the options, who answers calls, and the exit status. What a test is and when it passes
+//! belongs to the library's `testing`, each form of the report to a file beside this one.
+
+mod coverage;
+mod human;
+mod json;
+mod junit;
+mod watch;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use regex::Regex;
+
+use super::args::Options;
+use super::context::Context;
+use super::output::{self, Reporter};
+use super::stdin::Stdin;
+use super::{Exit, evaluation, watchdog};
+use crate::evaluate::load::LoadOptions;
+use crate::evaluate::{Answers, EvaluateOptions};
+use crate::testing::{Run, RunOptions, Suite};
+use crate::{Error, Product};
+
+/// What an unmocked function's error says to do.
+const MOCK: &str = "mock it in the test, with a value or a function: \
+    `with {function} as {...}`; or let calls be answered with `--local DIR`, `--replay FILE` or \
+    `--live`";
+
+/// Run the tests of policies
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+#[command(
+    after_help = "Tests are rules named `test_*`; those named `todo_test_*` are skipped. A test \
+    passes when its value is `true`.\n\n\
+    Exit status: 0 all passed, or there are none; 1 some failed, were skipped, or the coverage is \
+    under the threshold; 2 some have no verdict, or something else is wrong.\n\n\
+    Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
+)]
+pub(super) struct TestArgs {
+    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`), files or folders
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Run only tests whose full name, such as `data.release_test.test_a`, matches
+    #[arg(short, long, value_name = "REGEX")]
+    run: Option<String>,
+    /// How the report is written
+    #[arg(short, long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Report which lines the tests evaluated; with `--format json`, nothing else
+    #[arg(short, long)]
+    coverage: bool,
+    /// End with status 1 when less of the policies is covered; implies `--coverage`
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    threshold: Option<f64>,
+    /// Run again whenever a file changes
+    #[arg(short, long)]
+    watch: bool,
+    /// How many tests run at a time; as many as there are cores unless said
+    #[arg(long, value_name = "N")]
+    parallel: Option<NonZeroUsize>,
+    /// Let the service answer calls that aren't mocked
+    #[arg(long, conflicts_with_all = ["local", "replay"])]
+    live: bool,
+    /// Skipped tests don't make the status 1
+    #[arg(short = 'z', long)]
+    exit_zero_on_skipped: bool,
+    /// Read policies as Rego v0
+    #[arg(long, visible_alias = "v0")]
+    v0_compatible: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Junit,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "a percentage is a number from 0 to 100".to_owned())
+}
+
+pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let pattern = args.run.as_deref().map(pattern).transpose()?;
+    let mut stdin = Stdin::default();
+    let (product, answers, _emulator) = answers(&args, options, reporter, &mut stdin)?;
+    let mut evaluate = evaluation::answered_by(answers, options, true);
+    evaluate.coverage = args.coverage || args.threshold.is_some();
+    let work = Work { args: &args, options, reporter, product, evaluate, pattern };
+    if args.watch { watch::run(&args.paths, || work.once()) } else { work.once() }
+}
+
+fn pattern(text: &str) -> Result<Regex, Error> {
+    Regex::new(text).map_err(|error| {
+        let message = format!("`{}` is no regular expression", crate::text::escape(text));
+        Error::new(crate::ErrorKind::Configuration, message).with_source(error)
+    })
+}
+
+type Answering = (Product, Answers, Option<crate::emulator::Emulator>);
+
+/// Who answers calls: nobody, unless somebody was named. Then no setting is looked at.
+fn answers(
+    args: &TestArgs,
+    options: &Options,
+    reporter: Reporter,
+    stdin: &mut Stdin,
+) -> Result<Answering, Error> {
+    if !args.live && options.local.is_none() && options.replay.is_none() {
+        return Ok((Product::new(&options.product)?, Answers::Nobody(MOCK.to_owned()), None));
+    }
+    let (context, emulator) = Context::resolve(options, reporter, stdin)?;
+    let answers = evaluation::options(&context, options, true)?.answers;
+    Ok((context.product, answers, emulator))
+}
+
+/// Everything that a run needs.
+struct Work<'a> {
+    args: &'a TestArgs,
+    options: &'a Options,
+    reporter: Reporter,
+    product: Product,
+    evaluate: EvaluateOptions,
+    pattern: Option<Regex>,
+}
+
+impl Work<'_> {
+    /// Loads, runs and reports.
+    fn once(&self) -> Result<Exit, Error> {
+        let run = self.suite()?.run(&self.run_options())?;
+        self.report(&run)?;
+        if let Some(path) = &self.options.record {
+            run.recording.save(path)?;
+        }
+        Ok(self.exit(&run))
+    }
+
+    fn suite(&self) -> Result<Suite, Error> {
+        let _watchdog = watchdog::start(self.options.timeout)?;
+        let load = LoadOptions {
+            product: self.product.clone(),
+            rego_v0: self.args.v0_compatible,
+            ..LoadOptions::default()
+        };
+        let mut suite = Suite::load(evaluation::read(&self.args.paths)?, load)?;
+        let all = suite.tests().count();
+        if let Some(pattern) = &self.pattern {
+            suite.retain(pattern);
+        }
+        if all == 0 {
+            self.reporter.warning("there are no tests: no rule's name begins with `test_`");
+        } else if suite.tests().count() == 0 {
+            self.reporter.warning(&format!("`--run` matches none of {all} tests"));
+        }
+        Ok(suite)
+    }
+
+    fn run_options(&self) -> RunOptions {
+        let mut options = RunOptions::new(self.evaluate.clone());
+        options.parallel = self.args.parallel.unwrap_or(options.parallel);
+        options
+    }
+
+    fn report(&self, run: &Run) -> Result<(), Error> {
+        let text = match (self.args.format, &run.coverage) {
+            (Format::Human, _) => human::report(run, self.options.verbose > 0),
+            (Format::Json, Some(coverage)) => {
+                // As in OPA the report is the coverage's alone; who failed is said beside it.
+                self.reporter.note(human::failures(run).trim_end());
+                json::coverage(coverage)?
+            }
+            (Format::Json, None) => json::report(run)?,
+            (Format::Junit, _) => junit::report(run)?,
+        };
+        output::to_stdout(text.as_bytes())
+    }
+
+    fn exit(&self, run: &Run) -> Exit {
+        let counts = run.counts();
+        let skipped = counts.skipped > 0 && !self.args.exit_zero_on_skipped;
+        if counts.errors > 0 {
+            return Exit::NoVerdict;
+        }
+        let reached = run.coverage.as_ref().map_or(100.0, |report| report.coverage);
+        let short = self.args.threshold.filter(|threshold| reached < *threshold);
+        if let Some(threshold) = short {
+            output::plain_error(&format!(
+                "{reached:.2} % of the lines are covered, and `--threshold` is {threshold:.2} %"
+            ));
+        }
+        if counts.failed > 0 || skipped || short.is_some() {
+            Exit::Violations
+        } else {
+            Exit::Passed
+        }
+    }
+}

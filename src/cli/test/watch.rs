@@ -1,0 +1,79 @@
+//! `--watch`: runs again whenever a file changes.
+//!
+//! Owns what is watched and when a run is due. Never returns but with an error or a signal.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use notify_debouncer_full::notify::{EventKind, RecursiveMode};
+use notify_debouncer_full::{DebounceEventResult, DebouncedEvent, new_debouncer};
+
+use crate::cli::{Exit, output};
+use crate::{Error, ErrorKind};
+
+/// How long files must be left alone before a run: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// Runs `once` now and after each change of `paths`.
+pub(super) fn run(
+    paths: &[PathBuf],
+    once: impl Fn() -> Result<Exit, Error>,
+) -> Result<Exit, Error> {
+    let broken = |error| {
+        Error::new(ErrorKind::Configuration, "the files can't be watched").with_source(error)
+    };
+    let (sender, changes) = mpsc::channel::<DebounceEventResult>();
+    let mut watcher = new_debouncer(QUIET, None, sender).map_err(broken)?;
+    for path in paths {
+        // An editor replaces a file, and what watched the old one sees nothing: its folder stays.
+        let (folder, mode) = if path.is_dir() {
+            (path.as_path(), RecursiveMode::Recursive)
+        } else {
+            (folder_of(path), RecursiveMode::NonRecursive)
+        };
+        watcher.watch(folder, mode).map_err(broken)?;
+    }
+    loop {
+        if let Err(error) = once() {
+            output::error(&error);
+        }
+        output::plain_note("watching for changes");
+        loop {
+            let change = changes.recv().map_err(|_| {
+                Error::new(ErrorKind::Internal, "the files aren't watched any more")
+            })?;
+            match change {
+                Ok(events) if events.iter().any(|event| matters(event, paths)) => break,
+                Ok(_) => {}
+                Err(errors) => {
+                    for error in errors {
+                        tracing::debug!(%error, "watching");
+                    }
+                    // Something was missed: better once too often.
+                    break;
+                }
+            }
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a change is of a file that a run reads.
+fn matters(event: &DebouncedEvent, paths: &[PathBuf]) -> bool {
+    if matches!(event.kind, EventKind::Access(_)) {
+        return false;
+    }
+    event.paths.iter().any(|changed| {
+        let extension = changed.extension().and_then(|extension| extension.to_str());
+        let named = || paths.iter().any(|path| path.file_name() == changed.file_name());
+        match extension {
+            // Without an ending: a folder that came or went.
+            Some("rego" | "json" | "yaml" | "yml") | None => true,
+            Some(_) => named(),
+        }
+    })
+}

@@ -1,0 +1,248 @@
+//! OPA bundles: policies and data in one `.tar.gz`.
+//!
+//! Owns taking one apart, within bounds and without writing anything to disk. Signatures are not
+//! checked: whoever fetches a bundle vouches for it.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Take};
+use std::path::{Component, Path};
+
+use flate2::read::MultiGzDecoder;
+use regorus::Value;
+use serde::Deserialize;
+use tar::EntryType;
+
+use super::documents;
+use crate::evaluate::sources::{DataSource, ModuleSource, SourceLimits, Sources};
+use crate::text::escape;
+use crate::{Error, ErrorKind};
+
+/// Whether a path is a bundle's.
+pub(super) fn is_bundle(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) && Path::new(path).is_file()
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    roots: Option<Vec<String>>,
+    rego_version: Option<u8>,
+}
+
+/// Adds what is in the bundle at `path`.
+pub(super) fn read(path: &str, into: &mut Sources, limits: SourceLimits) -> Result<(), Error> {
+    let shown = escape(path);
+    let wrong =
+        |what: String| Error::new(ErrorKind::Configuration, format!("the bundle `{shown}` {what}"));
+    let failed = |error: std::io::Error| wrong("can't be read".to_owned()).with_source(error);
+    let file = File::open(path).map_err(failed)?;
+    // What is unpacked is bounded as a whole, headers and what isn't taken included.
+    let unpacked = MultiGzDecoder::new(file).take(limits.total_bytes + 1);
+    let mut archive = tar::Archive::new(unpacked);
+    let mut found = Sources::default();
+    let mut seen = HashSet::new();
+    let mut manifest = None;
+    for entry in archive.entries().map_err(failed)? {
+        let mut entry = entry.map_err(failed)?;
+        let name = entry.path().map_err(failed)?.into_owned();
+        let name = inner(&name).ok_or_else(|| {
+            wrong(format!("holds the path `{}`", escape(&name.display().to_string())))
+                .with_hint("paths in a bundle are relative and lead nowhere else")
+        })?;
+        match entry.header().entry_type() {
+            EntryType::Directory | EntryType::XGlobalHeader => continue,
+            EntryType::Regular | EntryType::Continuous => {}
+            _ => return Err(wrong(format!("holds `{}`, which is no file", escape(&name)))),
+        }
+        if !seen.insert(name.clone()) {
+            return Err(wrong(format!("holds `{}` twice", escape(&name))));
+        }
+        if seen.len() > limits.files {
+            return Err(wrong(format!("holds more than {} files", limits.files)));
+        }
+        let last = name.rsplit('/').next().unwrap_or(&name);
+        let rego = Path::new(last).extension().is_some_and(|extension| extension == "rego");
+        if !rego && !matches!(last, "data.json" | "data.yaml" | "data.yml") && name != ".manifest" {
+            continue;
+        }
+        let text = text(&mut entry, &limits)
+            .map_err(|what| wrong(format!("holds `{}`, which {what}", escape(&name))))?;
+        if name == ".manifest" {
+            let parsed: Manifest = serde_json::from_str(&text)
+                .map_err(|error| wrong("has a broken `.manifest`".to_owned()).with_source(error))?;
+            manifest = Some(parsed);
+        } else if rego {
+            found.modules.push(ModuleSource { path: format!("{path}:/{name}"), text });
+        } else {
+            let value = data(&text, &name)
+                .ok_or_else(|| wrong(format!("holds `{}`, which is no object", escape(&name))))?;
+            found.data.push(DataSource { path: format!("{path}:/{name}"), value });
+        }
+    }
+    if archive.into_inner().limit() == 0 {
+        return Err(wrong(format!("is larger than {} bytes unpacked", limits.total_bytes)));
+    }
+    let manifest = manifest.ok_or_else(|| {
+        wrong("has no `.manifest`".to_owned()).with_hint("`opa build -b` makes bundles")
+    })?;
+    if manifest.rego_version == Some(0) {
+        return Err(
+            wrong("holds Rego v0".to_owned()).with_hint("unpack it and use `--v0-compatible`")
+        );
+    }
+    if found.modules.is_empty() {
+        return Err(wrong("holds no Rego".to_owned())
+            .with_hint("bundles of compiled policies alone can't be evaluated"));
+    }
+    rooted(&found, manifest.roots.as_deref().unwrap_or(&[String::new()])).map_err(wrong)?;
+    into.modules.append(&mut found.modules);
+    into.data.append(&mut found.data);
+    Ok(())
+}
+
+/// A path as names joined by `/`, if it stays where it is.
+fn inner(path: &Path) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_str()?),
+            Component::CurDir | Component::RootDir => {}
+            _ => return None,
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn text<R: Read>(
+    entry: &mut tar::Entry<'_, Take<R>>,
+    limits: &SourceLimits,
+) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let limit = limits.file_bytes;
+    entry.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|e| format!("is cut: {e}"))?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("is larger than {limit} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "is no UTF-8".to_owned())
+}
+
+/// A data document under the path of its folder.
+fn data(text: &str, name: &str) -> Option<Value> {
+    let value: Value = if Path::new(name).extension().is_some_and(|extension| extension == "json") {
+        serde_json::from_str(text).ok()?
+    } else {
+        yaml_serde::from_str(text).ok()?
+    };
+    if !matches!(value, Value::Object(_)) {
+        return None;
+    }
+    let folders = name.rsplit_once('/').map_or("", |(folders, _)| folders);
+    let folders = folders.split('/').filter(|part| !part.is_empty());
+    Some(folders.rev().fold(value, |value, folder| documents::object(folder, value)))
+}
+
+/// Everything lies below one of the roots that the manifest claims.
+fn rooted(sources: &Sources, roots: &[String]) -> Result<(), String> {
+    let roots: Vec<Vec<&str>> = roots
+        .iter()
+        .map(|root| root.split('/').filter(|part| !part.is_empty()).collect())
+        .collect();
+    let package = |text: &str| {
+        let line = text.lines().find_map(|line| line.trim_start().strip_prefix("package "))?;
+        Some(line.split(['#', ';', ' ', '\t']).find(|word| !word.is_empty())?.to_owned())
+    };
+    for module in &sources.modules {
+        let name = package(&module.text).unwrap_or_default();
+        let path: Vec<&str> = name.split('.').collect();
+        if !roots.iter().any(|root| path.starts_with(root)) {
+            return Err(format!("has the package `{}` outside its roots", escape(&name)));
+        }
+    }
+    for data in &sources.data {
+        if !roots.iter().any(|root| lies_below(&data.value, root)) {
+            return Err(format!("has data outside its roots, in `{}`", escape(&data.path)));
+        }
+    }
+    Ok(())
+}
+
+fn lies_below(value: &Value, root: &[&str]) -> bool {
+    let Some((first, rest)) = root.split_first() else { return true };
+    match value {
+        Value::Object(object) => object.iter().all(|(key, value)| {
+            matches!(key, Value::String(key) if key.as_ref() == *first) && lies_below(value, rest)
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+
+    const MODULE: &str = "package p.q\n\ndeny := []\n";
+
+    fn bundle(files: &[(&str, &str)]) -> tempfile::TempPath {
+        let mut file = tempfile::Builder::new().suffix(".tar.gz").tempfile().unwrap();
+        let gzip = flate2::write::GzEncoder::new(&mut file, flate2::Compression::fast());
+        let mut archive = tar::Builder::new(gzip);
+        for (name, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_entry_type(EntryType::Regular);
+            // Set byte by byte: the library refuses to write the paths that attackers would.
+            header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            archive.append(&header, text.as_bytes()).unwrap();
+        }
+        archive.into_inner().unwrap().finish().unwrap();
+        file.into_temp_path()
+    }
+
+    fn load(files: &[(&str, &str)], limits: SourceLimits) -> Result<Sources, String> {
+        let file = bundle(files);
+        let path = file.to_str().unwrap();
+        assert!(is_bundle(path));
+        let mut sources = Sources::default();
+        read(path, &mut sources, limits).map_err(|error| error.to_string())?;
+        Ok(sources)
+    }
+
+    #[test]
+    fn modules_and_data_have_their_places() {
+        let files = [
+            ("/.manifest", "{\"revision\": \"1\", \"roots\": [\"p/q\", \"x\"]}"),
+            ("./p/m.rego", MODULE),
+            ("x/y/data.json", "{\"z\": 1}"),
+            ("README", "no"),
+        ];
+        let sources = load(&files, SourceLimits::default()).unwrap();
+        assert!(sources.modules[0].path.ends_with(".tar.gz:/p/m.rego"));
+        let data = serde_json::to_string(&sources.data[0].value).unwrap();
+        assert_eq!(data, r#"{"x":{"y":{"z":1}}}"#);
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_refused() {
+        let good = [(".manifest", "{}"), ("m.rego", MODULE)];
+        load(&good, SourceLimits::default()).unwrap();
+        let with = |extra: (&'static str, &'static str)| {
+            load(&[good[0], good[1], extra], SourceLimits::default()).unwrap_err()
+        };
+        assert!(with(("../x.rego", MODULE)).contains("`../x.rego`"));
+        assert!(with(("./m.rego", MODULE)).contains("twice"));
+        assert!(with(("data.json", "[]")).contains("no object"));
+        let refused = |files: &[(&str, &str)]| load(files, SourceLimits::default()).unwrap_err();
+        assert!(refused(&good[1..]).contains("no `.manifest`"));
+        assert!(refused(&good[..1]).contains("no Rego"));
+        assert!(refused(&[(".manifest", "{\"roots\": [\"x\"]}"), good[1]]).contains("outside"));
+        assert!(refused(&[(".manifest", "{\"rego_version\": 0}"), good[1]]).contains("v0"));
+        let small = SourceLimits { total_bytes: 2000, ..SourceLimits::default() };
+        load(&good, small).unwrap_err();
+        let short = SourceLimits { file_bytes: 10, ..SourceLimits::default() };
+        assert!(load(&good, short).unwrap_err().contains("larger than 10"));
+    }
+}

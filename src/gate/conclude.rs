@@ -1,0 +1,223 @@
+//! From what policies said to what that means.
+//!
+//! Owns effects of violations, the conclusion about a policy, an input and a run, and their sums.
+
+use super::model::{
+    Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject, Totals,
+    Verdict, Violation,
+};
+use super::packages::Asked;
+use super::verdict::{Item, Said};
+use super::waivers::{Case, Waivers};
+use crate::{Error, Position};
+
+/// What a verdict depends on besides what the policy said.
+pub(super) struct Circumstances<'a> {
+    pub asked: &'a Asked,
+    pub policy: &'a Policy,
+    pub rules: &'a Rules,
+    pub waivers: &'a Waivers,
+    pub input: &'a str,
+    pub input_digest: Option<&'a str>,
+    pub subjects: &'a [Subject],
+}
+
+/// The verdict of one policy.
+pub(super) fn verdict(said: Said, around: &Circumstances<'_>) -> Verdict {
+    let disregarded = said.skipped || said.ignored;
+    let violations: Vec<Violation> =
+        said.items.into_iter().map(|item| violation(item, disregarded, around)).collect();
+    let status = if said.skipped {
+        Status::Skipped
+    } else if said.ignored {
+        Status::Ignored
+    } else if violations.iter().any(Violation::fails) {
+        Status::Failed
+    } else {
+        Status::Passed
+    };
+    let reason = if disregarded { said.reason } else { None };
+    Verdict { policy: around.policy.name.clone(), status, reason, violations, error: None }
+}
+
+fn violation(item: Item, disregarded: bool, around: &Circumstances<'_>) -> Violation {
+    let part = around.asked.parts.get(item.part);
+    let rule = part.and_then(|part| around.policy.rules.iter().find(|r| r.name == part.name));
+    let severity = item
+        .severity
+        .or_else(|| rule.and_then(|rule| rule.severity.clone()))
+        .or_else(|| around.policy.severity.clone());
+    let known = severity.as_deref().and_then(Severity::parse);
+    let slight = matches!((around.rules.fail_on, known), (Some(least), Some(own)) if own < least);
+    let mut effect = match item.class {
+        _ if disregarded => Effect::Disregarded,
+        Class::Warning if !around.rules.fail_on_warn => Effect::Warns,
+        _ if slight => Effect::BelowThreshold,
+        _ => Effect::Fails,
+    };
+    let matching = around.waivers.matching(&Case {
+        policy: &around.policy.name,
+        message: &item.message,
+        id: item.id.as_deref(),
+        digest: item.fields.get("digest").and_then(serde_json::Value::as_str),
+        input: around.input,
+        input_digest: around.input_digest,
+        subjects: around.subjects,
+    });
+    if let Some((_, true)) = matching
+        && effect == Effect::Fails
+    {
+        effect = Effect::Waived;
+    }
+    Violation {
+        message: item.message,
+        class: item.class,
+        effect,
+        rule: part.map(|part| part.name.clone()).unwrap_or_default(),
+        position: part.map(|part| part.position.clone()),
+        severity,
+        id: item.id,
+        waiver: matching.map(|(index, _)| index),
+        fields: item.fields,
+    }
+}
+
+/// A policy without a verdict.
+pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>) -> Verdict {
+    Verdict {
+        policy: policy.to_owned(),
+        status: Status::NoVerdict,
+        reason: None,
+        violations: Vec::new(),
+        error: Some(failure(error, at)),
+    }
+}
+
+/// An error as reports show it.
+pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
+    match error.diagnostics() {
+        [first, rest @ ..] => Failure {
+            kind: first.code.to_owned(),
+            message: match rest.len() {
+                0 => first.message.clone(),
+                more => format!("{} (and {more} more)", first.message),
+            },
+            hint: first.hint.clone(),
+            function: None,
+            position: first.position.clone().or(at),
+        },
+        [] => Failure {
+            kind: error.kind().code().to_owned(),
+            message: error.report(),
+            hint: error.hint().map(str::to_owned),
+            function: error.function().map(str::to_owned),
+            position: at,
+        },
+    }
+}
+
+/// What a whole input comes to.
+pub(super) fn input(input: &mut Input, rules: &Rules) {
+    let has = |status| input.verdicts.iter().any(|verdict| verdict.status == status);
+    let skipped = !input.verdicts.is_empty()
+        && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored));
+    input.outcome = if input.error.is_some() || has(Status::NoVerdict) {
+        Outcome::NoVerdict
+    } else if has(Status::Failed) {
+        Outcome::Failed
+    } else if skipped && !rules.allow_skipped || input.verdicts.is_empty() {
+        input.error = Some(Failure {
+            kind: "all-skipped".to_owned(),
+            message: "every policy skipped the input: nothing was checked".to_owned(),
+            hint: Some("`--allow-skipped` lets such an input pass".to_owned()),
+            ..Failure::default()
+        });
+        Outcome::NoVerdict
+    } else {
+        Outcome::Passed
+    };
+}
+
+/// Sums, outcome and reasons of a run whose inputs are complete; `not_evaluated` are those that a
+/// stopped run left out.
+pub(super) fn run(run: &mut Run) {
+    let mut totals = Totals {
+        inputs: run.inputs.len() as u64,
+        not_evaluated: run.totals.not_evaluated,
+        calls: run.totals.calls,
+        attempts: run.totals.attempts,
+        bytes: run.totals.bytes,
+        ..Totals::default()
+    };
+    for input in &run.inputs {
+        match input.outcome {
+            Outcome::Passed => totals.passed += 1,
+            Outcome::Failed => totals.failed += 1,
+            Outcome::NoVerdict => totals.no_verdict += 1,
+        }
+        for verdict in &input.verdicts {
+            totals.skipped +=
+                u64::from(matches!(verdict.status, Status::Skipped | Status::Ignored));
+            for violation in &verdict.violations {
+                let sum = match violation.effect {
+                    Effect::Fails => &mut totals.violations,
+                    Effect::Warns => &mut totals.warnings,
+                    Effect::Waived => &mut totals.waived,
+                    Effect::BelowThreshold => &mut totals.below_threshold,
+                    Effect::Disregarded => continue,
+                };
+                *sum += 1;
+                let waiver = violation.waiver.and_then(|index| run.waivers.get_mut(index));
+                if let Some(waiver) = waiver {
+                    waiver.matched += 1;
+                }
+            }
+        }
+    }
+    run.totals = totals;
+    run.reasons = reasons(run);
+    run.outcome = if run.totals.no_verdict > 0 || run.inputs.is_empty() {
+        Outcome::NoVerdict
+    } else if run.totals.failed > 0 {
+        Outcome::Failed
+    } else {
+        Outcome::Passed
+    };
+    run.exit = match run.outcome {
+        Outcome::Passed => 0,
+        Outcome::Failed => 1,
+        Outcome::NoVerdict => 2,
+    };
+}
+
+/// `1 input`, `2 inputs`.
+pub(super) fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn reasons(run: &Run) -> Vec<String> {
+    let totals = &run.totals;
+    let mut reasons = Vec::new();
+    if run.inputs.is_empty() {
+        reasons.push("nothing was evaluated".to_owned());
+    }
+    if totals.no_verdict > 0 {
+        let has = if totals.no_verdict == 1 { "has" } else { "have" };
+        reasons.push(format!("{} {has} no verdict", counted(totals.no_verdict, "input")));
+    }
+    if totals.failed > 0 {
+        let inputs = counted(totals.failed, "input");
+        reasons.push(format!("{inputs} failed, {}", counted(totals.violations, "violation")));
+    }
+    if totals.not_evaluated > 0 {
+        let inputs = counted(totals.not_evaluated, "input");
+        reasons.push(format!("stopped at the first failure: {inputs} not evaluated"));
+    }
+    let expired = |w: &&super::model::Waiver| w.expired && w.matched > 0;
+    for waiver in run.waivers.iter().filter(expired) {
+        let what = waiver.finding.as_ref().or(waiver.policy.as_ref());
+        let what = what.map_or("", String::as_str);
+        reasons.push(format!("the waiver for `{what}` expired on {}", waiver.expires));
+    }
+    reasons
+}

@@ -1,0 +1,107 @@
+//! What `discover` saw, for reports to draw.
+//!
+//! Owns collecting it from answers, within bounds. It decides nothing.
+
+use std::collections::{BTreeSet, HashMap};
+
+use regorus::Value;
+
+use super::model::{Graph, Node};
+
+/// The most nodes that are kept of one input.
+const MAX_NODES: usize = 1_000;
+
+/// Collects a graph.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    graph: Graph,
+    by_digest: HashMap<String, usize>,
+    edges: BTreeSet<(usize, usize)>,
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    match value {
+        Value::Object(object) => match object.get(&Value::from(name))? {
+            Value::String(text) => Some(text.as_ref()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Collector {
+    /// Adds an answer of `discover`.
+    pub fn add(&mut self, answer: &Value) {
+        let Some(from) = self.node(answer) else { return };
+        let Value::Object(object) = answer else { return };
+        let Some(Value::Array(references)) = object.get(&Value::from("references")) else { return };
+        for reference in references.iter() {
+            if let Some(to) = self.node(reference) {
+                self.edges.insert((from, to));
+            }
+        }
+    }
+
+    fn node(&mut self, value: &Value) -> Option<usize> {
+        let digest = text(value, "digest")?;
+        let metadata = match value {
+            Value::Object(object) => object.get(&Value::from("metadata")).cloned(),
+            _ => None,
+        };
+        let metadata = metadata.unwrap_or(Value::Undefined);
+        let bad = text(&metadata, "hasPolicyViolations") == Some("true");
+        let name = text(&metadata, "name").map(str::to_owned);
+        if let Some(index) = self.by_digest.get(digest).copied() {
+            if let Some(node) = self.graph.nodes.get_mut(index) {
+                node.bad |= bad;
+                node.name = node.name.take().or(name);
+            }
+            return Some(index);
+        }
+        if self.graph.nodes.len() >= MAX_NODES {
+            self.graph.left_out += 1;
+            return None;
+        }
+        let kind = text(value, "kind").unwrap_or_default().to_owned();
+        self.graph.nodes.push(Node { digest: digest.to_owned(), kind, name, bad });
+        let index = self.graph.nodes.len() - 1;
+        self.by_digest.insert(digest.to_owned(), index);
+        Some(index)
+    }
+
+    /// The graph; what failing violations name is bad.
+    pub fn finish<'a>(mut self, named: impl Iterator<Item = &'a str>) -> Graph {
+        for digest in named {
+            let node = self.by_digest.get(digest).and_then(|at| self.graph.nodes.get_mut(*at));
+            if let Some(node) = node {
+                node.bad = true;
+            }
+        }
+        self.graph.edges = self.edges.into_iter().collect();
+        self.graph
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn answers_make_a_graph() {
+        let mut collector = Collector::default();
+        for text in [
+            r#"{"digest": "a", "kind": "K", "metadata": {"name": "n"}, "references": [
+                {"digest": "b", "kind": "L", "metadata": {"hasPolicyViolations": "true"}},
+                {"digest": "c", "kind": "L"}, {"digest": "b", "kind": "L"}]}"#,
+            r#"{"digest": "c", "kind": "L", "references": [{"digest": "a", "kind": "K"}]}"#,
+        ] {
+            collector.add(&Value::from_json_str(text).unwrap());
+        }
+        let graph = collector.finish(["c", "z"].into_iter());
+        let bad: Vec<_> = graph.nodes.iter().map(|n| (n.digest.as_str(), n.bad)).collect();
+        assert_eq!(bad, [("a", false), ("b", true), ("c", true)]);
+        assert_eq!(graph.edges, [(0, 1), (0, 2), (2, 0)]);
+    }
+}

@@ -1,0 +1,355 @@
+//! From paths to a gate: which policies are asked, and what reports say of them.
+//!
+//! Owns telling Rego, bundles and policy documents apart. A policy document's modules are loaded
+//! by themselves, since they all have the same package.
+
+use std::collections::BTreeMap;
+
+use regorus::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::bundle;
+use super::documents::argument;
+use super::metadata::{Annotation, annotations};
+use super::model::{Policy, Rule, Severity, Source};
+use super::packages::{self, Asked, Manner};
+use super::policy_yaml::{self, PolicyDocument};
+use super::split::hex;
+use crate::evaluate::Policies;
+use crate::evaluate::load::LoadOptions;
+use crate::evaluate::sources::{SourceLimits, Sources};
+use crate::text::{escape, nearest};
+use crate::{Error, ErrorKind, Product};
+
+/// What a gate is made of.
+#[derive(Debug, Clone, Default)]
+pub struct GateOptions {
+    /// The product whose functions the policies call.
+    pub product: Product,
+    /// Modules are Rego v0 unless they import `rego.v1`.
+    pub rego_v0: bool,
+    /// The packages, and policy documents, that count; all when there is none.
+    pub packages: Vec<String>,
+    /// The kind of material that the inputs are: policies for other kinds are left out.
+    pub kind: Option<String>,
+    /// What `input.args` holds.
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// Policies that are asked for verdicts.
+#[derive(Debug)]
+pub struct Gate {
+    pub(super) checks: Vec<Check>,
+    pub(super) policies: Vec<Policy>,
+    pub(super) sources: Vec<Source>,
+    pub(super) product: Product,
+    /// Whether any policy calls the service.
+    pub(super) asks: bool,
+}
+
+/// A package that is asked.
+#[derive(Debug)]
+pub(super) struct Check {
+    pub policies: Policies,
+    pub asked: Asked,
+    pub arguments: BTreeMap<String, Value>,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+impl Gate {
+    /// Reads and loads policies: Rego and data files and folders, bundles, policy documents.
+    ///
+    /// # Errors
+    /// Everything that `Policies::load` refuses; packages without a verdict rule; arguments that
+    /// no policy document declares, and missing ones.
+    pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
+        let limits = SourceLimits::default();
+        let (bundles, others): (Vec<&String>, Vec<_>) =
+            paths.iter().partition(|path| bundle::is_bundle(path));
+        let mut sources = Sources::read(&others, limits)?;
+        let mut gate = Self {
+            checks: Vec::new(),
+            policies: Vec::new(),
+            sources: Vec::new(),
+            product: options.product.clone(),
+            asks: false,
+        };
+        let documents = gate.take_documents(&mut sources)?;
+        for path in bundles {
+            gate.sources.push(Source { path: path.clone(), digest: digest_of(path)? });
+            bundle::read(path, &mut sources, limits)?;
+        }
+        let chosen: Vec<String> = options
+            .packages
+            .iter()
+            .map(|name| name.strip_prefix("data.").unwrap_or(name).to_owned())
+            .collect();
+        let mut known = gate.plain(&sources, &chosen, options)?;
+        check_arguments(&documents, known.is_empty(), &options.arguments)?;
+        for document in &documents {
+            known.push(document.name.clone());
+            if chosen.is_empty() || chosen.contains(&document.name) {
+                gate.document(document, options)?;
+            }
+        }
+        packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
+        if gate.checks.is_empty() {
+            return Err(wrong("there is no policy to ask: nothing would be checked").with_hint(
+                "`-d` takes Rego, bundles and policy documents; with `--kind`, one must be for it",
+            ));
+        }
+        Ok(gate)
+    }
+
+    /// The packages that are asked, in the order of reports.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// Takes policy documents out of what was read as data, and accounts for every file.
+    fn take_documents(&mut self, sources: &mut Sources) -> Result<Vec<PolicyDocument>, Error> {
+        let mut documents = Vec::new();
+        let mut data = Vec::new();
+        for module in &sources.modules {
+            let digest = hex(&Sha256::digest(&module.text));
+            self.sources.push(Source { path: module.path.clone(), digest });
+        }
+        for source in sources.data.drain(..) {
+            let bytes = read(&source.path)?;
+            let digest = hex(&Sha256::digest(&bytes));
+            self.sources.push(Source { path: source.path.clone(), digest });
+            let text = String::from_utf8_lossy(&bytes);
+            if policy_yaml::is_policy(&text) {
+                documents.push(policy_yaml::parse(&source.path, &text)?);
+            } else {
+                data.push(source);
+            }
+        }
+        sources.data = data;
+        for (index, document) in documents.iter().enumerate() {
+            let earlier = documents.get(..index).unwrap_or_default();
+            if let Some(other) = earlier.iter().find(|other| other.name == document.name) {
+                return Err(wrong(format!(
+                    "`{}` and `{}` are both policies with the name `{}`",
+                    escape(&other.path),
+                    escape(&document.path),
+                    escape(&document.name)
+                )));
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Rego and data that are loaded together; the names of all packages there are.
+    fn plain(
+        &mut self,
+        sources: &Sources,
+        chosen: &[String],
+        options: &GateOptions,
+    ) -> Result<Vec<String>, Error> {
+        if sources.modules.is_empty() {
+            return Ok(Vec::new());
+        }
+        let policies = Policies::load(sources, load_options(options))?;
+        let arguments: BTreeMap<String, Value> = options
+            .arguments
+            .iter()
+            .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
+            .collect();
+        self.asks |= !policies.loaded().uses().functions.is_empty();
+        for asked in packages::asked(&policies, chosen, Manner::Plain)? {
+            self.policies.push(describe(&asked, sources));
+            let (policies, arguments) = (policies.clone(), arguments.clone());
+            self.checks.push(Check { policies, asked, arguments });
+        }
+        Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
+    }
+
+    fn document(&mut self, document: &PolicyDocument, options: &GateOptions) -> Result<(), Error> {
+        let arguments = document.arguments(&options.arguments)?;
+        let several = document.entries.len() > 1;
+        for (number, entry) in (1..).zip(&document.entries) {
+            if options.kind.is_some() && entry.kind.is_some() && entry.kind != options.kind {
+                continue;
+            }
+            let module = entry.module.clone();
+            if module.path != format!("{}#{number}", document.path) {
+                let digest = hex(&Sha256::digest(&module.text));
+                self.sources.push(Source { path: module.path.clone(), digest });
+            }
+            let sources = Sources { modules: vec![module], ..Sources::default() };
+            let policies = Policies::load(&sources, load_options(options))?;
+            self.asks |= !policies.loaded().uses().functions.is_empty();
+            for mut asked in packages::asked(&policies, &[], Manner::Document)? {
+                asked.name.clone_from(&document.name);
+                if several {
+                    let suffix = entry.kind.clone().unwrap_or_else(|| number.to_string());
+                    asked.name = format!("{}/{suffix}", document.name);
+                    if self.policies.iter().any(|policy| policy.name == asked.name) {
+                        asked.name = format!("{}/{suffix}/{number}", document.name);
+                    }
+                }
+                let mut policy = describe(&asked, &sources);
+                policy.document = Some(document.name.clone());
+                policy.kind.clone_from(&entry.kind);
+                policy.description = policy.description.or_else(|| document.description.clone());
+                self.policies.push(policy);
+                let (policies, arguments) = (policies.clone(), arguments.clone());
+                self.checks.push(Check { policies, asked, arguments });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn load_options(options: &GateOptions) -> LoadOptions {
+    LoadOptions {
+        product: options.product.clone(),
+        rego_v0: options.rego_v0,
+        ..LoadOptions::default()
+    }
+}
+
+fn check_arguments(
+    documents: &[PolicyDocument],
+    alone: bool,
+    given: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    if !alone {
+        return Ok(());
+    }
+    for name in given.keys() {
+        if !documents.iter().any(|document| document.declares(name)) {
+            let message = format!("no policy takes the argument `{}`", escape(name));
+            let known = documents.iter().flat_map(PolicyDocument::declared);
+            return Err(match nearest(name, known) {
+                Some(near) => wrong(message).with_hint(format!("did you mean `{near}`?")),
+                None => wrong(message).with_hint("`spec.inputs` of a policy declares them"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &str) -> Result<Vec<u8>, Error> {
+    std::fs::read(path)
+        .map_err(|error| wrong(format!("`{}` can't be read", escape(path))).with_source(error))
+}
+
+fn digest_of(path: &str) -> Result<String, Error> {
+    use std::io::Read as _;
+    let failed = |error: std::io::Error| {
+        wrong(format!("`{}` can't be read", escape(path))).with_source(error)
+    };
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let length = file.read(&mut buffer).map_err(failed)?;
+        if length == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(buffer.get(..length).unwrap_or_default());
+    }
+}
+
+/// What reports say of a package.
+fn describe(asked: &Asked, sources: &Sources) -> Policy {
+    let modules: Vec<_> =
+        sources.modules.iter().filter(|module| asked.files.contains(&module.path)).collect();
+    let mut hash = Sha256::new();
+    let mut files = Vec::new();
+    let mut package = Annotation::default();
+    let mut notes = Vec::new();
+    for module in &modules {
+        hash.update(format!("{} {}\n", hex(&Sha256::digest(&module.text)), module.path));
+        files.push(module.path.clone());
+        let mut found = annotations(&module.text);
+        let line = (1..).zip(module.text.lines()).find(|(_, line)| line.starts_with("package"));
+        if let Some(own) = line.and_then(|(number, _)| found.remove(&number)) {
+            package.severity = most_severe(package.severity, own.severity);
+            package.title = package.title.or(own.title);
+            package.description = package.description.or(own.description);
+            package.links.extend(own.links);
+        }
+        notes.push((module, found));
+    }
+    let rules = asked.parts.iter().map(|part| {
+        let mut rule = Rule {
+            name: part.name.clone(),
+            title: None,
+            description: None,
+            severity: None,
+            position: Some(part.position.clone()),
+        };
+        let (mut all, mut some) = (true, None);
+        for (module, found) in &notes {
+            for (number, line) in (1..).zip(module.text.lines()) {
+                if !defines(line, &part.name) {
+                    continue;
+                }
+                let annotation = found.get(&number);
+                all &= annotation.is_some_and(|a| a.severity.is_some());
+                let Some(annotation) = annotation else { continue };
+                some = most_severe(some.take(), annotation.severity.clone());
+                rule.title = rule.title.take().or_else(|| annotation.title.clone());
+                rule.description =
+                    rule.description.take().or_else(|| annotation.description.clone());
+            }
+        }
+        // A definition without an annotation is as severe as the package, or unknown.
+        rule.severity = match (all, &package.severity) {
+            (true, _) => some,
+            (false, Some(own)) => most_severe(some, Some(own.clone())),
+            (false, None) => None,
+        };
+        rule
+    });
+    Policy {
+        name: asked.name.clone(),
+        rules: rules.collect(),
+        title: package.title,
+        description: package.description,
+        severity: package.severity,
+        links: package.links,
+        document: None,
+        kind: None,
+        files,
+        digest: hex(&hash.finalize()),
+    }
+}
+
+/// Whether a line may begin a definition of the rule; mentions of it count too, which at worst
+/// makes its severity unknown.
+fn defines(line: &str, name: &str) -> bool {
+    let line = line.trim_start();
+    let line = line.strip_prefix("default ").map_or(line, str::trim_start);
+    line.strip_prefix(name)
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+/// The more severe of two; what isn't known counts as the most severe.
+fn most_severe(a: Option<String>, b: Option<String>) -> Option<String> {
+    let rank = |text: &str| Severity::parse(text).map_or(usize::MAX, |severity| severity as usize);
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if rank(&b) > rank(&a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_severe_counts() {
+        let severe = |a: &str, b: &str| most_severe(Some(a.into()), Some(b.into()));
+        assert_eq!(severe("low", "high").as_deref(), Some("high"));
+        assert_eq!(severe("who knows", "critical").as_deref(), Some("who knows"));
+        assert!(defines("default deny := []", "deny") && defines("deny contains x", "deny"));
+        assert!(!defines("deny_x contains x", "deny"));
+    }
+}

@@ -1,0 +1,91 @@
+//! `METADATA` annotations of packages and rules: what reports show beside a name.
+//!
+//! Owns finding and reading them in a module's text. An annotation that can't be read says
+//! nothing, and what has no known severity fails: nothing passes by a broken annotation.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use yaml_serde::Value as Yaml;
+
+/// What an annotation says, as far as reports show it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Annotation {
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub severity: Option<String>,
+    pub links: Vec<String>,
+}
+
+/// The annotations of a module, by the line (from 1) of what they stand before.
+pub(super) fn annotations(text: &str) -> BTreeMap<u32, Annotation> {
+    let mut found = BTreeMap::new();
+    let mut block: Option<String> = None;
+    let mut done: Option<Annotation> = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim_end();
+        if let Some(comment) = line.strip_prefix('#') {
+            if comment.trim() == "METADATA" {
+                block = Some(String::new());
+            } else if let Some(block) = &mut block {
+                block.push_str(comment.strip_prefix(' ').unwrap_or(comment));
+                block.push('\n');
+            }
+            continue;
+        }
+        done = block.take().map(|text| read(&text)).or(done);
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(annotation) = done.take() {
+            found.insert(number, annotation);
+        }
+    }
+    found
+}
+
+#[derive(Deserialize)]
+struct Written {
+    title: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    related_resources: Vec<Yaml>,
+    #[serde(default)]
+    custom: BTreeMap<String, Yaml>,
+}
+
+fn read(text: &str) -> Annotation {
+    let Ok(written) = yaml_serde::from_str::<Written>(text) else { return Annotation::default() };
+    let links = written.related_resources.iter().filter_map(|resource| {
+        let link = resource.as_str().or_else(|| resource.get("ref")?.as_str())?;
+        link.starts_with("https://").then(|| link.to_owned())
+    });
+    let line = |text: Option<String>| text.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
+    Annotation {
+        links: links.collect(),
+        severity: line(written.custom.get("severity").and_then(Yaml::as_str).map(str::to_owned)),
+        title: line(written.title),
+        description: line(written.description),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)]
+
+    use super::*;
+
+    #[test]
+    fn annotations_belong_to_what_follows() {
+        let text = "# METADATA\n# title: T\n# custom:\n#   severity: high\n\npackage p\n\n# x\n\
+                    # METADATA\n# title: [\n# METADATA\n# description: >-\n#   a\n#   b\n\
+                    # related_resources:\n# - https://x.example\n# - ref: http://y\ndeny := []\n";
+        let found = annotations(text);
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), [6, 18]);
+        assert_eq!(found[&6].title.as_deref(), Some("T"));
+        assert_eq!(found[&6].severity.as_deref(), Some("high"));
+        assert_eq!(found[&18].description.as_deref(), Some("a b"));
+        assert_eq!(found[&18].links, ["https://x.example"]);
+        assert_eq!(annotations("# METADATA\n# title: [\npackage p\n")[&3], Annotation::default());
+    }
+}

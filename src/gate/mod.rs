@@ -1,0 +1,27 @@
+//! Policies as a gate: one verdict over one or many inputs.
+//!
+//! Owns what a verdict is, where inputs come from, waivers, and the model of what came of a run
+//! ([`model`]), from which reports are written ([`report`]). How policies are evaluated belongs to
+//! [`crate::evaluate`], options and the places that reports go to, to the command.
+
+mod bundle;
+mod conclude;
+mod documents;
+mod graph;
+mod inputs;
+mod load;
+mod metadata;
+pub mod model;
+mod packages;
+mod policy_yaml;
+pub mod report;
+mod run;
+mod split;
+mod verdict;
+mod waivers;
+
+pub use documents::DocumentOptions;
+pub use inputs::{Place, find};
+pub use load::{Gate, GateOptions};
+pub use run::{Observer, RunOptions};
+pub use waivers::Waivers;

@@ -1,0 +1,247 @@
+//! Which packages give verdicts, and by which rules.
+//!
+//! Owns the refusal of packages that would pass because a verdict rule is missing, misspelt or of
+//! the wrong kind. What the rules' values mean is `verdict`'s.
+
+use crate::evaluate::load::{Package, RuleInfo, RuleKind};
+use crate::evaluate::{Policies, Query, reference};
+use crate::text::nearest;
+use crate::{Diagnostic, Error, ErrorKind, Position};
+
+/// What a rule says in a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Result,
+    Violations,
+    Findings,
+    Warnings,
+    /// The four that policy documents may have beside their violations.
+    Skipped,
+    SkipReason,
+    Ignore,
+    ValidInput,
+}
+
+/// A rule that takes part in a verdict.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub role: Role,
+    pub name: String,
+    pub position: Position,
+}
+
+/// A package that gives verdicts, ready to be asked.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// Dotted.
+    pub name: String,
+    pub files: Vec<String>,
+    pub query: Query,
+    pub parts: Vec<Part>,
+}
+
+/// How the packages of a set of modules are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Rego on its own.
+    Plain,
+    /// A module of a policy document, whose missing pieces are supplied.
+    Document,
+}
+
+/// The packages that give verdicts: those that were chosen, or else each one that has to.
+pub(super) fn asked(
+    policies: &Policies,
+    chosen: &[String],
+    manner: Manner,
+) -> Result<Vec<Asked>, Error> {
+    let packages: Vec<&Package> = policies.packages().collect();
+    let mut found = Vec::new();
+    let mut asked = Vec::new();
+    for package in &packages {
+        let name = dotted(&package.path);
+        if !chosen.is_empty() && !chosen.contains(&name) {
+            continue;
+        }
+        let optional = chosen.is_empty()
+            && (package.is_test || packages.iter().any(|p| p.refers_to.contains(&package.path)));
+        match parts(package, manner) {
+            Err(diagnostics) => found.extend(diagnostics),
+            Ok(parts) if !gives_verdict(&parts) => {
+                if !optional {
+                    found.push(without_verdict(package, manner));
+                }
+            }
+            Ok(_) if package.is_test && chosen.is_empty() => {}
+            Ok(parts) => asked.push(Asked {
+                query: policies.query(&query(package, &parts))?,
+                files: package.files.clone(),
+                name,
+                parts,
+            }),
+        }
+    }
+    if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
+}
+
+/// The packages that were chosen and are not there.
+pub(super) fn refuse_unknown<'a>(
+    chosen: &[String],
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), Error> {
+    for name in chosen {
+        if !known.clone().any(|known| known == name) {
+            let message = format!("there is no package `{name}`");
+            let error = Error::new(ErrorKind::Configuration, message);
+            return Err(match nearest(name, known.clone()) {
+                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+                None => error.with_hint("`-n` takes the name that the `package` line has"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// `a.b`.
+pub(super) fn dotted(path: &[String]) -> String {
+    path.join(".")
+}
+
+fn gives_verdict(parts: &[Part]) -> bool {
+    parts.iter().any(|part| {
+        matches!(part.role, Role::Result | Role::Violations | Role::Findings | Role::Warnings)
+    })
+}
+
+fn without_verdict(package: &Package, manner: Manner) -> Diagnostic {
+    let name = dotted(&package.path);
+    let message = format!("the package `{name}` has no verdict rule: it would always pass");
+    let hint = match manner {
+        Manner::Plain => {
+            "give it `deny`, `violations` or `result`, or choose the packages that count with `-n`"
+        }
+        Manner::Document => "give it `result`, `violations` or `findings`",
+    };
+    let diagnostic = Diagnostic::error("no-verdict-rule", message).with_hint(hint);
+    match package.rules.first() {
+        Some(rule) => diagnostic.at(rule.position.clone()),
+        None => match package.files.first() {
+            Some(file) => diagnostic.at(Position {
+                file: file.clone(),
+                line: 1,
+                column: 1,
+                length: 1,
+                text: String::new(),
+            }),
+            None => diagnostic,
+        },
+    }
+}
+
+/// The rules of a package that take part in its verdict.
+fn parts(package: &Package, manner: Manner) -> Result<Vec<Part>, Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    let mut parts = Vec::new();
+    for rule in &package.rules {
+        let Some(first) = rule.path.get(package.path.len()) else { continue };
+        let Some(role) = role(first, manner) else {
+            if let (Some(meant), false) = (misspelt(first), is_function(rule)) {
+                found.push(
+                    Diagnostic::error(
+                        "misspelt-verdict-rule",
+                        format!("the rule `{first}` is no verdict rule: nobody would look at it"),
+                    )
+                    .with_hint(format!("did you mean `{meant}`? else give it another name"))
+                    .at(rule.position.clone()),
+                );
+            }
+            continue;
+        };
+        if rule.path.len() > package.path.len() + 1 {
+            let message = format!("the verdict rule `{first}` is taken apart by a dotted name");
+            found.push(
+                Diagnostic::error("verdict-rule", message)
+                    .with_hint(format!("write `{first} contains …`"))
+                    .at(rule.position.clone()),
+            );
+        } else if is_function(rule) {
+            let message = format!("the verdict rule `{first}` is a function: nobody would call it");
+            found.push(
+                Diagnostic::error("verdict-rule", message)
+                    .with_hint("write it as a rule, or give it another name")
+                    .at(rule.position.clone()),
+            );
+        } else {
+            parts.push(Part { role, name: first.clone(), position: rule.position.clone() });
+        }
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    // A package that has `result` says everything with it.
+    if parts.iter().any(|part| part.role == Role::Result) {
+        parts.retain(|part| part.role == Role::Result);
+    }
+    Ok(parts)
+}
+
+fn is_function(rule: &RuleInfo) -> bool {
+    matches!(rule.kind, RuleKind::Function { .. })
+}
+
+fn role(name: &str, manner: Manner) -> Option<Role> {
+    match name {
+        "result" => Some(Role::Result),
+        "deny" | "violations" => Some(Role::Violations),
+        "findings" => Some(Role::Findings),
+        "warn" => Some(Role::Warnings),
+        _ if name.starts_with("deny_") => Some(Role::Violations),
+        _ if name.starts_with("warn_") => Some(Role::Warnings),
+        _ if manner == Manner::Plain => None,
+        "skipped" => Some(Role::Skipped),
+        "skip_reason" => Some(Role::SkipReason),
+        "ignore" => Some(Role::Ignore),
+        "valid_input" => Some(Role::ValidInput),
+        _ => None,
+    }
+}
+
+/// What a rule's name was meant to be, if it is nearly a verdict rule's that fails.
+fn misspelt(name: &str) -> Option<&'static str> {
+    if name.starts_with("violation_") || name.starts_with("violations_") {
+        return Some("violations");
+    }
+    let lower = name.to_lowercase();
+    ["deny", "violations"].into_iter().find(|known| strsim::damerau_levenshtein(&lower, known) <= 1)
+}
+
+/// All rules at once, so that their calls travel together. A rule that is undefined is an empty
+/// list.
+fn query(package: &Package, parts: &[Part]) -> String {
+    let lists: Vec<String> = parts
+        .iter()
+        .map(|part| {
+            let path: Vec<String> =
+                package.path.iter().cloned().chain([part.name.clone()]).collect();
+            format!("[value | value := {}]", reference(&path))
+        })
+        .collect();
+    format!("[\n{}\n]", lists.join(",\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_nearly_verdict_rules() {
+        for name in ["violation", "Deny", "denny", "dney", "violation_x", "violatoins"] {
+            assert!(misspelt(name).is_some(), "{name}");
+        }
+        for name in ["results", "denied", "rows", "message"] {
+            assert!(misspelt(name).is_none(), "{name}");
+        }
+        assert_eq!(role("deny_x", Manner::Plain), Some(Role::Violations));
+        assert_eq!(role("skipped", Manner::Plain), None);
+    }
+}

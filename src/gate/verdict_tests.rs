@@ -1,0 +1,124 @@
+//! Every shape that a verdict can have.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use super::*;
+use crate::evaluate::load::LoadOptions;
+use crate::evaluate::sources::{ModuleSource, Sources};
+use crate::evaluate::{Answers, EvaluateOptions, Policies};
+use crate::gate::packages::{Manner, asked};
+
+fn said(text: &str, manner: Manner) -> Result<Said, String> {
+    let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
+    let sources = Sources { modules: vec![module], ..Sources::default() };
+    let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
+    let asked = asked(&policies, &[], manner).map_err(|e| e.to_string())?;
+    let options = EvaluateOptions::new(Answers::Nobody(String::new()));
+    let evaluated = policies.evaluate(&asked[0].query, None, &options);
+    read(&asked[0].parts, &evaluated.result.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
+}
+
+fn messages(text: &str) -> Vec<String> {
+    let said = said(text, Manner::Plain).unwrap();
+    said.items.into_iter().map(|item| item.message).collect()
+}
+
+#[test]
+fn rules_count_together() {
+    let text = "deny contains \"a\"\ndeny_b contains {\"message\": \"b\", \"severity\": \"low\"}\n\
+                violations := [\"c\"]\nwarn contains \"d\"\nwarn_e contains \"e\"";
+    assert_eq!(messages(text), ["a", "b", "c", "d", "e"]);
+    assert!(messages("deny contains \"a\" if false").is_empty());
+}
+
+#[test]
+fn findings_win_over_violations_alone() {
+    let finding = "findings contains {\"message\": \"f\", \"vulnerability\": {\"id\": \"CVE-1\"}}";
+    let text = format!("violations contains \"v\"\ndeny contains \"d\"\n{finding}");
+    let said = said(&text, Manner::Plain).unwrap();
+    let found: Vec<_> = said.items.iter().map(|i| (i.message.as_str(), i.class)).collect();
+    assert_eq!(found, [("d", Class::Violation), ("f", Class::Finding)]);
+    assert_eq!(said.items[1].id.as_deref(), Some("CVE-1"));
+    assert_eq!(messages(&format!("violations contains \"v\"\n{finding} if false")), ["v"]);
+    let result = "result := {\"violations\": [\"v\"], \"findings\": [{\"message\": \"f\"}]}";
+    assert_eq!(messages(result), ["f"]);
+}
+
+#[test]
+fn a_result_says_everything() {
+    let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}\n\
+                deny contains \"not asked\"";
+    let found = said(text, Manner::Plain).unwrap();
+    assert!(found.skipped && !found.ignored && found.items.is_empty());
+    assert_eq!(found.reason.as_deref(), Some("why"));
+    let found =
+        said("result := {\"ignore\": true, \"violations\": {\"x\"}}", Manner::Plain).unwrap();
+    assert!(found.ignored && found.items.len() == 1);
+    assert!(
+        said("result := {\"violations\": [], \"mine\": 1}", Manner::Plain)
+            .unwrap()
+            .items
+            .is_empty()
+    );
+}
+
+#[test]
+fn what_documents_leave_out_is_supplied() {
+    let skipped = |text: &str| {
+        let said = said(&format!("violations contains \"v\"\n{text}"), Manner::Document).unwrap();
+        (said.skipped, said.reason)
+    };
+    let unknown = Some(NOT_RECOGNIZED.to_owned());
+    assert_eq!(skipped(""), (false, None));
+    assert_eq!(skipped("valid_input := false"), (true, unknown.clone()));
+    assert_eq!(skipped("valid_input if input.kind"), (true, unknown));
+    assert_eq!(skipped("valid_input if true"), (false, None));
+    assert_eq!(skipped("skipped := true\nskip_reason := \"r\""), (true, Some("r".into())));
+    assert!(said("ignore := true\nviolations := []", Manner::Document).unwrap().ignored);
+}
+
+#[test]
+fn wrong_shapes_are_errors() {
+    for (text, says) in [
+        ("result := [\"x\"]", "`result` is an array, not an object"),
+        ("result := true", "`result` is a boolean"),
+        ("result := {\"violations\": []} if false", "`result` is undefined"),
+        ("result := {}", "neither `violations` nor `findings`"),
+        ("result := {\"skipped\": false}", "neither"),
+        (
+            "result := {\"skipped\": \"true\", \"violations\": []}",
+            "`skipped` of `result` is a string",
+        ),
+        ("result := {\"ignore\": 1, \"violations\": []}", "`ignore` of `result` is a number"),
+        ("result := {\"violation\": [], \"findings\": []}", "unknown field `violation`"),
+        ("result := {\"violations\": \"x\"}", "`violations` of `result` is a string"),
+        ("result := {\"violations\": null}", "is null"),
+        ("result := {\"violations\": {\"a\": \"b\"}}", "is an object"),
+        ("result := {\"findings\": [\"x\"]}", "holds a finding that is a string"),
+        ("result := {\"findings\": [{}]}", "no `message`"),
+        ("result := {\"findings\": [{\"message\": 1}]}", "`message` that is no string"),
+        (
+            "result := {\"violations\": [], \"skip_reason\": 1}",
+            "`skip_reason` of `result` is a number",
+        ),
+        ("violations := \"x\"", "`violations` is a string"),
+        ("violations := true", "`violations` is a boolean"),
+        ("violations := [\"x\"] if false", "`violations` is undefined"),
+        ("deny[x] := 1 if x := \"a\"", "`deny` is an object"),
+        ("deny contains 1", "holds a violation that is a number"),
+        ("deny contains {\"msg\": \"x\"}", "no `message`"),
+        ("deny contains {\"message\": [\"x\"]}", "`message` that is no string"),
+        ("warn contains true\ndeny := []", "holds a warning that is a boolean"),
+        ("deny(x) := x", "is a function"),
+        ("deny.high contains \"x\"", "dotted name"),
+        ("violation contains \"x\"", "no verdict rule"),
+        ("denny contains \"x\"\ndeny contains \"y\"", "no verdict rule"),
+        ("allow := false", "has no verdict rule"),
+        ("# empty", "has no verdict rule"),
+    ] {
+        let error = said(text, Manner::Plain).unwrap_err();
+        assert!(error.contains(says), "{text}: {error}");
+    }
+    let error = said("skipped := 1\nviolations := []", Manner::Document).unwrap_err();
+    assert!(error.contains("`skipped` is a number"), "{error}");
+}

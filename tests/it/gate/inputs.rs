@@ -1,0 +1,124 @@
+//! Where inputs come from and what they become.
+
+use base64::Engine as _;
+
+use super::{DENY_BAD, gate, gate_with, outcomes};
+use crate::cli::Sandbox;
+
+#[test]
+fn files_folders_globs_and_standard_input_in_the_order_given() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/b.yaml", "bad: true\n---\nbad: false\n");
+    sandbox.write("in/a.json", "{}");
+    sandbox.write("in/notes.txt", "no input");
+    sandbox.write("in/c/d.jsonl", "{}\n{\"bad\": 1}\n");
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    let (folder, glob) = (path("in"), path("in/*.json"));
+    let arguments = ["-i", "-", "-i", &folder, "-i", &glob];
+    let report = gate_with(&sandbox, DENY_BAD, &arguments, "{\"bad\": 1} {}").code(1).json();
+    let expected = [
+        ("<stdin>#1".to_owned(), "failed"),
+        ("<stdin>#2".to_owned(), "passed"),
+        (path("in/a.json"), "passed"),
+        (path("in/b.yaml") + "#1", "failed"),
+        (path("in/b.yaml") + "#2", "passed"),
+        (path("in/c/d.jsonl") + "#1", "passed"),
+        (path("in/c/d.jsonl") + "#2", "failed"),
+        (path("in/a.json"), "passed"),
+    ];
+    assert_eq!(outcomes(&report), expected.map(|(name, outcome)| (name, outcome.to_owned())));
+}
+
+#[test]
+fn what_cannot_be_read_has_no_verdict() {
+    let sandbox = Sandbox::new();
+    for (content, says) in [("{\"a\": }", "isn't JSON"), (" ", "empty"), ("[1", "isn't JSON")] {
+        let file = sandbox.write("in.json", content);
+        let good = sandbox.write("good.json", "{}");
+        let report = gate(&sandbox, DENY_BAD, &["-i", &file, "-i", &good]).code(2).json();
+        let error = report["inputs"][0]["error"]["message"].as_str().unwrap();
+        assert!(error.contains(says), "{error}");
+        assert_eq!(report["inputs"][1]["outcome"], "passed");
+    }
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    for nothing in [path("empty"), path("no.json"), path("*.none")] {
+        gate(&sandbox, DENY_BAD, &["-i", &nothing]).code(2);
+    }
+}
+
+#[test]
+fn without_inputs_there_is_one_evaluation_that_says_so() {
+    let sandbox = Sandbox::new();
+    let report = gate(&sandbox, DENY_BAD, &[]).code(0).json();
+    assert_eq!(report["inputs"][0]["name"], "(no input)");
+    assert!(report["notes"][0].as_str().unwrap().contains("no input"));
+}
+
+#[test]
+fn arrays_arguments_and_combination() {
+    let sandbox = Sandbox::new();
+    let show = "package p\n\nwarn contains json.marshal(input)\n";
+    let array = sandbox.write("a.json", "[1, 2]");
+    let object = sandbox.write("o.json", "{\"x\": 1}");
+    let seen = |arguments: &[&str]| -> serde_json::Value {
+        let report = gate(&sandbox, show, arguments).code(0).json();
+        let warning = &report["inputs"][0]["verdicts"][0]["violations"][0]["message"];
+        serde_json::from_str(warning.as_str().unwrap()).unwrap()
+    };
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(seen(&["-i", &array]), json("[1, 2]"));
+    assert_eq!(seen(&["-i", &array, "--wrap-arrays"]), json("{\"elements\": [1, 2]}"));
+    let arguments = ["-i", &object, "--arg", "a=b,c", "--arg", "d=e=f", "--arg", "g="];
+    let expected = json("{\"x\": 1, \"args\": {\"a\": [\"b\", \"c\"], \"d\": \"e=f\"}}");
+    assert_eq!(seen(&arguments), expected);
+    let combined = seen(&["-i", &array, "-i", &object, "--combine"]);
+    assert_eq!(combined[0]["path"], array);
+    assert_eq!(combined[1]["contents"]["x"], 1);
+    gate(&sandbox, show, &["-i", &array, "--arg", "a=b"]).code(2);
+    gate(&sandbox, show, &["--arg", "a"]).code(2).says("no value");
+}
+
+#[test]
+fn attestations_are_unwrapped() {
+    let sandbox = Sandbox::new();
+    let digest = "a".repeat(64);
+    let statement = format!(
+        "{{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \"subject\": \
+         [{{\"name\": \"n\", \"digest\": {{\"sha256\": \"{digest}\"}}}}], \"predicate\": \
+         {{\"bad\": true}}}}"
+    );
+    let payload = base64::engine::general_purpose::STANDARD.encode(&statement);
+    let envelope = format!(
+        "{{\"payloadType\": \"application/vnd.in-toto+json\", \"payload\": \"{payload}\", \
+         \"signatures\": []}}"
+    );
+    let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
+    for document in [&statement, &envelope] {
+        let arguments = ["-i", "-", "--attestation"];
+        let report = gate_with(&sandbox, policy, &arguments, document).code(1).json();
+        let input = &report["inputs"][0];
+        assert_eq!(input["predicate_type"], "t");
+        assert_eq!(input["subjects"][0]["digest"]["sha256"], digest);
+    }
+    gate_with(&sandbox, policy, &["-i", "-", "--attestation"], "{}").code(2);
+}
+
+#[test]
+fn many_inputs_keep_their_order_and_little_memory() {
+    let sandbox = Sandbox::new();
+    let padding = "x".repeat(20_000);
+    let lines: String = (0..1_000)
+        .map(|n| format!("{{\"n\": {n}, \"bad\": {}, \"p\": \"{padding}\"}}\n", n % 7 == 0))
+        .collect();
+    let policy = "package p\n\ndeny contains sprintf(\"%d\", [input.n]) if input.bad == true\n";
+    let report = gate_with(&sandbox, policy, &["-i", "-", "-q"], &lines).code(1).json();
+    let inputs = report["inputs"].as_array().unwrap();
+    assert_eq!(inputs.len(), 1_000);
+    for (n, input) in inputs.iter().enumerate() {
+        assert_eq!(input["name"], format!("<stdin>#{}", n + 1));
+        let said = &input["verdicts"][0]["violations"];
+        let expected = if n % 7 == 0 { Some(n.to_string()) } else { None };
+        assert_eq!(said[0]["message"].as_str().map(str::to_owned), expected);
+    }
+}

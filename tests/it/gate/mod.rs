@@ -1,0 +1,34 @@
+//! `gate`: verdicts, inputs, reports and exit status, through the command.
+
+mod inputs;
+mod policies;
+mod reports;
+mod verdicts;
+
+use crate::cli::{Output, Sandbox};
+
+/// Fails when the input has `bad`.
+const DENY_BAD: &str = "package p\n\ndeny contains \"it is bad\" if input.bad\n";
+
+/// Runs `gate` over a policy of its own.
+fn gate(sandbox: &Sandbox, policy: &str, arguments: &[&str]) -> Output {
+    gate_with(sandbox, policy, arguments, "")
+}
+
+fn gate_with(sandbox: &Sandbox, policy: &str, arguments: &[&str], stdin: &str) -> Output {
+    let file = sandbox.write("policy.rego", policy);
+    let run = sandbox.run(&[&["gate", "-d", &file, "--format", "json"], arguments].concat());
+    run.stdin(stdin).output()
+}
+
+/// Runs `gate` with the shipped policies and data set.
+fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    sandbox.local(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
+}
+
+/// The outcomes of a report's inputs, by name.
+fn outcomes(report: &serde_json::Value) -> Vec<(String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let inputs = report["inputs"].as_array().unwrap();
+    inputs.iter().map(|input| (text(&input["name"]), text(&input["outcome"]))).collect()
+}

@@ -1,0 +1,109 @@
+//! Bundles, policy documents and waivers.
+
+use super::{DENY_BAD, gate};
+use crate::cli::Sandbox;
+
+const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: limits\nspec:\n  \
+    inputs:\n    - name: max\n      required: true\n    - name: names\n      default: a,b\n  \
+    policies:\n    - kind: JSON\n      embedded: |\n        package main\n\n        \
+    valid_input if input.n\n\n        \
+    violations contains \"too many\" if input.n > to_number(input.args.max)\n\n        \
+    violations contains \"names\" if count(input.args.names) != 2\n";
+
+fn document(sandbox: &Sandbox, text: &str, arguments: &[&str], input: &str) -> crate::cli::Output {
+    let file = sandbox.write("policy.yaml", text);
+    let fixed = ["gate", "-d", &file, "-i", "-", "-f", "json"];
+    sandbox.run(&[&fixed[..], arguments].concat()).stdin(input).output()
+}
+
+#[test]
+fn policy_documents_get_their_arguments() {
+    let sandbox = Sandbox::new();
+    let run = |arguments: &[&str], input: &str| document(&sandbox, DOCUMENT, arguments, input);
+    run(&["--arg", "max=5"], "{\"n\": 5}").code(0);
+    let report = run(&["--arg", "max=5"], "{\"n\": 6}").code(1).json();
+    let verdict = &report["inputs"][0]["verdicts"][0];
+    assert_eq!(verdict["policy"], "limits");
+    // The rule's line in the document.
+    let line = verdict["violations"][0]["position"]["line"].as_u64().unwrap();
+    let line = DOCUMENT.lines().nth(usize::try_from(line).unwrap() - 1).unwrap();
+    assert!(line.contains("violations contains"), "{line}");
+    let report = run(&["--arg", "max=5"], "{}").code(2).json();
+    let verdict = &report["inputs"][0]["verdicts"][0];
+    assert_eq!(verdict["reason"], "the file content is not recognized");
+    run(&[], "{\"n\": 5}").code(2).says("needs the argument `max`");
+    run(&["--arg", "max=5", "--arg", "mx=1"], "{\"n\": 5}").code(2).says("did you mean `max`");
+    run(&["--arg", "max=5", "-n", "limits"], "{\"n\": 5}").code(0);
+    run(&["--arg", "max=5", "-n", "limit"], "{\"n\": 5}").code(2).says("did you mean `limits`");
+    run(&["--arg", "max=5", "--kind", "JSON"], "{\"n\": 5}").code(0);
+    run(&["--arg", "max=5", "--kind", "SARIF"], "{\"n\": 5}").code(2).says("no policy");
+}
+
+#[test]
+fn broken_policy_documents_are_refused_with_a_place() {
+    let sandbox = Sandbox::new();
+    for (from, to, says) in [
+        ("kind: JSON", "knd: JSON", "policy.yaml:"),
+        ("kind: Policy", "kind: Polcy", "unknown"),
+        ("violations contains", "violation contains", "misspelt"),
+        ("violations contains", "allow contains", "no verdict rule"),
+        ("to_number(", "platform.discoverr(", "platform.discoverr"),
+    ] {
+        let text = DOCUMENT.replace(from, to);
+        document(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").code(2).says(says);
+    }
+    // In a folder too: a document never goes for data.
+    sandbox.write("d/policy.yaml", DOCUMENT);
+    sandbox.write("d/p.rego", DENY_BAD);
+    let folder = sandbox.path("d");
+    let fixed = ["gate", "-d", folder.to_str().unwrap(), "-i", "-", "-f", "json"];
+    let run = sandbox.run(&[&fixed[..], &["--arg", "max=5"]].concat()).stdin("{\"n\": 6}");
+    let report = run.output().code(1).json();
+    assert_eq!(report["policies"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn bundles_are_loaded() {
+    let sandbox = Sandbox::new();
+    let file = std::fs::File::create(sandbox.path("b.tar.gz")).unwrap();
+    let gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    let mut archive = tar::Builder::new(gzip);
+    for (name, text) in [(".manifest", "{\"revision\": \"r\"}"), ("p/p.rego", DENY_BAD)] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    archive.into_inner().unwrap().finish().unwrap();
+    let bundle = sandbox.path("b.tar.gz");
+    let run = |input: &str| {
+        let arguments = ["gate", "-d", bundle.to_str().unwrap(), "-i", "-", "-f", "json"];
+        sandbox.run(&arguments).stdin(input).output()
+    };
+    run("{}").code(0);
+    let report = run("{\"bad\": true}").code(1).json();
+    let digests: Vec<_> = report["sources"].as_array().unwrap().iter().collect();
+    assert_eq!(digests.len(), 1);
+    std::fs::write(&bundle, b"no archive").unwrap();
+    run("{}").code(2).says("the bundle");
+}
+
+#[test]
+fn waivers_cover_what_they_name_until_they_expire() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{\"bad\": true}");
+    let run = |rest: &str| {
+        let text = format!("waivers:\n- {{reason: because, owner: me, {rest}}}\n");
+        let file = sandbox.write("w.yaml", text);
+        gate(&sandbox, DENY_BAD, &["-i", &input, "--waivers", &file])
+    };
+    let report = run("policy: p, subject: '*/in.json', expires: 2999-01-01").code(0).json();
+    let violation = &report["inputs"][0]["verdicts"][0]["violations"][0];
+    assert_eq!((&violation["effect"], &violation["waiver"]), (&"waived".into(), &0.into()));
+    assert_eq!(report["waivers"][0]["matched"], 1);
+    let report = run("policy: p, subject: '*/in.json', expires: 2020-01-01").code(1).json();
+    assert!(report["reasons"].to_string().contains("expired on 2020-01-01"));
+    let report = run("policy: q, subject: '*', expires: 2999-01-01").code(1).json();
+    assert!(report["notes"].to_string().contains("matched nothing"));
+    run("policy: p, subject: '*', expires: 2999-01-01, why: x").code(2).says("unknown field");
+}

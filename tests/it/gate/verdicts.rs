@@ -1,0 +1,163 @@
+//! What passes, what fails and what has no verdict.
+
+use super::{DENY_BAD, gate, outcomes, shipped};
+use crate::cli::Sandbox;
+
+const POLICIES: &[&str] = &[
+    "base_image_provenance",
+    "document_review",
+    "release_compliance",
+    "required_evidence",
+    "sbom_licences",
+    "static_analysis",
+    "test_reports",
+    "upstream_attestations",
+];
+
+#[test]
+fn each_shipped_policy_passes_fails_and_has_no_verdict() {
+    let sandbox = Sandbox::new();
+    for policy in POLICIES {
+        let input = |name: &str| format!("testdata/inputs/{policy}/{name}.json");
+        let run = |name: &str, more: &[&str]| {
+            shipped(&sandbox, &[&["-n", policy, "-i", &input(name)], more].concat())
+        };
+        let report = run("pass", &[]).code(0).json();
+        assert_eq!(report["inputs"][0]["verdicts"][0]["status"], "passed", "{policy}");
+        let report = run("fail", &[]).code(1).json();
+        let verdict = &report["inputs"][0]["verdicts"][0];
+        assert_eq!((&verdict["status"], &verdict["policy"]), (&"failed".into(), &(*policy).into()));
+        assert!(verdict["violations"][0]["message"].is_string());
+        for name in ["pass", "fail"] {
+            let report = run(name, &["--fault", "*:status=403"]).code(2).json();
+            let verdict = &report["inputs"][0]["verdicts"][0];
+            assert_eq!(verdict["status"], "no_verdict", "{policy}");
+            assert!(verdict["error"]["message"].as_str().unwrap().contains("403"));
+        }
+    }
+}
+
+#[test]
+fn all_policies_are_asked_together() {
+    let sandbox = Sandbox::new();
+    let inputs = ["-i", "testdata/inputs/release"];
+    let report = shipped(&sandbox, &inputs).code(1).json();
+    let expected = [("fail.json", "failed"), ("pass.json", "passed")]
+        .map(|(name, outcome)| (format!("testdata/inputs/release/{name}"), outcome.to_owned()));
+    assert_eq!(outcomes(&report), expected);
+    let names: Vec<_> = report["policies"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
+    assert_eq!(names, POLICIES);
+    assert_eq!(report["ai"], true);
+    assert_eq!(report["answers"], "emulator");
+    let bad = report["inputs"][0]["graph"]["nodes"].as_array().unwrap();
+    assert!(bad.iter().any(|node| node["bad"] == true));
+}
+
+#[test]
+fn a_failed_call_takes_no_other_input_with_it() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"bad\" if input.bad\n\n\
+                  deny contains \"unknown\" if {\n\tinput.image\n\t\
+                  not platform.discover(input.image, \"\")\n}\n";
+    let policy = sandbox.write("p.rego", policy);
+    sandbox.write("in/a.json", format!("{{\"image\": \"sha256:{}\"}}", "0".repeat(64)));
+    sandbox.write("in/b.json", "{\"bad\": true}");
+    sandbox.write("in/c.json", "{}");
+    let folder = sandbox.path("in");
+    let folder = folder.to_str().unwrap();
+    let fixed = ["gate", "-d", &policy, "-i", folder, "-f", "json"];
+    let report = sandbox.local(&fixed).output().code(2).json();
+    let found: Vec<_> = outcomes(&report).into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(found, ["no_verdict", "failed", "passed"]);
+    assert_eq!(report["exit"], 2);
+    assert_eq!(report["inputs"][0]["verdicts"][0]["error"]["function"], "platform.discover");
+    let quick = [&fixed[..], &["--fail-fast"]].concat();
+    sandbox.local(&quick).output().code(2);
+}
+
+#[test]
+fn wrong_shapes_have_no_verdict() {
+    let sandbox = Sandbox::new();
+    for rules in [
+        "result := []",
+        "result := {}",
+        "result := {\"violations\": []} if input.never",
+        "result := {\"findings\": [{\"text\": \"x\"}]}",
+        "result := {\"violations\": \"x\"}",
+        "violations := \"x\"",
+        "deny contains 7",
+        "deny contains {\"msg\": \"x\"}",
+        "deny(x) := x",
+        "violation contains \"x\"",
+        "allow := true",
+    ] {
+        let policy = format!("package p\n\n{rules}\n");
+        gate(&sandbox, &policy, &[]).code(2);
+    }
+}
+
+#[test]
+fn packages_without_a_verdict_are_refused_unless_somebody_needs_them() {
+    let sandbox = Sandbox::new();
+    let helper = "package helper\n\nbad if input.bad\n";
+    let user = "package p\n\nimport data.helper\n\ndeny contains \"bad\" if helper.bad\n";
+    let (helper, user) = (sandbox.write("h.rego", helper), sandbox.write("p.rego", user));
+    sandbox.run(&["gate", "-d", &helper]).output().code(2).says("no verdict rule");
+    sandbox.run(&["gate", "-d", &helper, "-d", &user]).output().code(0);
+    let other = sandbox.write("o.rego", DENY_BAD.replace("package p", "package o").as_str());
+    let lone = ["gate", "-d", &helper, "-d", &other];
+    sandbox.run(&lone).output().code(2).says("`helper`");
+    sandbox.run(&[&lone[..], &["-n", "o"]].concat()).output().code(0);
+    sandbox.run(&[&lone[..], &["-n", "data.o"]].concat()).output().code(0);
+    sandbox.run(&[&lone[..], &["-n", "oo"]].concat()).output().code(2).says("did you mean `o`");
+    sandbox.run(&[&lone[..], &["-n", "helper"]].concat()).output().code(2);
+}
+
+#[test]
+fn skipped_everywhere_is_no_pass() {
+    let sandbox = Sandbox::new();
+    let skip = "package p\n\nresult := {\"skipped\": true, \"skip_reason\": \"not mine\"}\n";
+    let report = gate(&sandbox, skip, &[]).code(2).json();
+    assert_eq!(report["inputs"][0]["verdicts"][0]["reason"], "not mine");
+    assert_eq!(report["inputs"][0]["error"]["kind"], "all-skipped");
+    gate(&sandbox, skip, &["--allow-skipped"]).code(0);
+    let ignored = "package p\n\nresult := {\"ignore\": true, \"violations\": [\"x\"]}\n";
+    let report = gate(&sandbox, ignored, &["--allow-skipped"]).code(0).json();
+    let verdict = &report["inputs"][0]["verdicts"][0];
+    assert_eq!(verdict["violations"][0]["effect"], "disregarded");
+}
+
+#[test]
+fn severities_and_warnings_decide_what_fails() {
+    let sandbox = Sandbox::new();
+    let found = |severity: &str| {
+        format!("package p\n\ndeny contains {{\"message\": \"m\", \"severity\": {severity}}}\n")
+    };
+    for (severity, code) in
+        [("\"low\"", 0), ("\"High\"", 1), ("\"critical\"", 1), ("\"odd\"", 1), ("7", 1)]
+    {
+        gate(&sandbox, &found(severity), &["--fail-on", "high"]).code(code);
+        gate(&sandbox, &found(severity), &[]).code(1);
+    }
+    gate(&sandbox, "package p\n\ndeny contains \"m\"\n", &["--fail-on", "high"]).code(1);
+    let annotated = "# METADATA\n# custom:\n#   severity: low\npackage p\n\n\
+                     deny contains \"m\"\n";
+    gate(&sandbox, annotated, &["--fail-on", "high"]).code(0);
+    // One definition's annotation says nothing of the other.
+    let one = "package p\n\n# METADATA\n# custom:\n#   severity: low\ndeny contains \"m\"\n\n\
+               deny contains \"n\"\n";
+    gate(&sandbox, one, &["--fail-on", "high"]).code(1);
+    let warn = "package p\n\nwarn contains \"w\"\n";
+    let report = gate(&sandbox, warn, &[]).code(0).json();
+    assert_eq!(report["totals"]["warnings"], 1);
+    gate(&sandbox, warn, &["--fail-on-warn"]).code(1);
+}
+
+#[test]
+fn a_policy_that_never_ends_has_no_verdict() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"x\" if {\n\tsome a in numbers.range(1, 5000)\n\t\
+                  some b in numbers.range(1, 5000)\n\ta * b == -1\n}\n";
+    let report = gate(&sandbox, policy, &["--timeout", "500ms"]).code(2).json();
+    assert_eq!(report["inputs"][0]["outcome"], "no_verdict");
+}
