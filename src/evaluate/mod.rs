@@ -37,4 +37,3 @@ pub(crate) use contain::set_memory_limit;
 pub(crate) use flight::Flights;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
-#[cfg(feature = "cli")]
