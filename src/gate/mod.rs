@@ -15,6 +15,7 @@ pub mod model;
 mod packages;
 mod policy_yaml;
 pub mod report;
+pub mod reports;
 mod run;
 mod split;
 mod verdict;

@@ -87,7 +87,7 @@ fn result(item: &Item<'_>, index: Option<usize>, folder: &Path) -> serde_sarif::
     result
 }
 
-fn location(position: &Position, folder: &Path) -> Location {
+pub(crate) fn location(position: &Position, folder: &Path) -> Location {
     let region = Region::builder()
         .start_line(i64::from(position.line))
         .start_column(i64::from(position.column))
@@ -107,7 +107,7 @@ const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// A path as a URI: relative where it is below `folder`, else of the scheme `file`.
-fn uri(path: &str, folder: &Path) -> String {
+pub(crate) fn uri(path: &str, folder: &Path) -> String {
     let path = Path::new(path);
     let relative = path.strip_prefix(folder).unwrap_or(path);
     if relative.is_absolute() {

@@ -1,0 +1,133 @@
+//! A run as a list of cases, for the forms that know nothing else (`JUnit`, TAP).
+//!
+//! Owns the translation, and one promise: a run that didn't pass has a case that doesn't pass,
+//! also when no single policy is to blame (nothing was evaluated, every policy was skipped).
+
+use super::facts;
+use super::words::line;
+use crate::gate::model::{Input, Outcome, Run, Status, Verdict, Violation};
+
+/// A case.
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    /// The input; nothing for the run as a whole.
+    pub input: Option<&'a Input>,
+    /// The policy; nothing for the input as a whole.
+    pub policy: Option<&'a str>,
+    /// What came of it.
+    pub state: State,
+    /// In one line; empty when it passed.
+    pub summary: String,
+    /// A sort of failure, in one word.
+    pub kind: String,
+    /// Why it is as it is, a line each.
+    pub details: Vec<String>,
+    /// What else was found and doesn't count, a line each.
+    pub notes: Vec<String>,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    Passed,
+    Skipped,
+    Failed,
+    Error,
+}
+
+impl State {
+    const fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Passed => Self::Passed,
+            Outcome::Failed => Self::Failed,
+            Outcome::NoVerdict => Self::Error,
+        }
+    }
+}
+
+/// The cases of a run, in the order of its inputs; those of the run as a whole come last.
+pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
+    let mut all: Vec<Case<'_>> = run.inputs.iter().flat_map(|input| of_input(run, input)).collect();
+    let state = State::of(run.outcome);
+    let unexplained = state != State::Passed && all.iter().all(|case| case.state < state);
+    if unexplained || all.is_empty() {
+        all.push(Case {
+            input: None,
+            policy: None,
+            state,
+            summary: if state == State::Passed { String::new() } else { facts::headline(run) },
+            kind: facts::outcome(run.outcome).replace(' ', "-"),
+            details: run.reasons.iter().map(|reason| line(reason)).collect(),
+            notes: Vec::new(),
+        });
+    }
+    all
+}
+
+fn of_input<'a>(run: &'a Run, input: &'a Input) -> Vec<Case<'a>> {
+    let mut cases: Vec<_> =
+        input.verdicts.iter().map(|verdict| of_verdict(run, input, verdict)).collect();
+    let state = State::of(input.outcome);
+    let unexplained = state != State::Passed && cases.iter().all(|case| case.state < state);
+    if input.error.is_some() || unexplained || cases.is_empty() {
+        let details = input.error.as_ref().map(facts::failure).unwrap_or_default();
+        let word = facts::outcome(input.outcome);
+        let summary = details.first().cloned().unwrap_or_else(|| format!("this input: {word}"));
+        cases.push(Case {
+            input: Some(input),
+            policy: None,
+            state: if input.error.is_some() { State::Error } else { state },
+            summary: if state == State::Passed { String::new() } else { summary },
+            kind: input.error.as_ref().map_or_else(|| word.replace(' ', "-"), |e| line(&e.kind)),
+            details,
+            notes: Vec::new(),
+        });
+    }
+    cases
+}
+
+fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<'a> {
+    let says = |v: &Violation| {
+        let text = facts::violation(run, v);
+        facts::fields(v).map_or(text.clone(), |fields| format!("{text} {fields}"))
+    };
+    let failing: Vec<&Violation> = verdict.failing().collect();
+    let reason = verdict.reason.as_deref().map(line);
+    let notes = verdict.violations.iter().filter(|v| !v.fails()).map(says).collect();
+    let (state, kind, summary, details) = match (&verdict.error, verdict.status) {
+        (Some(error), _) => {
+            let lines = facts::failure(error);
+            (State::Error, line(&error.kind), lines.first().cloned().unwrap_or_default(), lines)
+        }
+        (None, Status::NoVerdict) => {
+            (State::Error, "no-verdict".to_owned(), "no verdict".to_owned(), Vec::new())
+        }
+        (None, Status::Failed) => failed(&failing, says),
+        // The model's statuses exclude it; a form may not depend on that.
+        (None, _) if !failing.is_empty() => failed(&failing, says),
+        (None, Status::Passed) => (State::Passed, String::new(), String::new(), Vec::new()),
+        (None, Status::Skipped) => {
+            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+            (State::Skipped, "skipped".to_owned(), format!("skipped: {reason}"), Vec::new())
+        }
+        (None, Status::Ignored) => {
+            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+            (State::Skipped, "ignored".to_owned(), format!("ignored: {reason}"), Vec::new())
+        }
+    };
+    Case { input: Some(input), policy: Some(&verdict.policy), state, summary, kind, details, notes }
+}
+
+fn failed(
+    failing: &[&Violation],
+    says: impl Fn(&Violation) -> String,
+) -> (State, String, String, Vec<String>) {
+    let first = failing.first();
+    let summary = match (first, failing.len().saturating_sub(1)) {
+        (None, _) => "failed".to_owned(),
+        (Some(first), 0) => line(&first.message),
+        (Some(first), more) => format!("{} (and {more} more)", line(&first.message)),
+    };
+    let kind = first.map_or_else(|| "failed".to_owned(), |first| line(&first.rule));
+    (State::Failed, kind, summary, failing.iter().map(|v| says(v)).collect())
+}

@@ -1,0 +1,270 @@
+//! What every report says, in words.
+//!
+//! Owns the sentences. Each is one clean line (see [`super::words`]); the forms only escape for
+//! their own syntax.
+
+use std::fmt::Write as _;
+
+use super::words::{count, line, microseconds, milliseconds};
+use crate::Position;
+use crate::gate::model::{
+    AnsweredBy, Call, Class, Effect, Failure, Input, Outcome, Policy, Run, Severity, Violation,
+    Waiver,
+};
+
+/// `passed`, `failed`, `no verdict`.
+pub(super) const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed => "failed",
+        Outcome::NoVerdict => "no verdict",
+    }
+}
+
+/// The verdict of the run and what it is made of.
+pub(super) fn headline(run: &Run) -> String {
+    let t = &run.totals;
+    let mut out = format!("{}: {}", outcome(run.outcome), count(t.inputs, "input"));
+    let parts = [
+        (t.passed, "passed"),
+        (t.failed, "failed"),
+        (t.no_verdict, "without a verdict"),
+        (t.not_evaluated, "not evaluated"),
+    ];
+    for (number, words) in parts.into_iter().filter(|(number, _)| *number > 0) {
+        let _ = write!(out, ", {number} {words}");
+    }
+    let parts = [
+        (t.violations, "violation"),
+        (t.warnings, "warning"),
+        (t.skipped, "skipped policy verdict"),
+    ];
+    let mut sign = ';';
+    for (number, words) in parts.into_iter().filter(|(number, _)| *number > 0) {
+        let _ = write!(out, "{sign} {}", count(number, words));
+        sign = ',';
+    }
+    for (number, words) in [(t.waived, "waived"), (t.below_threshold, "below the threshold")] {
+        if number > 0 {
+            let _ = write!(out, "{sign} {number} {words}");
+            sign = ',';
+        }
+    }
+    out
+}
+
+/// Where a verdict came from: names and values.
+pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
+    let mut tool = format!("{} {}", line(&run.tool.name), line(&run.tool.version));
+    if let Some(commit) = &run.tool.commit {
+        let _ = write!(tool, " ({})", line(commit));
+    }
+    let t = &run.totals;
+    vec![
+        ("outcome", outcome(run.outcome).to_owned()),
+        ("exit status", run.exit.to_string()),
+        ("tool", tool),
+        ("started", line(&run.started)),
+        ("duration", milliseconds(run.duration_ms)),
+        ("answers", answers(run.answers).to_owned()),
+        ("ai", ai(run.ai).to_owned()),
+        ("fails on", rules(run)),
+        (
+            "calls",
+            format!(
+                "{}, {}, {}",
+                count(t.calls, "call"),
+                count(t.attempts, "request"),
+                count(t.bytes, "byte")
+            ),
+        ),
+    ]
+}
+
+const fn answers(answers: AnsweredBy) -> &'static str {
+    match answers {
+        AnsweredBy::Service => "from the service",
+        AnsweredBy::Emulator => "from an emulator with canned data: this outcome proves nothing",
+        AnsweredBy::Replay => "from a recording (replay): this outcome proves nothing new",
+    }
+}
+
+const fn ai(ai: bool) -> &'static str {
+    if ai { "an AI model's answers took part" } else { "no AI model's answers took part" }
+}
+
+fn rules(run: &Run) -> String {
+    let mut out = match run.rules.fail_on {
+        None => "violations".to_owned(),
+        Some(severity) => format!("violations of severity {} or above", severity_name(severity)),
+    };
+    if run.rules.fail_on_warn {
+        out.push_str(", warnings");
+    }
+    if run.rules.allow_skipped {
+        out.push_str("; inputs that every policy skips pass");
+    }
+    out
+}
+
+/// A severity's name.
+pub(super) fn severity_name(severity: Severity) -> &'static str {
+    Severity::NAMES.iter().find(|(_, known)| *known == severity).map_or("", |(name, _)| name)
+}
+
+/// `file:line:column`.
+pub(super) fn place(position: &Position) -> String {
+    format!("{}:{}:{}", line(&position.file), position.line, position.column)
+}
+
+/// What became of something that a policy found, where that isn't plain.
+pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
+    let waiver = violation.waiver.and_then(|index| run.waivers.get(index));
+    match violation.effect {
+        Effect::Fails => waiver.map(|waiver| {
+            let (owner, expires) = (line(&waiver.owner), line(&waiver.expires));
+            format!("the waiver of {owner} expired on {expires}: {}", line(&waiver.reason))
+        }),
+        Effect::Warns => Some("warning".to_owned()),
+        Effect::Waived => Some(waiver.map_or_else(
+            || "waived".to_owned(),
+            |w| {
+                let (owner, expires) = (line(&w.owner), line(&w.expires));
+                format!("waived until {expires} by {owner}: {}", line(&w.reason))
+            },
+        )),
+        Effect::BelowThreshold => Some("below the severity that fails".to_owned()),
+        Effect::Disregarded => Some("disregarded, as the policy says".to_owned()),
+    }
+}
+
+/// What a policy found: `message [severity, id, rule] (effect)`.
+pub(super) fn violation(run: &Run, found: &Violation) -> String {
+    let mut out = line(&found.message);
+    let mut details = Vec::new();
+    if let Some(severity) = &found.severity {
+        details.push(format!("severity {}", line(severity)));
+    }
+    if let Some(id) = &found.id {
+        details.push(line(id));
+    }
+    let at = found.position.as_ref().map(|p| format!(" at {}", place(p))).unwrap_or_default();
+    details.push(format!("{} `{}`{at}", class(found.class), line(&found.rule)));
+    let _ = write!(out, " [{}]", details.join(", "));
+    if let Some(effect) = effect(run, found) {
+        let _ = write!(out, " ({effect})");
+    }
+    out
+}
+
+/// How the rule of this class is called.
+pub(super) const fn class(class: Class) -> &'static str {
+    match class {
+        Class::Violation => "rule",
+        Class::Finding => "finding of rule",
+        Class::Warning => "warning of rule",
+    }
+}
+
+/// The other fields of a violation, as JSON.
+pub(super) fn fields(found: &Violation) -> Option<String> {
+    if found.fields.is_empty() {
+        return None;
+    }
+    serde_json::to_string(&found.fields).ok().map(|text| line(&text))
+}
+
+/// Why there is no verdict, a line each.
+pub(super) fn failure(failure: &Failure) -> Vec<String> {
+    let mut first = format!("{} [{}]", line(&failure.message), line(&failure.kind));
+    if let Some(function) = &failure.function {
+        let _ = write!(first, " in `{}`", line(function));
+    }
+    if let Some(position) = &failure.position {
+        let _ = write!(first, " at {}", place(position));
+    }
+    let hint = failure.hint.as_ref().map(|hint| format!("help: {}", line(hint)));
+    std::iter::once(first).chain(hint).collect()
+}
+
+/// A call in one line.
+pub(super) fn call(call: &Call) -> String {
+    let mut out = format!(
+        "pass {}: {} {} -> {} from {}, {}, {}, {}, for {}",
+        call.pass,
+        line(&call.function),
+        line(&call.arguments),
+        line(&call.outcome),
+        line(&call.origin),
+        count(u64::from(call.attempts), "request"),
+        count(call.bytes, "byte"),
+        microseconds(call.latency_us),
+        line(&call.policy),
+    );
+    if !call.needed {
+        out.push_str(", a guess");
+    }
+    if call.cut {
+        out.push_str(", list cut at the policy's own limit");
+    }
+    out
+}
+
+/// The calls of an input, a line each.
+pub(super) fn ledger(input: &Input) -> Vec<String> {
+    let mut lines: Vec<String> = input.ledger.calls.iter().map(call).collect();
+    if input.ledger.left_out > 0 {
+        lines.push(format!("and {} not listed", count(input.ledger.left_out, "call")));
+    }
+    lines
+}
+
+/// A policy, with its digest.
+pub(super) fn policy(policy: &Policy) -> String {
+    let mut out = format!("{} {}", line(&policy.name), line(&policy.digest));
+    if let Some(title) = &policy.title {
+        let _ = write!(out, ": {}", line(title));
+    }
+    if let Some(document) = &policy.document {
+        let _ = write!(out, " (from policy document `{}`)", line(document));
+    }
+    out
+}
+
+/// What an input is: its digest, its subjects, its predicate.
+pub(super) fn about(input: &Input) -> Vec<(&'static str, String)> {
+    let mut out = Vec::new();
+    if let Some(digest) = &input.digest {
+        out.push(("digest", line(digest)));
+    }
+    if let Some(predicate) = &input.predicate_type {
+        out.push(("predicate type", line(predicate)));
+    }
+    for subject in &input.subjects {
+        let digests: Vec<String> =
+            subject.digest.iter().map(|(name, hex)| line(&format!("{name}:{hex}"))).collect();
+        out.push(("subject", format!("{} {}", line(&subject.name), digests.join(" "))));
+    }
+    out
+}
+
+/// A waiver in one line.
+pub(super) fn waiver(waiver: &Waiver) -> String {
+    let policy = waiver.policy.as_deref().unwrap_or("every policy");
+    let finding = waiver.finding.as_deref().unwrap_or("every finding");
+    let state = match (waiver.expired, waiver.matched) {
+        (true, 0) => "expired, matched nothing".to_owned(),
+        (true, n) => format!("expired, matched {} that fail all the same", count(n, "violation")),
+        (false, 0) => "matched nothing".to_owned(),
+        (false, n) => format!("matched {}", count(n, "violation")),
+    };
+    format!(
+        "{}, {}, {}: {} (owner {}, until {}): {state}",
+        line(policy),
+        line(finding),
+        line(&waiver.subject),
+        line(&waiver.reason),
+        line(&waiver.owner),
+        line(&waiver.expires),
+    )
+}

@@ -1,0 +1,238 @@
+//! GitHub's workflow commands, which become annotations, and the summary of a step.
+//!
+//! Owns the commands' escaping. What fails is an error, also what has no verdict; warnings are
+//! warnings; waived, skipped and the like are notices. The summary is the Markdown report.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::cases::{State, cases};
+use super::sarif::file_of;
+use super::words::line;
+use super::{facts, markdown};
+use crate::Position;
+use crate::gate::model::{Effect, Run, Violation};
+use crate::gate::report::Report;
+
+/// What GitHub takes as a summary; it drops a larger one altogether.
+const SUMMARY: usize = 1024 * 1024 - 4096;
+
+/// GitHub's workflow commands, and the summary of a step.
+#[derive(Debug, Clone, Default)]
+pub struct GitHub {
+    /// Paths below this folder become relative to it.
+    pub folder: PathBuf,
+    /// Where the summary is appended: `GITHUB_STEP_SUMMARY`.
+    pub summary: Option<PathBuf>,
+}
+
+impl Report for GitHub {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "rego-platform gate: {}", facts::headline(run))?;
+        for (name, value) in facts::provenance(run) {
+            writeln!(out, "{name}: {value}")?;
+        }
+        for policy in &run.policies {
+            writeln!(out, "policy: {}", facts::policy(policy))?;
+        }
+        for input in &run.inputs {
+            let digest = input.digest.as_deref().unwrap_or("no digest");
+            let name = line(&input.name);
+            writeln!(out, "input: {name} {} {}", line(digest), facts::outcome(input.outcome))?;
+            for call in facts::ledger(input) {
+                writeln!(out, "call: {name}: {call}")?;
+            }
+        }
+        for waiver in &run.waivers {
+            writeln!(out, "waiver: {}", facts::waiver(waiver))?;
+        }
+        for note in &run.notes {
+            writeln!(out, "note: {}", line(note))?;
+        }
+        self.annotations(run, out)?;
+        out.flush()?;
+        self.summary.as_deref().map_or(Ok(()), |path| append(run, path))
+    }
+}
+
+impl GitHub {
+    fn annotations(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for input in &run.inputs {
+            for verdict in &input.verdicts {
+                for found in &verdict.violations {
+                    let title = format!("{} ({})", line(&verdict.policy), line(&input.name));
+                    let text = facts::violation(run, found);
+                    let place = self.place(found.position.as_ref(), &input.name);
+                    writeln!(out, "{}", command(level(found), &place, &title, &text))?;
+                }
+            }
+        }
+        for case in cases(run) {
+            let blameless = case.policy.is_none() || case.state != State::Failed;
+            let level = match case.state {
+                State::Error => "error",
+                State::Failed if blameless => "error",
+                State::Skipped => "notice",
+                State::Failed | State::Passed => continue,
+            };
+            let input = case.input.map_or("", |input| input.name.as_str());
+            let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
+            let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
+            let mut text = vec![case.summary.clone()];
+            text.extend(case.details.into_iter().filter(|detail| *detail != case.summary));
+            let place = self.place(None, input);
+            writeln!(out, "{}", command(level, &place, &title, &text.join("; ")))?;
+        }
+        Ok(())
+    }
+
+    /// The rule's place, or else the input's file.
+    fn place(&self, position: Option<&Position>, input: &str) -> String {
+        if let Some(p) = position {
+            let end = p.column.saturating_add(p.length);
+            let (file, line, column) = (self.path(&p.file), p.line, p.column);
+            return format!("file={file},line={line},col={column},endColumn={end},");
+        }
+        file_of(input).map_or_else(String::new, |file| format!("file={},", self.path(file)))
+    }
+
+    fn path(&self, path: &str) -> String {
+        let path = Path::new(path);
+        let path = path.strip_prefix(&self.folder).unwrap_or(path);
+        property(&line(&path.to_string_lossy()))
+    }
+}
+
+const fn level(found: &Violation) -> &'static str {
+    match found.effect {
+        Effect::Fails => "error",
+        Effect::Warns => "warning",
+        Effect::Waived | Effect::BelowThreshold | Effect::Disregarded => "notice",
+    }
+}
+
+/// A workflow command, on one line.
+fn command(level: &str, place: &str, title: &str, text: &str) -> String {
+    format!("::{level} {place}title={}::{}", property(title), data(text))
+}
+
+/// A message: what GitHub decodes is encoded.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property, in which `:` and `,` end it as well.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Appends the summary; what other commands of the same step wrote takes its part of the room.
+fn append(run: &Run, path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let text = markdown::render(run, SUMMARY.saturating_sub(taken));
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use super::*;
+    use crate::gate::model::Outcome;
+    use crate::gate::reports::fixture::{HOSTILE, hostile, sample, written};
+
+    type Command = (String, Vec<(String, String)>, String);
+
+    /// Reads the way the runner does: level, properties, message of each line that is a command.
+    fn read(text: &str) -> Vec<Command> {
+        let decode = |text: &str| {
+            text.replace("%3A", ":")
+                .replace("%2C", ",")
+                .replace("%0D", "\r")
+                .replace("%0A", "\n")
+                .replace("%25", "%")
+        };
+        let mut all = Vec::new();
+        for line in text.split(['\n', '\r']) {
+            assert!(!line.contains("##["), "{line}");
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+            let Some(rest) = line.trim_start().strip_prefix("::") else { continue };
+            let (head, message) = rest.split_once("::").unwrap();
+            let (name, properties) = head.split_once(' ').unwrap_or((head, ""));
+            let properties = properties.split(',').map(|pair| {
+                let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+                (key.to_owned(), decode(value))
+            });
+            all.push((name.to_owned(), properties.collect(), decode(message)));
+        }
+        all
+    }
+
+    #[test]
+    fn annotations_say_what_was_found() {
+        let text = written(&GitHub::default(), &sample());
+        let all = read(&text);
+        let levels: Vec<&str> = all.iter().map(|(level, _, _)| level.as_str()).collect();
+        assert_eq!(
+            levels,
+            ["error", "error", "notice", "notice", "warning", "notice", "notice", "error", "error"],
+            "{text}"
+        );
+        let (_, properties, message) = &all[0];
+        assert!(message.starts_with("license `GPL-3.0` is not allowed [severity high"));
+        let known = [
+            ("file", "policies/licences.rego"),
+            ("line", "7"),
+            ("col", "1"),
+            ("endColumn", "11"),
+            ("title", "release.licences (build/sbom.json)"),
+        ];
+        assert_eq!(*properties, known.map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert!(all[6].2.contains("no image here"));
+        assert!(all[7].2.contains("; help: try again"), "{}", all[7].2);
+        assert!(text.starts_with("rego-platform gate: no verdict: 3 inputs"), "{text}");
+        assert!(text.contains("\ninput: build/sbom.json sha256:1111 failed\n"));
+    }
+
+    #[test]
+    fn a_run_that_did_not_pass_has_an_error() {
+        let mut run = sample();
+        run.inputs.clear();
+        for (outcome, errors) in
+            [(Outcome::Failed, 1), (Outcome::NoVerdict, 1), (Outcome::Passed, 0)]
+        {
+            run.outcome = outcome;
+            assert_eq!(read(&written(&GitHub::default(), &run)).len(), errors);
+        }
+    }
+
+    #[test]
+    fn the_summary_is_appended_and_never_too_large() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("summary.md");
+        std::fs::write(&path, "before\n").unwrap();
+        let github = GitHub { summary: Some(path.clone()), ..GitHub::default() };
+        let mut run = sample();
+        let input = run.inputs[0].clone();
+        run.inputs = vec![input; 5_000];
+        written(&github, &run);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("before\n## "), "{}", &text[..100]);
+        assert!(text.len() < 1024 * 1024, "{}", text.len());
+        assert!(text.contains("left out"), "it says so");
+    }
+
+    #[test]
+    fn nothing_that_is_said_becomes_a_command() {
+        let shape = |payload: &str| {
+            let all = read(&written(&GitHub::default(), &hostile(payload)));
+            all.into_iter().map(|(level, _, _)| level).collect::<Vec<_>>()
+        };
+        let plain = shape("plain");
+        for payload in HOSTILE {
+            assert_eq!(shape(payload), plain, "{payload:?}");
+        }
+    }
+}

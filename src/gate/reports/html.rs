@@ -1,0 +1,245 @@
+//! One page that a person looks at, and that needs nothing else.
+//!
+//! Owns the page's order and its policy: no source but its own style and script, by hash. The
+//! drawings are in `drawings`. Everything from elsewhere passes [`esc`]; nothing from elsewhere
+//! becomes a link but https links of policies.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
+use super::cases::{Case, State, cases};
+use super::words::{line, milliseconds};
+use super::{drawings, facts, sarif};
+use crate::gate::model::{AnsweredBy, Input, Outcome, Policy, Run};
+use crate::gate::report::Report;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// One self-contained page.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Html;
+
+impl Report for Html {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(head(run).as_bytes())?;
+        let all = cases(run);
+        out.write_all(by_policy(run, &all).as_bytes())?;
+        writeln!(out, "<h2>Inputs</h2>")?;
+        let mut rest = all.iter().peekable();
+        for input in &run.inputs {
+            let mut own = Vec::new();
+            while let Some(case) =
+                rest.next_if(|case| case.input.is_some_and(|i| std::ptr::eq(i, input)))
+            {
+                own.push(case);
+            }
+            out.write_all(of_input(input, &own).as_bytes())?;
+        }
+        out.write_all(waivers(run).as_bytes())?;
+        out.write_all(provenance(run).as_bytes())?;
+        writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")
+    }
+}
+
+/// Text for elements and quoted attributes.
+pub(super) fn esc(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+const fn style(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed => "failed",
+        Outcome::NoVerdict => "unknown",
+    }
+}
+
+const fn state(state: State) -> (&'static str, &'static str) {
+    match state {
+        State::Passed => ("passed", "passed"),
+        State::Skipped => ("skipped", "skipped"),
+        State::Failed => ("failed", "failed"),
+        State::Error => ("unknown", "no verdict"),
+    }
+}
+
+fn head(run: &Run) -> String {
+    let (class, word) = (style(run.outcome), facts::outcome(run.outcome));
+    let policy = format!(
+        "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    );
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>gate: {word}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <header class=\"{class}\"><h1>{word}</h1>\n<div>{}</div>\n",
+        esc(&facts::headline(run))
+    );
+    list(&mut out, run.reasons.iter().map(|reason| esc(reason)));
+    out.push_str("</header>\n");
+    if run.answers != AnsweredBy::Service {
+        let answers = facts::provenance(run).into_iter().find(|(name, _)| *name == "answers");
+        let text = answers.map(|(_, text)| text).unwrap_or_default();
+        let _ = writeln!(out, "<p class=\"notice\">Answers came {}.</p>", esc(&text));
+    }
+    if run.ai {
+        out.push_str("<p class=\"notice\">An AI model's answers took part in this outcome.</p>\n");
+    }
+    out.push_str(
+        "<p><input id=\"filter\" type=\"search\" placeholder=\"Filter\" aria-label=\"Filter\" hidden></p>\n",
+    );
+    out
+}
+
+fn list(out: &mut String, items: impl Iterator<Item = String>) {
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        out.push_str("<ul>\n");
+        for item in items {
+            let _ = writeln!(out, "<li>{item}</li>");
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
+fn pairs(out: &mut String, items: impl IntoIterator<Item = (&'static str, String)>) {
+    out.push_str("<dl>\n");
+    for (name, value) in items {
+        let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", esc(&value));
+    }
+    out.push_str("</dl>\n");
+}
+
+/// What failed or is unknown, policy by policy; what no policy is to blame for first.
+fn by_policy(run: &Run, all: &[Case<'_>]) -> String {
+    let mut out = String::from("<h2>Policies</h2>\n");
+    let blameless: Vec<&Case<'_>> = all.iter().filter(|case| case.policy.is_none()).collect();
+    for case in blameless.into_iter().filter(|case| case.state >= State::Failed) {
+        let name = case.input.map_or("the run", |input| input.name.as_str());
+        let _ = writeln!(out, "<div data-item>{}</div>", described(case, name));
+    }
+    for policy in &run.policies {
+        let own = |case: &&Case<'_>| case.policy == Some(policy.name.as_str());
+        let wrong: Vec<_> =
+            all.iter().filter(own).filter(|case| case.state >= State::Failed).collect();
+        let states = || all.iter().filter(own).map(|case| case.state);
+        let (class, word) = match states().max() {
+            None => ("skipped", "not evaluated"),
+            // One pass is enough to say so; skipped everywhere is not.
+            Some(State::Passed | State::Skipped) if states().any(|s| s == State::Passed) => {
+                ("passed", "nothing failed")
+            }
+            Some(worst) => state(worst),
+        };
+        let open = if wrong.is_empty() { "" } else { " open" };
+        let _ = writeln!(
+            out,
+            "<details data-item{open}><summary><b class=\"{class}\">{word}</b> {} \
+             <span class=\"dim\">{} of {} inputs</span></summary>",
+            esc(policy.title.as_deref().unwrap_or(&policy.name)),
+            wrong.len(),
+            all.iter().filter(own).count(),
+        );
+        about_policy(&mut out, policy);
+        for case in wrong {
+            out.push_str(&described(case, case.input.map_or("", |input| input.name.as_str())));
+        }
+        out.push_str("</details>\n");
+    }
+    out
+}
+
+fn about_policy(out: &mut String, policy: &Policy) {
+    let _ = writeln!(out, "<div class=\"mono dim\">{}</div>", esc(&facts::policy(policy)));
+    if let Some(description) = &policy.description {
+        let _ = writeln!(out, "<p>{}</p>", esc(description));
+    }
+    for link in policy.links.iter().filter_map(|link| sarif::https(link)) {
+        let link = esc(&link);
+        let _ = writeln!(
+            out,
+            "<div><a href=\"{link}\" rel=\"noopener noreferrer nofollow\">{link}</a></div>"
+        );
+    }
+}
+
+/// A case under a name, with everything that it says.
+fn described(case: &Case<'_>, name: &str) -> String {
+    let (class, word) = state(case.state);
+    let mut out = format!("<h3><b class=\"{class}\">{word}</b> <code>{}</code></h3>\n", esc(name));
+    let says: &[String] = if case.details.is_empty() && !case.summary.is_empty() {
+        std::slice::from_ref(&case.summary)
+    } else {
+        &case.details
+    };
+    list(&mut out, says.iter().map(|text| esc(text)));
+    if !case.notes.is_empty() {
+        out.push_str("<div class=\"dim\">does not fail:</div>\n");
+        list(&mut out, case.notes.iter().map(|text| esc(text)));
+    }
+    out
+}
+
+fn of_input(input: &Input, own: &[&Case<'_>]) -> String {
+    let (class, word) = (style(input.outcome), facts::outcome(input.outcome));
+    let mut out = format!(
+        "<details data-item><summary><b class=\"{class}\">{word}</b> <code>{}</code> \
+         <span class=\"dim\">{}</span></summary>\n",
+        esc(&input.name),
+        milliseconds(input.duration_ms)
+    );
+    pairs(&mut out, facts::about(input));
+    for case in own {
+        out.push_str(&described(case, case.policy.unwrap_or("(verdict)")));
+    }
+    out.push_str(&drawings::waterfall(&input.ledger));
+    out.push_str(&drawings::graph(&input.graph));
+    out.push_str("</details>\n");
+    out
+}
+
+fn waivers(run: &Run) -> String {
+    let mut out = String::new();
+    if !run.waivers.is_empty() {
+        out.push_str("<h2>Waivers</h2>\n");
+        list(&mut out, run.waivers.iter().map(|waiver| esc(&facts::waiver(waiver))));
+    }
+    out
+}
+
+fn provenance(run: &Run) -> String {
+    let mut out = String::from("<h2>Where this comes from</h2>\n");
+    pairs(&mut out, facts::provenance(run));
+    list(&mut out, run.notes.iter().map(|note| esc(note)));
+    let source = |s: &crate::gate::model::Source| esc(&format!("{} {}", s.path, s.digest));
+    list(&mut out, run.sources.iter().map(source));
+    out
+}
+
+#[cfg(test)]
+#[path = "html_tests.rs"]
+mod tests;

@@ -1,0 +1,125 @@
+//! The page as a strict reader sees it: elements, attributes, text.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::gate::model::{Call, Graph, Node};
+use crate::gate::reports::fixture::{HOSTILE, assert_clean, hostile, sample, written};
+
+/// The tags in order with their attributes' names, and every value of `href`.
+fn read(page: &str) -> (Vec<String>, BTreeSet<String>) {
+    let (mut tags, mut links) = (Vec::new(), BTreeSet::new());
+    let mut rest = page.replace(SCRIPT, "").replace(STYLE, "");
+    while let Some(start) = rest.find('<') {
+        let end = rest[start..].find('>').expect("a tag that ends") + start;
+        let inner = rest[start + 1..end].to_owned();
+        let mut shape = String::new();
+        let mut parts = inner.split('"');
+        while let Some(name) = parts.next() {
+            shape.push_str(name);
+            let value = parts.next();
+            if let Some(value) = value.filter(|_| name.ends_with("href=")) {
+                links.insert(value.to_owned());
+            }
+        }
+        tags.push(shape);
+        rest = rest[end + 1..].to_owned();
+    }
+    (tags, links)
+}
+
+#[test]
+fn the_page_says_everything() {
+    let page = written(&Html, &sample());
+    for known in [
+        "<h1>no verdict</h1>",
+        "3 inputs, 1 passed, 1 failed, 1 without a verdict, 2 not evaluated",
+        "license `GPL-3.0` is not allowed",
+        "the waiver of ops expired on 2026-01-31: was urgent",
+        "waived until 2027-12-31 by ops: being replaced",
+        "skipped: no image here",
+        "help: try again",
+        "An AI model&#39;s",
+        "this outcome proves nothing new",
+        "release.licences sha256:2222: Licences",
+        "<dt>digest</dt><dd>sha256:1111</dd>",
+        "<dt>tool</dt><dd>rego-platform 0.1.0 (abc1234)</dd>",
+        "<h3>Calls in 2 passes</h3>",
+        "x=\"120000\"",
+        "4 more calls are not shown",
+        "<g class=\"bad\"><title>SBOM_SPDX_JSON sha256:bb",
+        "1 more nodes are not drawn",
+    ] {
+        let known = known.replace("An AI model&#39;s", "An AI model's");
+        assert!(page.contains(&known), "{known}\n---\n{page}");
+    }
+    let (_, links) = read(&page);
+    assert_eq!(links, BTreeSet::from(["https://example.com/licences".to_owned()]));
+}
+
+#[test]
+fn the_policy_allows_nothing_but_the_page_itself() {
+    let page = written(&Html, &sample());
+    let (_, rest) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
+    let (policy, _) = rest.split_once('"').unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe"), "{policy}");
+    for (open, close) in [("<style>", "</style>"), ("<script>", "</script>")] {
+        assert_eq!(page.matches(open).count(), 1);
+        let (_, rest) = page.split_once(open).unwrap();
+        let (text, _) = rest.split_once(close).unwrap();
+        let digest = STANDARD.encode(Sha256::digest(text.as_bytes()));
+        assert!(policy.contains(&format!("'sha256-{digest}'")), "{open} {policy}");
+    }
+    for bad in ["src=", "style=", "url(", "@import", "onclick", "http:", "//cdn"] {
+        assert!(!page.contains(bad), "{bad}");
+    }
+}
+
+#[test]
+fn nothing_that_is_said_becomes_markup() {
+    let shape = |payload: &str| {
+        let page = written(&Html, &hostile(payload));
+        assert_clean(&page, payload);
+        let (tags, links) = read(&page);
+        assert!(links.iter().all(|link| link.starts_with("https://")), "{links:?}");
+        tags.into_iter().filter(|tag| !tag.contains("href")).collect::<Vec<_>>()
+    };
+    let anchors = |tags: Vec<String>| {
+        tags.into_iter()
+            .filter(|tag| tag != "/a" && tag != "div" && tag != "/div")
+            .collect::<Vec<_>>()
+    };
+    let plain = anchors(shape("plain"));
+    for payload in HOSTILE {
+        assert_eq!(anchors(shape(payload)), plain, "{payload:?}");
+    }
+}
+
+#[test]
+fn only_a_pass_looks_like_one() {
+    let mut run = sample();
+    run.inputs.truncate(1);
+    let page = written(&Html, &run);
+    assert!(page.contains("<b class=\"skipped\">skipped</b> release.image"), "{page}");
+    run.inputs.clear();
+    let page = written(&Html, &run);
+    assert!(page.contains("<b class=\"skipped\">not evaluated</b> release.image"), "{page}");
+    assert!(!page.contains("nothing failed"), "{page}");
+}
+
+#[test]
+fn odd_graphs_and_ledgers_are_drawn() {
+    let mut run = sample();
+    let node = |i: usize| Node { digest: format!("sha256:{i}"), bad: i == 399, ..Node::default() };
+    let cycle = (0..400).map(|i| (i, (i + 1) % 400)).chain([(0, 0), (7, 9_999)]).collect();
+    run.inputs[0].graph = Graph { nodes: (0..400).map(node).collect(), edges: cycle, left_out: 0 };
+    let huge =
+        Call { latency_us: u64::MAX, pass: u32::MAX, ..run.inputs[0].ledger.calls[0].clone() };
+    run.inputs[0].ledger.calls.extend([huge.clone(), huge]);
+    let page = written(&Html, &run);
+    assert!(page.contains("250 more nodes are not drawn"));
+    assert!(page.contains("✗</b> sha256:399"), "a bad node is named, drawn or not");
+}
