@@ -126,21 +126,3 @@ pub(super) fn patches(_: &Scope, args: &[Value]) -> Result<u64, Fault> {
     }
     Ok(0)
 }
-
-/// `internal.member_2(value, collection)`: what `value in collection` means.
-pub(super) fn member_2(_: &Scope, args: &[Value]) -> Outcome {
-    let value = any(args, 0)?;
-    Ok(Value::from(match any(args, 1)? {
-        Value::Array(items) => items.contains(value),
-        Value::Set(members) => members.contains(value),
-        Value::Object(fields) => fields.values().any(|field| field == value),
-        _ => false,
-    }))
-}
-
-/// `internal.member_3(key, value, collection)`: what `key, value in collection` means.
-pub(super) fn member_3(_: &Scope, args: &[Value]) -> Outcome {
-    let (key, value, collection) = (any(args, 0)?, any(args, 1)?, any(args, 2)?);
-    let keyed = matches!(collection, Value::Array(_) | Value::Object(_));
-    Ok(Value::from(keyed && collection[key] == *value))
-}

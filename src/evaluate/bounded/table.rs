@@ -45,8 +45,6 @@ pub(super) static TABLE: &[Builtin] = &[
     builtin("http.send", "o", Own(chance::http)),
     builtin("indexof", "s s", Own(strings::indexof)),
     builtin("indexof_n", "s s", Own(strings::indexof_n)),
-    builtin("internal.member_2", "* *", Own(collections::member_2)),
-    builtin("internal.member_3", "* * *", Own(collections::member_3)),
     builtin("intersection", "t", Sized(collections::of_sets)),
     builtin("is_array", "*", Native),
     builtin("is_boolean", "*", Native),

@@ -136,17 +136,13 @@ impl Loaded {
         if let Some(text) = hidden.text() {
             add(&mut engine, &hidden.package, &text, false)?;
         }
+        membership::install(&mut engine)?;
         engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
         let viewed = all()
             .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
             .collect();
         let packages = packages(&modules, &tree);
-        let mut uses = used(&modules, &functions, &shim);
-        let called = |name: &str| files.values().any(|(_, text)| text.text.contains(name));
-        uses.builtins
-            .extend(membership::FUNCTIONS.iter().filter(|n| called(n)).map(|n| (*n).into()));
-        uses.builtins.sort();
-        uses.builtins.dedup();
+        let uses = used(&modules, &functions, &shim);
         Ok(Self {
             engine,
             data,
@@ -160,8 +156,8 @@ impl Loaded {
         })
     }
 
-    /// A fresh engine with all modules and data: errors of built-ins are strict, nothing is
-    /// registered and nothing prepared.
+    /// A fresh engine with all modules and data: errors of built-ins are strict,
+    /// nothing is prepared, and no function registered but those that rewritten modules call.
     pub fn engine(&self) -> Engine {
         self.engine.clone()
     }

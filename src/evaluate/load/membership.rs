@@ -13,6 +13,7 @@
 //! rewritten text, in which names mean what they mean to the interpreter.
 
 use regorus::unstable as ast;
+use regorus::{Engine, Value};
 
 use ast::{Expr, ExprRef, Literal, Query, Rule, RuleHead};
 
@@ -21,9 +22,42 @@ use super::pieces::{closing, extent, opening, range, separating};
 use super::scope::{Globals, Link, chain};
 use super::text::Edit;
 use super::vars::expressions;
+use crate::{Error, ErrorKind};
 
-/// What the names of both functions begin with.
-pub(super) const FUNCTIONS: [&str; 2] = ["internal.member_2", "internal.member_3"];
+const TWO: &str = "internal.member_2";
+const THREE: &str = "internal.member_3";
+
+/// Adds the functions that the calls are of. Any engine with rewritten modules needs them.
+pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
+    let failed = |error: anyhow::Error| {
+        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
+    };
+    let two = |args: Vec<Value>| match args.as_slice() {
+        [value, collection] => Ok(Value::from(is_in(value, collection))),
+        _ => anyhow::bail!("{TWO} takes 2 arguments"),
+    };
+    let three = |args: Vec<Value>| match args.as_slice() {
+        [key, value, collection] => Ok(Value::from(is_at(key, value, collection))),
+        _ => anyhow::bail!("{THREE} takes 3 arguments"),
+    };
+    engine.add_extension(TWO.to_owned(), 2, Box::new(two)).map_err(failed)?;
+    engine.add_extension(THREE.to_owned(), 3, Box::new(three)).map_err(failed)
+}
+
+/// What `value in collection` means.
+fn is_in(value: &Value, collection: &Value) -> bool {
+    match collection {
+        Value::Array(items) => items.contains(value),
+        Value::Set(members) => members.contains(value),
+        Value::Object(fields) => fields.values().any(|field| field == value),
+        _ => false,
+    }
+}
+
+/// What `key, value in collection` means.
+fn is_at(key: &Value, value: &Value, collection: &Value) -> bool {
+    matches!(collection, Value::Array(_) | Value::Object(_)) && collection[key] == *value
+}
 
 /// The edits of a module whose references are rewritten already.
 pub(super) fn edits(module: &ast::Module, globals: &Globals<'_>) -> Vec<Edit> {
@@ -105,8 +139,7 @@ impl Finder<'_> {
 
     fn call(&mut self, expr: &Expr, operands: &[&ExprRef]) {
         let (start, end) = range(expr.span());
-        let [two, three] = FUNCTIONS;
-        let name = if operands.len() == 2 { two } else { three };
+        let name = if operands.len() == 2 { TWO } else { THREE };
         let mut at = start;
         for (index, operand) in operands.iter().enumerate() {
             let (from, to) = extent(operand);

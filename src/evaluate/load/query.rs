@@ -144,17 +144,12 @@ impl Loaded {
                 rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
             }
         }
-        let mut builtins = named(&uses, |name| name != self.options.product.as_str());
-        let called = |name: &&&str| rewritten.text.contains(**name);
-        builtins.extend(membership::FUNCTIONS.iter().filter(called).map(|name| (*name).into()));
-        builtins.sort();
-        builtins.dedup();
         Ok(RewrittenQuery {
             text: rewritten.text,
             form: form(self, &parsed, &uses, &views),
             module: hidden.text().map(|text| (hidden.package.clone(), text)),
             functions: named(&uses, |name| name == self.options.product.as_str()),
-            builtins,
+            builtins: named(&uses, |name| name != self.options.product.as_str()),
         })
     }
 }
