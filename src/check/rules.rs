@@ -204,6 +204,16 @@ pub static RULES: &[Rule] = &[
         "a package without a verdict rule, in a gate",
         "Name the rule `result`, `deny`, `violations` or `warn`, or choose packages with `-n`.",
     ),
+    error(
+        "misspelt-verdict-rule",
+        "a rule whose name is nearly a verdict rule's, in a gate",
+        "Rename it: a gate that overlooked it would pass.",
+    ),
+    error(
+        "verdict-rule",
+        "a verdict rule that can't give a verdict",
+        "Make it a rule without arguments whose value has the shape that the message names.",
+    ),
 ];
 
 /// What is known about a code.

@@ -31,27 +31,9 @@ fn of(evaluated: &Evaluated) -> Ending {
 fn plain(policies: &Policies, platform: &Platform, input: &str) -> Ending {
     let mut engine = policies.loaded().engine();
     let registration = platform.register(&mut engine).unwrap();
-    // Loading writes `in` as calls of these, which an evaluation of this crate has.
-    let two = |args: Vec<Value>| Ok(Value::Bool(holds(&args[1], None, &args[0])));
-    let three = |args: Vec<Value>| Ok(Value::Bool(holds(&args[2], Some(&args[0]), &args[1])));
-    engine.add_extension("internal.member_2".to_owned(), 2, Box::new(two)).unwrap();
-    engine.add_extension("internal.member_3".to_owned(), 3, Box::new(three)).unwrap();
     engine.set_gather_prints(true);
     engine.set_input(Value::from_json_str(input).unwrap());
     ending(registration.check(engine.eval_rule("data.p.out".to_owned())))
-}
-
-/// Whether `collection` has `value`, under `key` where that is given.
-fn holds(collection: &Value, key: Option<&Value>, value: &Value) -> bool {
-    let is = |k: &Value, v: &Value| v == value && key.is_none_or(|key| key == k);
-    match collection {
-        Value::Array(items) => {
-            items.iter().enumerate().any(|(index, item)| is(&Value::from(index), item))
-        }
-        Value::Set(items) => items.iter().any(|item| is(item, item)),
-        Value::Object(object) => object.iter().any(|(k, v)| is(k, v)),
-        _ => false,
-    }
 }
 
 fn needed(evaluated: &Evaluated) -> BTreeSet<(String, String)> {
