@@ -6,6 +6,7 @@
 //! Needs `curl`, `sha256sum`, `base64` and GNU time (`/usr/bin/time`).
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
+#![allow(clippy::panic, clippy::expect_used)]
 
 mod support;
 

@@ -5,7 +5,13 @@
 //! cargo bench --bench layer [-- memo evaluation start load]
 //! ```
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::pedantic,
+    clippy::panic
+)]
 
 mod support;
 

@@ -5,6 +5,7 @@
 //! ```
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
+#![allow(clippy::panic, clippy::expect_used)]
 
 mod support;
 

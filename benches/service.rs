@@ -6,6 +6,7 @@
 //! `OPA=/path/to/opa` adds the same policy on OPA with `http.send`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
+#![allow(clippy::panic, clippy::expect_used)]
 
 mod support;
 

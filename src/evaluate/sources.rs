@@ -121,6 +121,7 @@ impl Sources {
 ///
 /// # Errors
 /// What is wrong, with its place.
+#[cfg(any(feature = "cli", test))]
 pub(crate) fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     documents::any(name, text, is_yaml)
 }
