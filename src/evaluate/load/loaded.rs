@@ -242,6 +242,11 @@ fn layered(module: &Module, mut rewritten: Rewritten, tree: &Tree) -> Result<Rew
     if !members(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, members)?);
     }
+    let is_function = |path: &[Arc<str>]| tree.is_function(path);
+    let bindings = |ast: &regorus::unstable::Module| modifiers::values(ast, &is_function);
+    if !bindings(&module.ast).is_empty() {
+        bind(&mut rewritten, v0, &bindings)?;
+    }
     if !negation::edits(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, negation::edits)?);
     }
@@ -250,6 +255,26 @@ fn layered(module: &Module, mut rewritten: Rewritten, tree: &Tree) -> Result<Rew
     }
     Ok(rewritten)
 }
+
+/// Binds replacements of `with`, those inside replacements first.
+fn bind(
+    rewritten: &mut Rewritten,
+    v0: bool,
+    bindings: &dyn Fn(&regorus::unstable::Module) -> Vec<super::text::Edit>,
+) -> Result<(), Error> {
+    for _ in 0..MAX_NESTED_WITH {
+        let edits = parse::again(&rewritten.text, v0, bindings)?;
+        if edits.is_empty() {
+            return Ok(());
+        }
+        rewritten.again(edits);
+    }
+    let message = format!("`with` stands in a `with` more than {MAX_NESTED_WITH} levels deep");
+    Err(Error::new(ErrorKind::Policy, message))
+}
+
+/// Levels of `with` inside replacements of `with`.
+const MAX_NESTED_WITH: usize = 8;
 
 fn new_engine() -> Engine {
     use std::num::{NonZeroU32, NonZeroUsize};

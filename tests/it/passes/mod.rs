@@ -164,3 +164,15 @@ x if every r in image.references { platform.discover(r.digest, r.kind).kind == r
     assert!(evaluated.ledger.calls.len() > 3 + 4 + 16, "{}", evaluated.ledger.table());
     assert!(evaluated.ledger.passes <= 6, "{}", evaluated.ledger.table());
 }
+
+#[test]
+fn a_replacement_may_need_a_rule_that_is_needed_inside() {
+    let policies = policies(&[(
+        "p.rego",
+        "package p\nd := \"x\"\nc := {\"i\": d}\nr if d == \"x\"\na if r with input as {\"i\": d}\nb if r with input as c\ne if not r with input as {\"i\": d}\nall := [x | some x in [a, b]]\n",
+    )]);
+    let options = rego_platform::evaluate::EvaluateOptions::new(Answers::Nobody(String::new()));
+    let all = evaluate(&policies, "data.p.all", "{}", &options).result.unwrap();
+    assert_eq!(all.value().unwrap().to_string(), "[true, true]");
+    assert!(evaluate(&policies, "data.p.e", "{}", &options).result.unwrap().is_undefined());
+}
