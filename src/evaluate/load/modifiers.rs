@@ -83,7 +83,7 @@ fn first(statement: &LiteralStmt, is_function: IsFunction<'_>, edits: &mut Vec<E
         let end = scope::end(&modifier.span);
         let start = end - text.len();
         let name = format!("__with{start}");
-        bound.push_str(&format!("{name} := {}; ", single_line(text)));
+        bound.extend([name.as_str(), " := ", &single_line(text), "; "]);
         opening(modifier.span.source.get_contents(), (start, end), &name, edits);
     }
     let Some(last) = statement.with_mods.last().filter(|_| !bound.is_empty()) else { return };

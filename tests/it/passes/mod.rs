@@ -173,6 +173,6 @@ fn a_replacement_may_need_a_rule_that_is_needed_inside() {
     )]);
     let options = rego_platform::evaluate::EvaluateOptions::new(Answers::Nobody(String::new()));
     let all = evaluate(&policies, "data.p.all", "{}", &options).result.unwrap();
-    assert_eq!(all.value().unwrap().to_string(), "[true, true]");
+    assert_eq!(all.value().unwrap().to_string(), "[true,true]");
     assert!(evaluate(&policies, "data.p.e", "{}", &options).result.unwrap().is_undefined());
 }
