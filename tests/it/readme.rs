@@ -66,6 +66,8 @@ fn its_commands_do_what_it_shows() {
     assert!(examples.len() > 5);
     let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
     let home = tempfile::tempdir().unwrap();
+    // The examples write there; it may be elsewhere while tests are built.
+    std::fs::create_dir_all(root.join("target")).unwrap();
     let path = format!(
         "{}:{}",
         binary.parent().unwrap().display(),
