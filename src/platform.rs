@@ -3,6 +3,8 @@
 //! Owns the builder, its defaults and checks, and blocking and async calls. How policies reach it
 //! is `register` (an engine of the host's own) and `evaluate` (this crate's evaluation).
 
+mod environment;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -96,7 +98,7 @@ impl Platform {
     pub fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Error> {
         let full = self.product().function(name);
         let run = || {
-            let request = find(name)?.request(arguments)?;
+            let request = find(name)?.request(self.product(), arguments)?;
             Ok(self.send(request, self.call_deadline())?.value)
         };
         run().map_err(|e: Error| e.in_call(full))
@@ -108,7 +110,7 @@ impl Platform {
     /// As [`call`](Self::call).
     pub async fn call_async(&self, name: &str, arguments: &[Value]) -> Result<Value, Error> {
         let full = self.product().function(name);
-        let request = find(name).and_then(|f| f.request(arguments));
+        let request = find(name).and_then(|f| f.request(self.product(), arguments));
         let answer = match request {
             Ok(request) => self.send_async(request, self.call_deadline()).await,
             Err(error) => Err(error),
@@ -127,7 +129,7 @@ impl Platform {
         let deadline = self.call_deadline();
         let run = || {
             // The function's own check of its argument; the request itself isn't sent.
-            find(name)?.request(&[Value::from(digest)])?;
+            find(name)?.request(self.product(), &[Value::from(digest)])?;
             let digest = digest.to_owned();
             self.runtime()?.block_on(async move {
                 crate::client::download(&client, &Context::new(deadline, None), &digest).await
@@ -416,25 +418,6 @@ impl PlatformBuilder {
         self
     }
 
-    /// Takes token, organization and addresses from the environment (`PLATFORM_TOKEN`,
-    /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`), where they are
-    /// set and not empty; `PLATFORM` stands for the product's name in upper case.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Configuration`] for a token that can't be one.
-    pub fn from_env(mut self) -> Result<Self, Error> {
-        let read = |suffix| std::env::var(self.product.env(suffix)).ok().filter(|v| !v.is_empty());
-        let (token, organization) = (read("TOKEN"), read("ORGANIZATION"));
-        let (control_plane, backend) = (read("CONTROLPLANE_URL"), read("BASE_URL"));
-        if let Some(token) = token {
-            self.credentials = Credentials::Fixed(Token::new(token)?);
-        }
-        self.organization = organization.or(self.organization);
-        self.control_plane = control_plane.or(self.control_plane);
-        self.backend = backend.or(self.backend);
-        Ok(self)
-    }
-
     /// Checks everything and builds the platform. Nothing is connected and no HTTP client made
     /// before the first call.
     ///
@@ -452,11 +435,20 @@ impl PlatformBuilder {
             .as_deref()
             .map(|name| organization(&self.product, name))
             .transpose()?;
-        let env = |names: [&str; 4]| {
+        let env = |names: &[&str]| {
             names
-                .into_iter()
+                .iter()
                 .filter(|_| self.proxy_from_env)
-                .find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()))
+                .find_map(|name| environment::text(name, |name| std::env::var_os(name)).transpose())
+                .transpose()
+        };
+        let proxy = match self.proxy {
+            Some(proxy) => Some(proxy),
+            None => env(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])?,
+        };
+        let no_proxy = match self.no_proxy {
+            Some(hosts) => Some(hosts),
+            None => env(&["NO_PROXY", "no_proxy"])?,
         };
         let settings = Settings {
             organization: header,
@@ -464,11 +456,8 @@ impl PlatformBuilder {
             endpoints,
             ca_certificates: self.ca_certificates,
             insecure: self.insecure,
-            proxy: self
-                .proxy
-                .clone()
-                .or_else(|| env(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])),
-            no_proxy: self.no_proxy.clone().or_else(|| env(["NO_PROXY", "no_proxy", "", ""])),
+            proxy,
+            no_proxy,
             connect_timeout: self.connect_timeout.min(LONGEST),
             idle_timeout: self.idle_timeout.min(LONGEST),
             call_timeout: self.call_timeout.min(LONGEST),

@@ -103,7 +103,7 @@ fn call(
         return Err(failure.clone());
     }
     let answer = function
-        .request(arguments)
+        .request(platform.product(), arguments)
         .and_then(|request| platform.send(request, platform.call_deadline()));
     match answer {
         Ok(answer) => Ok(answer.value),

@@ -3,15 +3,16 @@
 //! Owns escaping of control characters and of the line prefixes that CI systems take for
 //! commands, and the search for the nearest known name. It owns no message.
 
-/// Escapes control characters (line breaks and tabs included) and the characters that change the
-/// direction of text, so that what a service or a policy says stays on its line.
+/// Escapes control characters (line breaks and tabs included), the characters that change the
+/// direction of text and those that nobody sees, so that what a service or a policy says stays on
+/// its line and reads as what it is.
 pub fn escape(text: &str) -> String {
-    escape_where(text, |c| c.is_control() || is_direction(c))
+    escape_where(text, |c| c.is_control() || is_unseen(c))
 }
 
 /// Like [`escape`], but keeps line breaks and tabs.
 pub fn escape_lines(text: &str) -> String {
-    escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_direction(c))
+    escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_unseen(c))
 }
 
 /// Like [`escape_lines`], and breaks the prefixes `::` and `##[` at the start of a line, from
@@ -35,8 +36,19 @@ pub fn escape_for_log(text: &str) -> String {
     out
 }
 
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Characters without a glyph: of no width, or with an effect on the text around them. Two names
+/// that differ in them look alike, and text between them reads in another order than it has.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        // Soft hyphen, joiners, fillers, marks and the separators of lines and paragraphs.
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        | '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2065}'
+        | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        // Direction.
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+    )
 }
 
 fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
@@ -85,6 +97,35 @@ mod tests {
         assert_eq!(escape("a\nb\u{1b}[0m\u{202e}"), "a\\nb\\u{1b}[0m\\u{202e}");
         assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n\\##[group]");
         assert_eq!(shorten("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn characters_that_nobody_sees_are_escaped() {
+        for unseen in [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2066}',
+            '\u{206f}',
+            '\u{feff}',
+            '\u{e0041}',
+            '\u{e0100}',
+        ] {
+            let shown = format!("a\\u{{{:x}}}b", u32::from(unseen));
+            assert_eq!(escape(&format!("a{unseen}b")), shown);
+            assert_eq!(escape_for_log(&format!("a{unseen}b")), shown);
+        }
+        for seen in ["é", "日本", "😀", "⚠\u{fe0f}", "a\u{301}", "\u{a0}"] {
+            assert_eq!(escape(seen), seen);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use regorus::Value;
 use super::types::describe;
 use super::{Field, Function, Type};
 use crate::text::{nearest, shorten};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Product};
 
 /// An argument that isn't what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,14 +31,14 @@ impl Invalid {
         self
     }
 
-    pub fn into_error(self, function: &Function) -> Error {
+    pub fn into_error(self, function: &Function, product: &Product) -> Error {
         let error = Error::new(
             ErrorKind::InvalidArgument,
             format!("argument `{}` {}", self.argument, self.message),
         );
         match self.hint {
             Some(hint) => error.with_hint(hint),
-            None => error.with_hint(format!("it is called as {}", function.signature())),
+            None => error.with_hint(function.called_as(product)),
         }
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use regorus::Value;
 
 use crate::client::{Client, Context};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Product};
 
 pub use types::{Field, Type};
 
@@ -98,17 +98,27 @@ impl Function {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`], which names the argument and what was expected.
-    pub(crate) fn request(&self, arguments: &[Value]) -> Result<Arc<dyn Request>, Error> {
+    pub(crate) fn request(
+        &self,
+        product: &Product,
+        arguments: &[Value],
+    ) -> Result<Arc<dyn Request>, Error> {
         if arguments.len() != self.arguments.len() {
             let expected = self.arguments.len();
             let message = format!("takes {expected} arguments, not {}", arguments.len());
-            return Err(Error::new(ErrorKind::InvalidArgument, message)
-                .with_hint(format!("it is called as {}", self.signature())));
+            return Err(
+                Error::new(ErrorKind::InvalidArgument, message).with_hint(self.called_as(product))
+            );
         }
-        (self.parse)(arguments).map_err(|invalid| invalid.into_error(self))
+        (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))
     }
 
-    /// How a call looks: `discover(digest, kind)`.
+    /// What to do about wrong arguments.
+    pub(crate) fn called_as(&self, product: &Product) -> String {
+        format!("it is called as {product}.{}", self.signature())
+    }
+
+    /// How a call looks, without the product's prefix: `discover(digest, kind)`.
     pub fn signature(&self) -> String {
         let names: Vec<_> = self.arguments.iter().map(|a| a.name).collect();
         format!("{}({})", self.name, names.join(", "))

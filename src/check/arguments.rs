@@ -134,9 +134,10 @@ impl Check<'_> {
         if let Some(argument) = arguments.get_mut(self.index) {
             *argument = value;
         }
-        let Err(error) = function.request(&arguments) else { return };
         let module = self.literals.module;
-        let name = module.all().product().function(function.name);
+        let product = module.all().product();
+        let Err(error) = function.request(product, &arguments) else { return };
+        let name = product.function(function.name);
         let (start, end) = bytes(at);
         let mut diagnostic = Diagnostic::error("invalid-argument", format!("`{name}`: {error}"))
             .at(module.position(start, end));
@@ -254,6 +255,7 @@ mod tests {
     #![allow(clippy::indexing_slicing)]
 
     use super::*;
+    use crate::Product;
     use crate::builtins::FUNCTIONS;
 
     #[test]
@@ -261,13 +263,17 @@ mod tests {
         for function in FUNCTIONS {
             let arguments: Vec<Value> =
                 function.arguments.iter().map(|a| placeholder(a.ty)).collect();
-            assert!(function.request(&arguments).is_ok(), "{}", function.name);
+            assert!(function.request(&Product::default(), &arguments).is_ok(), "{}", function.name);
             for (index, argument) in function.arguments.iter().enumerate() {
                 let Type::Object(fields) = argument.ty else { continue };
                 let all = fields.iter().map(|f| (Value::from(f.name), placeholder(f.ty)));
                 let mut arguments = arguments.clone();
                 arguments[index] = Value::from(all.collect::<BTreeMap<_, _>>());
-                assert!(function.request(&arguments).is_ok(), "{}", function.name);
+                assert!(
+                    function.request(&Product::default(), &arguments).is_ok(),
+                    "{}",
+                    function.name
+                );
             }
         }
     }

@@ -136,7 +136,8 @@ pub(super) struct Options {
     /// Print no warnings
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
-    /// Say what is sent and answered; twice for more
+    /// Say what is sent and answered; twice for more. With `eval`, first of all a table of calls
+    /// and passes; with `test`, the tests that passed
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
     pub verbose: u8,
 }

@@ -76,9 +76,9 @@ fn main(arguments: Vec<OsString>) -> Exit {
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
         }
     };
-    // `test` takes the first `-v` for its own: it names the tests that passed.
-    let own = u8::from(matches!(cli.command, Command::Test(_)));
-    logging::start(cli.options.verbose.saturating_sub(own));
+    // Some take the first `-v` for a report of their own, which logs would drown.
+    let own = matches!(cli.command, Command::Eval(_) | Command::Test(_));
+    logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
     let reporter = Reporter::new(cli.options.quiet);
     match dispatch(cli, reporter) {
         Ok(exit) => exit,

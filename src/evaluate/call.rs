@@ -37,7 +37,8 @@ impl Call {
                 Error::new(crate::ErrorKind::Internal, format!("`{name}` is no function"))
             })?;
         let full: Arc<str> = name.into();
-        let request = function.request(arguments).map_err(|e| e.in_call(Arc::clone(&full)))?;
+        let request =
+            function.request(product, arguments).map_err(|e| e.in_call(Arc::clone(&full)))?;
         let normal = Value::from(request.normalised());
         let text = super::output::compact(&normal)?;
         Ok(Self { key: Key { function: full, arguments: text.into() }, function, request })

@@ -1,15 +1,87 @@
-//! What a recorded answer must be, before a policy sees it.
+//! What a recording and a recorded answer must be, before a policy sees it.
 //!
-//! Owns the checks that a replay can make without the service: that content hashes to its digest,
-//! and that an answer has the parts around which policies are written. It can't know whether a
-//! recording's lists are the ones that the service gave: a recording is trusted like the policy.
+//! Owns the checks that a replay can make without the service: that the file says everything once
+//! and no failure of an unknown kind, that content hashes to its digest, and that an answer has
+//! the parts around which policies are written. It can't know whether a recording's lists are the
+//! ones that the service gave: a recording is trusted like the policy.
+
+use std::collections::HashSet;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use regorus::Value;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use sha2::{Digest as _, Sha256};
 
 use super::call::Key;
+use crate::ErrorKind;
+use crate::text::shorten;
+
+/// Refuses a text in which an object has a key twice: parsers differ in which of the two counts,
+/// and what a reviewer read needn't be what answers.
+pub(super) fn says_everything_once(text: &[u8]) -> Result<(), String> {
+    serde_json::from_slice::<Unique>(text).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// The kind of a recorded failure; one that isn't known is refused, not taken for another.
+pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorKind, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    ErrorKind::ALL
+        .iter()
+        .copied()
+        .find(|kind| kind.as_str() == name)
+        .ok_or_else(|| D::Error::custom(format!("`{}` is no kind of failure", shorten(&name, 80))))
+}
+
+/// Any value in which no object has a key twice.
+struct Unique;
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+macro_rules! scalars {
+    ($($name:ident: $ty:ty),*) => {
+        $(fn $name<E>(self, _: $ty) -> Result<Self, E> {
+            Ok(self)
+        })*
+    };
+}
+
+impl<'de> Visitor<'de> for Unique {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    scalars! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
+        while seq.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if keys.contains(&key) {
+                let message = format!("the key `{}` stands there twice", shorten(&key, 80));
+                return Err(A::Error::custom(message));
+            }
+            keys.insert(key);
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+}
 
 /// Whether `value` can be the answer to the call; otherwise what is wrong with it.
 pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
@@ -73,6 +145,21 @@ mod tests {
         let key =
             Key { function: format!("product.{function}").into(), arguments: arguments.into() };
         check(&key, &Value::from_json_str(answer).unwrap())
+    }
+
+    #[test]
+    fn a_key_twice_is_refused_wherever_it_is() {
+        for text in [
+            r#"{"a": 1, "a": 1}"#,
+            r#"{"a": 1, "\u0061": 2}"#,
+            r#"[{"b": {"c": [1.5, {"d": null, "e": true, "d": "x"}]}}]"#,
+        ] {
+            let error = says_everything_once(text.as_bytes()).unwrap_err();
+            assert!(error.contains("stands there twice"), "{text}: {error}");
+        }
+        for text in ["null", r#"{"a": {"a": {"b": [1, -1, 1e9, "b", {}]}}, "b": []}"#] {
+            assert_eq!(says_everything_once(text.as_bytes()), Ok(()));
+        }
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub struct Recording {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
-    kind: String,
+    #[serde(serialize_with = "kind_name", deserialize_with = "recorded::kind")]
+    kind: ErrorKind,
     message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -88,7 +89,7 @@ impl Recording {
             }
             Err(error) => {
                 let failure = Failure {
-                    kind: error.kind().as_str().to_owned(),
+                    kind: error.kind(),
                     message: error.report(),
                     hint: error.hint().map(str::to_owned),
                 };
@@ -144,6 +145,8 @@ impl Recording {
         let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
         let recording: Self = serde_json::from_slice(&text)
             .map_err(|e| failed("isn't one").with_source(shorten(&e.to_string(), 300)))?;
+        recorded::says_everything_once(&text)
+            .map_err(|what| failed("says something twice").with_source(what))?;
         // It is JSON, so it is text. What was misread already can't be told from what was meant.
         if let Some((_, what)) = json::misread(&String::from_utf8_lossy(&text)) {
             return Err(failed("can't be read exactly").with_source(what));
@@ -187,7 +190,7 @@ impl Replay {
         if let Some(failure) = find(&recording.failures, function, arguments) {
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
-            let error = Error::new(kind(&failure.kind), message);
+            let error = Error::new(failure.kind, message);
             return Err(match &failure.hint {
                 Some(hint) => error.with_hint(hint.clone()),
                 None => error,
@@ -231,6 +234,7 @@ fn find<'a, T>(
     map.get(function)?.get(arguments)
 }
 
-fn kind(name: &str) -> ErrorKind {
-    ErrorKind::ALL.iter().copied().find(|k| k.as_str() == name).unwrap_or(ErrorKind::Internal)
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that is asked for")]
+fn kind_name<S: serde::Serializer>(kind: &ErrorKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
 }

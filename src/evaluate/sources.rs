@@ -99,6 +99,10 @@ impl Sources {
     fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
         let name = file.path.to_string_lossy().into_owned();
         if file.kind == files::Kind::Rego {
+            if file.linked && !files::is_module(&text) {
+                let wrong = Diagnostic::error("parse-error", "no module");
+                return found.push(files::withheld(&file.path, &wrong));
+            }
             self.modules.push(ModuleSource { path: name, text });
             return;
         }
@@ -111,6 +115,7 @@ impl Sources {
                 });
                 self.data.push(DataSource { path: name, value });
             }
+            Err(wrong) if file.linked => found.push(files::withheld(&file.path, &wrong)),
             Err(diagnostic) => found.push(diagnostic),
         }
     }

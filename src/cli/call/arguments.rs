@@ -11,11 +11,12 @@ use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
 use crate::evaluate::sources::json;
 use crate::text::{escape, shorten};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Product};
 
 /// The arguments of a call of `function`.
 pub(super) fn parse(
     function: &Function,
+    product: &Product,
     words: &[String],
     stdin: &mut Stdin,
 ) -> Result<Vec<Value>, Error> {
@@ -33,7 +34,7 @@ pub(super) fn parse(
                 None if takes_null(ty) => Value::Null,
                 None => {
                     return Err(invalid(format!("argument `{}` is missing", argument.name))
-                        .with_hint(format!("it is called as {}", function.signature())));
+                        .with_hint(function.called_as(product)));
                 }
             },
         };
@@ -42,7 +43,7 @@ pub(super) fn parse(
     match words.next() {
         None => Ok(values),
         Some(extra) => Err(invalid(format!("there is no argument for `{}`", shorten(extra, 80)))
-            .with_hint(format!("it is called as {}", function.signature()))),
+            .with_hint(function.called_as(product))),
     }
 }
 
@@ -158,7 +159,8 @@ mod tests {
 
     fn call(name: &str, words: &[&str]) -> Result<String, Error> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-        let values = parse(function(name).unwrap(), &words, &mut Stdin::default())?;
+        let values =
+            parse(function(name).unwrap(), &Product::default(), &words, &mut Stdin::default())?;
         Ok(serde_json::to_string(&Value::from(values)).unwrap())
     }
 

@@ -73,7 +73,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
         return Err(Error::new(ErrorKind::InvalidArgument, message)
             .with_hint("it is for `download_artifact`; leave it out for JSON"));
     }
-    let values = arguments::parse(function, &args.arguments, &mut stdin)
+    let values = arguments::parse(function, &context.product, &args.arguments, &mut stdin)
         .map_err(|error| error.in_call(context.product.function(function.name)))?;
     let platform = context.platform(options)?;
     let answer = {

@@ -25,6 +25,8 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) prefix: Vec<String>,
     pub(super) kind: Kind,
+    /// Whether a link below an argument led there: nobody named it.
+    pub(super) linked: bool,
 }
 
 /// The files that arguments name.
@@ -34,6 +36,8 @@ pub(super) struct Files<'a> {
     found: &'a mut Vec<Diagnostic>,
     /// The folders that we are in, without links.
     open: Vec<PathBuf>,
+    /// Whether a link led to where we are.
+    linked: bool,
 }
 
 fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
@@ -60,7 +64,7 @@ fn kind(path: &Path) -> Option<Kind> {
 
 impl<'a> Files<'a> {
     pub(super) fn new(limits: SourceLimits, found: &'a mut Vec<Diagnostic>) -> Self {
-        Self { list: Vec::new(), limits, found, open: Vec::new() }
+        Self { list: Vec::new(), limits, found, open: Vec::new(), linked: false }
     }
 
     /// Adds a path as it was given.
@@ -84,7 +88,8 @@ impl<'a> Files<'a> {
             self.found.push(problem("too-large", path, &why));
         }
         if self.list.len() <= self.limits.files {
-            self.list.push(File { path: path.to_owned(), prefix: prefix.to_vec(), kind });
+            let (path, prefix) = (path.to_owned(), prefix.to_vec());
+            self.list.push(File { path, prefix, kind, linked: self.linked });
         }
     }
 
@@ -102,7 +107,10 @@ impl<'a> Files<'a> {
         self.open.push(real);
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
+            let outside = self.linked;
+            self.linked |= entry.file_type().is_ok_and(|kind| kind.is_symlink());
             self.entry(&entry.path(), prefix);
+            self.linked = outside;
         }
         self.open.pop();
     }
@@ -130,6 +138,24 @@ impl<'a> Files<'a> {
             self.found.push(problem("unreadable", path, "is no regular file"));
         }
     }
+}
+
+/// What is wrong with a file that a link led to, without anything of what it holds: policies come
+/// from repositories, their links may lead anywhere, and messages end in public logs.
+pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
+    let why = match &found.position {
+        Some(at) => format!("isn't what its name says, at line {}, column {}", at.line, at.column),
+        None => "isn't what its name says".to_owned(),
+    };
+    problem(found.code, path, &why)
+        .with_hint("nothing of it is shown, since it was reached through a link")
+}
+
+/// Whether a text begins like a module: with comments, then `package`.
+pub(super) fn is_module(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().map(str::trim_start).find(|l| !l.is_empty() && !l.starts_with('#'));
+    first.is_some_and(|line| line.split_whitespace().next() == Some("package"))
 }
 
 /// Reads a file as text.

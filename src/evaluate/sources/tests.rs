@@ -123,6 +123,36 @@ fn loops_of_links_end() {
     assert_eq!(sources.data.len(), 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn nothing_of_what_a_link_leads_to_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = "canary: yes\nroot:x:0:0\n";
+    write(dir.path(), &[("outside/a.txt", secret.as_bytes()), ("outside/b.json", b"canary")]);
+    let policies = dir.path().join("policies");
+    fs::create_dir(&policies).unwrap();
+    for name in ["a.json", "a.yaml", "a.rego"] {
+        std::os::unix::fs::symlink("../outside/a.txt", policies.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink("../outside", policies.join("folder")).unwrap();
+    let error = read(&[policies.to_str().unwrap()]).unwrap_err();
+    let shown: Vec<String> = error.diagnostics().iter().map(Diagnostic::render).collect();
+    assert_eq!(shown.len(), 4, "{shown:#?}");
+    for text in &shown {
+        assert!(text.contains("reached through a link"), "{text}");
+        assert!(!text.contains("canary") && !text.contains("root"), "{text}");
+    }
+    // Whoever named the file knows what is in it.
+    let named = policies.join("a.json");
+    assert_eq!(refusals(&[named.to_str().unwrap()])[0].2, Some((1, 1)));
+    // A link to a module is as good as the module.
+    write(dir.path(), &[("outside/m.rego", b"# a module\n\npackage m\n\nx := 1\n")]);
+    let modules = dir.path().join("modules");
+    fs::create_dir(&modules).unwrap();
+    std::os::unix::fs::symlink("../outside/m.rego", modules.join("m.rego")).unwrap();
+    assert_eq!(read(&[modules.to_str().unwrap()]).unwrap().modules.len(), 1);
+}
+
 #[test]
 fn bounds_hold() {
     let dir = tempfile::tempdir().unwrap();

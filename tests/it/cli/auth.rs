@@ -19,26 +19,61 @@ fn addressed(run: Run, service: &rego_platform::emulator::Emulator) -> Run {
 #[test]
 fn all_is_well() {
     let sandbox = Sandbox::new();
-    let exp = chrono::Utc::now().timestamp() + 5 * 3600 + 30;
-    let token = jwt(&json!({"aud": "user-auth.platform", "exp": exp}));
+    let token = service().token("user").unwrap();
     let (output, url) = with_service(&sandbox, &token, &["--organization", "acme"]);
     let output = output.code(0).silent();
     for text in [
-        "user token, expires in 5 hours (from environment variable `PLATFORM_TOKEN`)",
+        "user token, expires in ",
+        " (from environment variable `PLATFORM_TOKEN`)",
         "acme (from option `--organization`)",
         &format!("{url} (from environment variable `PLATFORM_CONTROLPLANE_URL`)"),
-        "yes, version v1.42.0, in ",
+        "  answers      yes, version v1.42.0, in ",
+        "  answers      yes, in ",
         "config file    none",
     ] {
         assert!(output.stdout.contains(text), "{text}: {output:#?}");
     }
+    assert_eq!(output.stdout.matches("; accepts the token\n").count(), 2, "{output:#?}");
     assert!(!output.stdout.contains(&token));
     let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
     let found = output.code(0).json();
     assert_eq!(found["ok"], true);
-    assert_eq!(found["token"]["expiry"], "expires in 5 hours");
     assert_eq!(found["control_plane"]["version"], "v1.42.0");
-    assert!(found["control_plane"]["latency_ms"].is_u64());
+    for address in ["control_plane", "backend"] {
+        assert_eq!(found[address]["reachable"], true);
+        assert_eq!(found[address]["accepted"], true);
+        assert!(found[address]["latency_ms"].is_u64());
+    }
+}
+
+#[test]
+fn a_token_that_the_service_refuses_is_no_good() {
+    let sandbox = Sandbox::new();
+    let exp = chrono::Utc::now().timestamp() + 5 * 3600 + 30;
+    let forged = jwt(&json!({"aud": "user-auth.platform", "exp": exp}));
+    let (output, _) = with_service(&sandbox, &forged, &[]);
+    let output = output.code(2);
+    assert!(output.stdout.contains("user token, expires in 5 hours"), "{output:#?}");
+    assert_eq!(output.stdout.matches("; refuses the token\n").count(), 2, "{output:#?}");
+    assert_eq!(output.stdout.matches("problem: ").count(), 2, "{output:#?}");
+    // Without a paid plan the control plane answers, and the backend refuses.
+    let token = service().token("free").unwrap();
+    let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
+    let found = output.code(2).json();
+    assert_eq!(found["control_plane"]["accepted"], true);
+    assert_eq!(found["backend"]["reachable"], true);
+    assert_eq!(found["backend"]["accepted"], false);
+    assert_eq!(found["problems"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_address_that_fails_says_nothing_of_the_token() {
+    let sandbox = Sandbox::new();
+    let fault = ["auth", "status", "--format", "json", "--fault", "evidence:status=500"];
+    let found = sandbox.local(&fault).output().code(2).json();
+    assert_eq!(found["control_plane"]["accepted"], true);
+    assert_eq!(found["backend"]["accepted"], serde_json::Value::Null);
+    assert_eq!(found["problems"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -64,7 +99,7 @@ fn an_expired_token_is_no_good() {
 }
 
 #[test]
-fn a_control_plane_out_of_reach_is_no_good() {
+fn an_address_out_of_reach_is_no_good() {
     let sandbox = Sandbox::new();
     // Bound and never accepted from: a port that nobody else gets.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -73,6 +108,9 @@ fn a_control_plane_out_of_reach_is_no_good() {
     let run = sandbox.run(&arguments).env("PLATFORM_TOKEN", "t");
     let run = run.env("PLATFORM_CONTROLPLANE_URL", &url).env("PLATFORM_BASE_URL", &url);
     let found = run.output().code(2).json();
-    assert_eq!(found["control_plane"]["reachable"], false);
-    assert_eq!(found["problems"].as_array().unwrap().len(), 1);
+    for address in ["control_plane", "backend"] {
+        assert_eq!(found[address]["reachable"], false);
+        assert_eq!(found[address]["accepted"], serde_json::Value::Null);
+    }
+    assert_eq!(found["problems"].as_array().unwrap().len(), 2);
 }

@@ -161,3 +161,17 @@ fn base64(bytes: &[u8]) -> serde_json::Value {
     use ::base64::Engine as _;
     json!(::base64::engine::general_purpose::STANDARD.encode(bytes))
 }
+
+#[test]
+fn hints_have_the_products_name() {
+    let sandbox = Sandbox::new();
+    for (product, arguments) in
+        [("platform", &["discover"][..]), ("chainloop", &["discover", "a", "b", "c"])]
+    {
+        let run = sandbox.local(&[&["call", "--product", product], arguments].concat());
+        run.output().code(2).says(&format!("it is called as {product}.discover(digest, kind)\n"));
+    }
+    let query = "chainloop.evidence_prompt(\"\", 1)";
+    let output = sandbox.local(&["eval", "--product", "chainloop", query]).output().code(2);
+    output.says("it is called as chainloop.evidence_prompt(evidence, prompt)\n");
+}

@@ -88,6 +88,17 @@ fn the_log_is_this_crates_own_and_holds_no_secret() {
 }
 
 #[test]
+fn the_table_of_passes_isnt_drowned_by_the_log() {
+    let sandbox = Sandbox::new();
+    let query = format!("count(platform.discover(\"{CLEAN_IMAGE}\", \"\").references)");
+    let output = sandbox.local(&["eval", &query, "-v"]).output().code(0);
+    let output = output.says("pass 1\n").says("passes, 1 calls, 1 of them needed");
+    assert!(!output.stderr.contains("attempt{"), "{output:#?}");
+    let output = sandbox.local(&["eval", &query, "-vv"]).output().code(0);
+    output.says("pass 1\n").says("attempt{path=/discover/sha256:");
+}
+
+#[test]
 fn usage_errors_end_with_2_and_repeat_no_token() {
     let sandbox = Sandbox::new();
     let token = format!("--token={CANARY}");
