@@ -132,7 +132,7 @@ pub(crate) fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, D
 }
 
 /// `a.b:path` taken apart, unless the whole of it is a path.
-fn split(argument: &str) -> (Vec<String>, PathBuf) {
+pub(crate) fn split(argument: &str) -> (Vec<String>, PathBuf) {
     let plain = argument.strip_prefix("file://").unwrap_or(argument);
     if plain.len() == argument.len()
         && !std::path::Path::new(plain).exists()

@@ -271,10 +271,14 @@ pub(super) fn case_terms(rule: &Rule, text: &str) -> Vec<String> {
     let mut variables = Vec::new();
     let mut keys = Vec::new();
     for part in &parts {
-        let Part::Variable(key) = part else { return Vec::new() };
-        let (start, end) = source::extent(text, key.span());
-        keys.push(text.get(start..end).unwrap_or_default());
-        operands::variables(key, &mut variables);
+        match part {
+            Part::Key(key) => keys.push(serde_json::Value::from(key.as_str()).to_string()),
+            Part::Variable(key) => {
+                let (start, end) = source::extent(text, key.span());
+                keys.push(text.get(start..end).unwrap_or_default().to_owned());
+                operands::variables(key, &mut variables);
+            }
+        }
     }
     let statements: Vec<_> = body.query.stmts.iter().collect();
     let mentions = |stmt: &ast::LiteralStmt| {

@@ -35,7 +35,7 @@ pub(super) struct Found {
 pub(super) enum Shape {
     /// One value.
     Plain,
-    /// So many keys, each a case's.
+    /// So many keys, of which one at least is a variable: each a case's.
     Table(usize),
     /// Takes arguments.
     Function,
@@ -98,7 +98,7 @@ pub(super) fn reference(rule: &Rule) -> &ast::ExprRef {
 }
 
 fn shape(rule: &Rule, parts: &[Part<'_>]) -> Shape {
-    let fields = parts.iter().any(|part| matches!(part, Part::Key(_)));
+    let variables = parts.iter().any(|part| matches!(part, Part::Variable(_)));
     match rule {
         Rule::Default { args, .. } | Rule::Spec { head: RuleHead::Func { args, .. }, .. }
             if !args.is_empty() =>
@@ -106,9 +106,9 @@ fn shape(rule: &Rule, parts: &[Part<'_>]) -> Shape {
             Shape::Function
         }
         Rule::Spec { head: RuleHead::Set { .. }, .. } => Shape::Part,
-        _ if fields => Shape::Part,
         _ if parts.is_empty() => Shape::Plain,
-        _ => Shape::Table(parts.len()),
+        _ if variables => Shape::Table(parts.len()),
+        _ => Shape::Part,
     }
 }
 

@@ -119,7 +119,7 @@ pub struct Run {
     pub recording: Recording,
 }
 
-/// How many tests there are of each outcome.
+/// How many tests there are of each outcome; of a table, each case counts, as in OPA.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Tests that passed.
@@ -132,12 +132,32 @@ pub struct Counts {
     pub errors: usize,
 }
 
+impl Counts {
+    /// All of them.
+    pub fn all(self) -> usize {
+        self.passed + self.failed + self.skipped + self.errors
+    }
+
+    fn cases(&mut self, cases: &[Case]) {
+        for case in cases {
+            match case.cases.as_slice() {
+                [] if case.passed => self.passed += 1,
+                [] => self.failed += 1,
+                within => self.cases(within),
+            }
+        }
+    }
+}
+
 impl Run {
     /// How many tests there are of each outcome.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for result in &self.results {
             match result.outcome {
+                Outcome::Passed | Outcome::Failed(_) if !result.cases.is_empty() => {
+                    counts.cases(&result.cases);
+                }
                 Outcome::Passed => counts.passed += 1,
                 Outcome::Failed(_) => counts.failed += 1,
                 Outcome::Skipped => counts.skipped += 1,

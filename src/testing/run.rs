@@ -130,7 +130,13 @@ impl Suite {
                 ran(Outcome::Error { error, position: Some(member.test.position.clone()) })
             }
             Shape::Plain | Shape::Table(_) => {
-                let query = match self.policies.query(&member.reference(&member.given)) {
+                let reference = member.reference(&member.given);
+                // The interpreter doesn't find a rule with several keys by its name alone.
+                let query = match member.found.shape {
+                    Shape::Table(_) => format!("[cases | cases := {reference}]"),
+                    _ => reference,
+                };
+                let query = match self.policies.query(&query) {
                     Ok(query) => query,
                     Err(error) => return ran(Outcome::Error { error, position: None }),
                 };
@@ -169,7 +175,8 @@ impl Suite {
                     return (Outcome::Error { error, position: None }, Vec::new());
                 }
             };
-            let cases = cases(value.as_ref(), &named, depth);
+            let object = value.as_ref().and_then(|v| v.as_array().ok()).and_then(|v| v.first());
+            let cases = cases(object, &named, depth);
             return if cases.is_empty() {
                 (fail(Some("the table has no case".to_owned())), cases)
             } else if cases.iter().all(|case| case.passed) {

@@ -75,8 +75,8 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
     if Product::new(name).is_err() {
         return wrong(
             "is no name for a policy",
-            "use a lowercase letter, then lowercase letters, digits and `_`, and no word or \
-            namespace of Rego's own",
+            "use a lowercase letter, then lowercase letters, digits and `_`, and no word, \
+            built-in or namespace of Rego's own",
         );
     }
     if name == product.as_str() {

@@ -167,7 +167,7 @@ fn errored(error: &Error, position: Option<&Position>) -> String {
 
 fn counts(run: &Run, out: &mut String) {
     let counts = run.counts();
-    let all = run.results.len();
+    let all = counts.all();
     for (word, count) in [
         ("PASS", counts.passed),
         ("FAIL", counts.failed),

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::human;
-use crate::testing::{Outcome, Run, TestResult};
-use crate::text::escape_for_log;
+use crate::testing::{Case, Outcome, Run, TestResult};
+use crate::text::{escape_for_log, shorten};
 use crate::{Error, ErrorKind};
+
+/// Characters of a message, which readers of such files show on one line.
+const MESSAGE: usize = 300;
 
 pub(super) fn report(run: &Run) -> Result<String, Error> {
     let mut suites: BTreeMap<&str, Vec<&TestResult>> = BTreeMap::new();
@@ -41,6 +44,18 @@ fn case(result: &TestResult) -> TestCase {
     case
 }
 
+/// The cases that failed, each with what it is within: `group/name`.
+fn failed(cases: &[Case]) -> Vec<String> {
+    let each = cases.iter().filter(|case| !case.passed).flat_map(|case| {
+        let within = failed(&case.cases);
+        if within.is_empty() {
+            return vec![case.name.clone()];
+        }
+        within.into_iter().map(|name| format!("{}/{name}", case.name)).collect()
+    });
+    each.collect()
+}
+
 fn status(result: &TestResult) -> TestCaseStatus {
     let (kind, message) = match &result.outcome {
         Outcome::Passed => return TestCaseStatus::success(),
@@ -55,6 +70,9 @@ fn status(result: &TestResult) -> TestCaseStatus {
                     format!("`{}` {}", cause.position.text.trim(), cause.verdict)
                 }
                 (None, Some(reason)) => reason.clone(),
+                (None, None) if !result.cases.is_empty() => {
+                    format!("failed: {}", shorten(&failed(&result.cases).join(", "), MESSAGE))
+                }
                 (None, None) => "the test isn't true".to_owned(),
             };
             (NonSuccessKind::Failure, message)

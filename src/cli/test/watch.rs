@@ -10,6 +10,8 @@ use notify_debouncer_full::notify::{EventKind, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, DebouncedEvent, new_debouncer};
 
 use crate::cli::{Exit, output};
+use crate::evaluate::sources::split;
+use crate::text::escape;
 use crate::{Error, ErrorKind};
 
 /// How long files must be left alone before a run: editors write in several steps.
@@ -23,6 +25,7 @@ pub(super) fn run(
     let broken = |error| {
         Error::new(ErrorKind::Configuration, "the files can't be watched").with_source(error)
     };
+    let paths = &files(paths)?;
     let (sender, changes) = mpsc::channel::<DebounceEventResult>();
     let mut watcher = new_debouncer(QUIET, None, sender).map_err(broken)?;
     for path in paths {
@@ -56,6 +59,25 @@ pub(super) fn run(
             }
         }
     }
+}
+
+/// What the arguments name on disk; `a.b:path` names `path`.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    paths
+        .iter()
+        .map(|argument| {
+            let path = match argument.to_str() {
+                Some(text) => split(text).1,
+                None => argument.clone(),
+            };
+            // Nobody waits for a path that never was, and its folder needn't be the meant one.
+            std::fs::metadata(&path).map(|_| path).map_err(|error| {
+                let shown = escape(&argument.display().to_string());
+                Error::new(ErrorKind::Configuration, format!("`{shown}` can't be watched"))
+                    .with_source(error)
+            })
+        })
+        .collect()
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -8,6 +8,8 @@ fn help_texts() {
     for (name, arguments) in [
         ("main", &[][..]),
         ("eval", &["eval"]),
+        ("test", &["test"]),
+        ("new", &["new"]),
         ("check", &["check"]),
         ("capabilities", &["capabilities"]),
         ("gate", &["gate"]),
@@ -15,6 +17,7 @@ fn help_texts() {
         ("auth", &["auth"]),
         ("auth-status", &["auth", "status"]),
         ("emulate", &["emulate"]),
+        ("cache", &["cache"]),
         ("completions", &["completions"]),
     ] {
         let output = sandbox.run(&[arguments, &["--help"]].concat()).output().code(0).silent();

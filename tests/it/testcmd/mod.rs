@@ -1,18 +1,32 @@
 //! `test` and `new`, through the real binary.
 
+mod answers;
 mod mocks;
 mod new;
+mod reports;
+mod tables;
 mod verdicts;
+mod watch;
 
-use crate::cli::{Output, Sandbox};
+use crate::cli::{Output, Run, Sandbox};
 
 /// Runs `test` over files written into a folder of their own, from within it.
 pub fn test(files: &[(&str, &str)], arguments: &[&str]) -> Output {
-    let sandbox = Sandbox::new();
+    let files: Vec<_> = files.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+    test_with(&Sandbox::new(), &files, arguments, |run| run)
+}
+
+/// Like [`test`], in a sandbox, with what is still to be said about the process.
+fn test_with(
+    sandbox: &Sandbox,
+    files: &[(&str, String)],
+    arguments: &[&str],
+    change: impl FnOnce(Run) -> Run,
+) -> Output {
     for (name, text) in files {
         sandbox.write(&format!("p/{name}"), text);
     }
-    let mut command = sandbox.run(&[&["test", "."], arguments].concat()).command();
+    let mut command = change(sandbox.run(&[&["test", "."], arguments].concat())).command();
     let output = command.current_dir(sandbox.path("p")).output().unwrap();
     Output {
         code: output.status.code(),

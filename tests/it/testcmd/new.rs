@@ -3,7 +3,7 @@
 use crate::cli::Sandbox;
 
 #[test]
-fn what_it_writes_passes_its_tests() {
+fn what_it_writes_passes_its_tests_and_the_check() {
     for product in ["platform", "chainloop"] {
         let sandbox = Sandbox::new();
         let dir = sandbox.path("made");
@@ -12,7 +12,9 @@ fn what_it_writes_passes_its_tests() {
         let output = run.output().code(0).silent();
         assert!(output.stdout.contains("rego-platform test"), "{output:#?}");
         let output = sandbox.run(&["test", dir, "--product", product]).output().code(0).silent();
-        assert_eq!(output.stdout, "PASS: 4/4\n");
+        assert_eq!(output.stdout, "PASS: 5/5\n");
+        let output = sandbox.run(&["check", dir, "--product", product]).output().code(0);
+        assert_eq!(output.says("0 errors and 0 warnings in 2 files").stdout, "");
     }
 }
 

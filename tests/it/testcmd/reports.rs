@@ -1,0 +1,137 @@
+//! The reports, whole: of tests of every outcome.
+
+use crate::cli::{Output, Sandbox};
+
+use super::test;
+
+const POLICY: &str = "package release
+
+deny contains \"no SBOM\" if not has_sbom
+
+has_sbom if {
+	some reference in platform.discover(input.image, \"\").references
+	startswith(reference.kind, \"SBOM_\")
+}
+";
+
+const TESTS: &str = "package release_test
+
+import data.release
+
+test_passes if {
+	count(release.deny) == 1 with platform.discover as {\"references\": []} with input.image as \"x\"
+}
+
+test_fails if {
+	denied := release.deny with platform.discover as {\"references\": [{\"kind\": \"SBOM_SPDX\"}]}
+		with input.image as \"x\"
+	print(\"denied:\", denied, \"\\n::error::not a command\")
+	count(denied) == 1
+}
+
+test_table[kind][note] if {
+	some kind, notes in {\"a\": {\"one\": 1, \"two\": 2}, \"b\": {\"three <&> \\u202e\": 1}}
+	some note, n in notes
+	n == 1
+}
+
+test_value := 7
+
+test_unmocked if count(release.deny) == 0 with input.image as image
+
+image := sprintf(\"sha256:%064d\", [7])
+
+todo_test_later if false
+";
+
+fn report(arguments: &[&str]) -> Output {
+    let files = [("release.rego", POLICY), ("tests/release_test.rego", TESTS)];
+    test(&files, arguments).code(2)
+}
+
+/// Compares with the snapshot; how long things took is left out.
+fn snapshot(name: &str, text: &str) {
+    insta::with_settings!({
+        snapshot_path => "../snapshots",
+        prepend_module_to_snapshot => false,
+        omit_expression => true,
+        filters => vec![
+            (r"\(\d+(\.\d+)?(µs|ms|s)\)", "(TIME)"),
+            (r#""duration": \d+"#, r#""duration": 0"#),
+            (r#" time="[^"]*""#, r#" time="0""#),
+            (r#"rego-platform v?\d+\.\d+\.\d+"#, "rego-platform VERSION"),
+        ],
+    }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+#[test]
+fn they_are_as_documented() {
+    snapshot("test-human", &report(&[]).stdout);
+    snapshot("test-human-verbose", &report(&["-v"]).stdout);
+    snapshot("test-json", &report(&["--format", "json"]).stdout);
+    snapshot("test-junit", &report(&["--format", "junit"]).stdout);
+}
+
+#[test]
+fn coverage_is_as_documented() {
+    let files = [
+        ("a.rego", "package a\n\nx := 1\n\ny if {\n\tinput.z\n\tinput.w\n}\n"),
+        ("a_test.rego", "package a_test\n\nimport data.a\n\ntest_x if {\n\ta.x == 1\n}\n"),
+    ];
+    snapshot("test-coverage-human", &test(&files, &["--coverage"]).code(0).stdout);
+    let output = test(&files, &["--coverage", "--format", "json"]).code(0);
+    snapshot("test-coverage-json", &output.stdout);
+}
+
+#[test]
+fn no_report_hands_over_what_a_test_printed() {
+    for format in ["human", "json", "junit"] {
+        let stdout = report(&["-v", "--format", format]).stdout;
+        let lines = || stdout.lines().map(str::trim_start);
+        assert!(lines().all(|line| !line.starts_with("::")), "{stdout}");
+        assert!(!stdout.contains('\u{202e}'), "{stdout}");
+    }
+}
+
+#[test]
+fn junit_counts_as_the_status_does() {
+    let stdout = report(&["--format", "junit"]).stdout;
+    let mut reader = quick_xml::Reader::from_str(&stdout);
+    let mut cases = 0;
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Eof => break,
+            quick_xml::events::Event::Start(tag) | quick_xml::events::Event::Empty(tag)
+                if tag.name().as_ref() == b"testcase" =>
+            {
+                cases += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(cases, 6);
+    for counts in ["tests=\"6\"", "failures=\"3\"", "errors=\"1\"", "skipped=\"1\""] {
+        assert!(stdout.contains(counts), "{counts}: {stdout}");
+    }
+}
+
+#[test]
+fn what_new_writes_is_as_documented() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.run(&["new", "release", "--dir", "release"]).command();
+    let output = command.current_dir(sandbox.path(".")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let mut shown = String::from_utf8(output.stdout).unwrap();
+    let mut files: Vec<_> = std::fs::read_dir(sandbox.path("release"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    for file in files {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        shown.push_str(&format!("\n--- {name}\n{}", std::fs::read_to_string(&file).unwrap()));
+    }
+    snapshot("new", &shown);
+}
