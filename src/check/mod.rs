@@ -13,6 +13,7 @@ mod negation;
 mod packages;
 mod refused;
 mod rules;
+mod unknown;
 mod unused;
 mod walk;
 
@@ -30,6 +31,7 @@ pub use rules::{RULES, Rule, rule};
 /// Only what keeps the sources from being looked at.
 pub fn check(sources: &Sources, mut options: LoadOptions) -> Result<Vec<Diagnostic>, Error> {
     options.include_tests = true;
+    let everything = |syntax: &Syntax<'_>| everything(syntax, sources);
     let found = match Policies::inspect(sources, options, &everything) {
         Ok((found, _)) => found,
         Err(error) if error.diagnostics().is_empty() => return Err(error),
@@ -48,7 +50,8 @@ pub(crate) fn errors(syntax: &Syntax<'_>) -> Vec<Diagnostic> {
     found.into_iter().flatten().collect()
 }
 
-fn everything(syntax: &Syntax<'_>) -> Vec<Diagnostic> {
+fn everything(syntax: &Syntax<'_>, sources: &Sources) -> Vec<Diagnostic> {
+    let known = unknown::Known::new(syntax, &sources.data);
     let cut = syntax
         .for_each(Syntax::calls_functions, |module| limit::direct(module, &walk::walk(module)));
     let cut = limit::CutRules::new(syntax, cut.into_iter().flatten().collect());
@@ -61,6 +64,7 @@ fn everything(syntax: &Syntax<'_>) -> Vec<Diagnostic> {
             fields::check(module, &model, &mut found);
             negation::check(module, &model, &mut found);
             refused::check(module, &model, &mut found);
+            unknown::check(module, &known, &mut found);
             unused::imports(module, &mut found);
             unused::variables(module, &model, &mut found);
             // What tests put in place of an answer isn't cut.

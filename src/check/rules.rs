@@ -148,6 +148,11 @@ pub static RULES: &[Rule] = &[
         "a name under the product's prefix that is no function",
         "Only the functions have that prefix.",
     ),
+    warning(
+        "unknown-rule",
+        "a reference into a loaded package to what isn't there",
+        "It is undefined: `not` of it holds, and a test that expects nothing of it passes. Correct the name; if other data brings the value, silence the finding.",
+    ),
     error(
         "unreadable",
         "a file or folder that can't be read",

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 pub use loaded::{Loaded, Package, PrintLine, RuleInfo, Uses};
 pub use query::{QueryForm, QueryTarget, RewrittenQuery};
-pub(crate) use syntax::{Meaning, ModuleSyntax, Step, Syntax, bytes, chain};
+pub(crate) use syntax::{Meaning, ModuleSyntax, Reference, Step, Syntax, bytes, chain};
 pub use tree::RuleKind;
 
 /// Runs what walks over syntax on a stack that is large enough for what the loader lets through.

@@ -221,6 +221,16 @@ impl<'a> ModuleSyntax<'a> {
             .unwrap_or(Meaning::Other)
     }
 
+    /// The references into `data`, as far as their steps are known.
+    pub fn references(&self) -> impl Iterator<Item = Reference<'a>> {
+        let uses = self.module.uses.iter().filter(|used| used.head == Head::Data);
+        uses.map(|used| Reference {
+            keys: used.keys().map(AsRef::as_ref).collect(),
+            is_target: used.role == Role::Target,
+            used,
+        })
+    }
+
     /// The short name of the function that a `with` replaces.
     pub fn replaced(&self, target: &ExprRef) -> Option<&'a str> {
         let used: &'a Use = self.uses.get(&(chain(target).0.span().start as usize)).copied()?;
@@ -246,6 +256,29 @@ impl<'a> ModuleSyntax<'a> {
                 })
             })
             .collect()
+    }
+}
+
+/// A reference into `data`.
+pub(crate) struct Reference<'a> {
+    /// The path below `data`, up to what is known only in an evaluation.
+    pub keys: Vec<&'a str>,
+    /// Whether it is the target of `with`.
+    pub is_target: bool,
+    used: &'a Use,
+}
+
+impl Reference<'_> {
+    /// Whether its value is asked for.
+    pub fn is_read(&self) -> bool {
+        matches!(self.used.role, Role::Read | Role::Replacement)
+    }
+
+    /// The bytes from its start to the end of the given number of keys, or of its name.
+    pub fn bytes(&self, keys: usize) -> (usize, usize) {
+        let given = self.used.steps.len() - self.used.written();
+        let last = keys.checked_sub(given + 1).and_then(|at| self.used.ends.get(at));
+        (self.used.start, last.copied().unwrap_or(self.used.name_end))
     }
 }
 

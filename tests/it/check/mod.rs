@@ -6,6 +6,7 @@ mod capabilities;
 mod ignore;
 mod lists;
 mod names;
+mod references;
 mod reports;
 
 use serde_json::Value;

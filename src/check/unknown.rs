@@ -1,0 +1,127 @@
+//! References to rules that aren't there.
+//!
+//! A reference below a loaded package that names neither a rule nor data is undefined: under
+//! `not`, and in a test of what must not be denied, that looks like success. Data that only
+//! another load brings can be silenced.
+
+use std::collections::HashSet;
+
+use regorus::Value;
+
+use crate::Diagnostic;
+use crate::evaluate::load::{ModuleSyntax, Package, Reference, Syntax};
+use crate::evaluate::sources::DataSource;
+use crate::text::nearest;
+
+/// What is there to be named.
+pub(super) struct Known<'a> {
+    packages: Vec<Package>,
+    data: &'a [DataSource],
+    /// The paths that some `with` puts something at.
+    targets: HashSet<Vec<String>>,
+}
+
+impl<'a> Known<'a> {
+    pub fn new(syntax: &Syntax<'_>, data: &'a [DataSource]) -> Self {
+        let targets = syntax.for_each(
+            |_, _| true,
+            |module| -> Vec<Vec<String>> {
+                let targets = module.references().filter(|reference| reference.is_target);
+                targets.map(|r| r.keys.iter().map(|key| (*key).to_owned()).collect()).collect()
+            },
+        );
+        Self { packages: syntax.packages(), data, targets: targets.into_iter().flatten().collect() }
+    }
+
+    /// How many of a path's keys lead to what isn't there, and what may be meant.
+    fn missing(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
+        let package =
+            self.packages.iter().filter(|p| starts(path, &p.path)).max_by_key(|p| p.path.len());
+        let beyond = |other: &[String]| along(path, other);
+        if self.packages.iter().any(|p| p.rules.iter().any(|rule| beyond(&rule.path)))
+            || self.packages.iter().any(|p| starts_with(&p.path, path))
+            || self.targets.iter().any(|target| beyond(target))
+            || self.data.iter().any(|data| is_in(&data.value, path))
+        {
+            return None;
+        }
+        let Some(package) = package else { return self.missing_package(path) };
+        let own = package.path.len();
+        let name = path.get(own)?;
+        let names = package.rules.iter().filter_map(|rule| rule.path.get(own));
+        let near = nearest(name, names.map(String::as_str)).filter(|near| near != name);
+        let shown = near.map(|near| shown(&package.path, near));
+        // A rule's part: its name is right.
+        let length = if near.is_none() && self.has_rule(package, name) { own + 2 } else { own + 1 };
+        Some((length.min(path.len()), shown))
+    }
+
+    fn has_rule(&self, package: &Package, name: &str) -> bool {
+        let own = package.path.len();
+        package.rules.iter().any(|rule| rule.path.get(own).is_some_and(|first| first == name))
+    }
+
+    /// A path outside all packages is data's, unless it nearly is a package's.
+    fn missing_package(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
+        let package = self.packages.iter().find(|package| {
+            let (own, given) = (&package.path, path.get(..package.path.len()));
+            let wrong = given.into_iter().flatten().zip(own).filter(|(a, b)| **a != b.as_str());
+            let wrong: Vec<_> = wrong.collect();
+            matches!(wrong.as_slice(), [(said, meant)] if nearest(said, [meant.as_str()]).is_some())
+                && path.get(own.len()).is_none_or(|rule| self.has_rule(package, rule))
+        })?;
+        let near = match path.get(package.path.len()) {
+            Some(rule) => shown(&package.path, rule),
+            None => format!("data.{}", package.path.join(".")),
+        };
+        Some((package.path.len(), Some(near)))
+    }
+}
+
+fn shown(package: &[String], rule: &str) -> String {
+    format!("data.{}.{rule}", package.join("."))
+}
+
+/// Whether `path` begins with all of `start`.
+fn starts(path: &[&str], start: &[String]) -> bool {
+    path.len() >= start.len() && along(path, start)
+}
+
+/// Whether `path` is the beginning of `whole`.
+fn starts_with(whole: &[String], path: &[&str]) -> bool {
+    whole.len() >= path.len() && along(path, whole)
+}
+
+/// Whether one is the beginning of the other.
+fn along(path: &[&str], other: &[String]) -> bool {
+    path.iter().zip(other).all(|(a, b)| a == b)
+}
+
+fn is_in(data: &Value, path: &[&str]) -> bool {
+    let mut value = data;
+    for part in path {
+        // Within a value that is no object, what a name means isn't said here.
+        let Ok(object) = value.as_object() else { return true };
+        let Some(inner) = object.get(&Value::from(*part)) else { return false };
+        value = inner;
+    }
+    true
+}
+
+/// Finds references to what isn't there.
+pub(super) fn check(module: &ModuleSyntax<'_>, known: &Known<'_>, out: &mut Vec<Diagnostic>) {
+    for reference in module.references().filter(Reference::is_read) {
+        let Some((length, near)) = known.missing(&reference.keys) else { continue };
+        let keys = reference.keys.get(..length).unwrap_or(&reference.keys);
+        let message = format!("there is no `data.{}`", keys.join("."));
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "it is undefined, also under `not`; if other data has it, silence this with \
+                     `# check:ignore unknown-rule`"
+                .to_owned(),
+        };
+        let (start, end) = reference.bytes(length);
+        let finding = Diagnostic::warning("unknown-rule", message).with_hint(hint);
+        out.push(finding.at(module.position(start, end)));
+    }
+}

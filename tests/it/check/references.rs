@@ -1,0 +1,85 @@
+//! References into loaded packages to what isn't there.
+
+use super::findings;
+use crate::cli::Sandbox;
+
+const ONE: &str = "package release.one\n\ndeny contains 1 if input.x\n\nhelper.a := 1\n\n\
+    helper.b := 2\n\ntable[x] := 1 if some x in input.y\n\nf(x) := x\n";
+
+/// What is found at a value in a module that imports the package.
+fn found(value: &str) -> Vec<(String, u64, u64)> {
+    let two = format!(
+        "package release.two\n\nimport data.release.one\n\ndeny contains one.f(1)\n\n\
+        deny contains 1 if {value}\n"
+    );
+    findings(&[
+        ("one.rego", ONE),
+        ("two.rego", &two),
+        ("release/one/extra.json", r#"{"config": {"limit": 1}}"#),
+        ("release/elsewhere/extra.json", r#"{"x": 1}"#),
+    ])
+}
+
+#[test]
+fn what_is_not_there_is_found() {
+    for value in [
+        "one.denny",
+        "one[\"denny\"][_]",
+        "data.release.one.denny",
+        "count(one.denny) == 0",
+        "data.release.one.helper.c",
+        "one.config.limits",
+        "one.nothing_like_it",
+        "data.release.ome.deny",
+        "data.relaese.one.deny",
+        "data.release.two.denny",
+    ] {
+        let [(code, line, _)] = &found(value)[..] else { panic!("{value}: {:?}", found(value)) };
+        assert_eq!((code.as_str(), *line), ("unknown-rule", 7), "{value}");
+    }
+    assert_eq!(found("every x in one.denny { x }"), [("unknown-rule".to_owned(), 7, 31)]);
+}
+
+#[test]
+fn what_is_there_or_may_be_is_not() {
+    for value in [
+        "one.deny",
+        "one.deny[_].message",
+        "one.helper.a",
+        "one.table.x.y",
+        "one[input.name]",
+        "one.config.limit",
+        "data.release.elsewhere.x",
+        "data.elsewhere.deny",
+        "data.release.three.deny",
+        "one.mocked with data.release.one.mocked as 1",
+        "data.release",
+    ] {
+        let codes: Vec<_> = found(value).into_iter().map(|(code, ..)| code).collect();
+        assert!(!codes.contains(&"unknown-rule".to_owned()), "{value}: {codes:?}");
+    }
+}
+
+#[test]
+fn imports_and_tests_are_looked_at() {
+    let tests = "package release_test\n\nimport data.release.one.denny as denied\n\n\
+        test_nothing_is_denied if not denied\n";
+    let found = findings(&[
+        ("one.rego", ONE),
+        ("use.rego", "package u\n\ndeny contains data.release.one.f(1)\n"),
+        ("a_test.rego", tests),
+    ]);
+    assert_eq!(found, [("unknown-rule".to_owned(), 5, 31)]);
+}
+
+#[test]
+fn the_hint_names_what_is_near_and_the_finding_can_be_silenced() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains 1 if not data.p.allwed\n\nallowed if input.x\n";
+    let file = sandbox.write("p.rego", policy);
+    let output = sandbox.run(&["check", &file]).output().code(1);
+    assert!(output.stdout.contains("did you mean `data.p.allowed`?"), "{output:#?}");
+    let silenced = policy.replace("allwed", "allwed # check:ignore unknown-rule");
+    let file = sandbox.write("p.rego", silenced);
+    sandbox.run(&["check", &file]).output().code(0);
+}
