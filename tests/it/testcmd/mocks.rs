@@ -52,15 +52,66 @@ fn marks_comments_and_old_syntax_keep_positions() {
     }
 }
 
+/// Runs a policy's module with the test `test_x if {value}`.
+fn one(policy: &str, import: &str, value: &str) -> crate::cli::Output {
+    let tests = format!("package a_test\n{import}\ntest_x if {value}\n");
+    test(&[("q.rego", policy), ("a_test.rego", &tests)], &[])
+}
+
 #[test]
-fn a_package_called_platform_is_refused_with_a_reason() {
-    let files = [
-        ("q.rego", "package q\n\nx := 1\n"),
+fn an_import_called_platform_is_refused_with_a_reason() {
+    let package = "package platform\n\nx := 1\n\ndiscover(_, _) := 7\n";
+    for (policy, import, value) in [
+        ("package q\n\nx := 1\n", "import data.q as platform", "platform.x == 1"),
+        ("package q\n\nx := 1\n", "import input.platform", "platform.x == 1"),
+        (package, "import data.platform", "platform.x == 1"),
+        // Taken for the product's, this would be a call; taken for the package's, a rule.
+        (package, "import data.platform", "platform.discover(1, 2) == 7"),
+    ] {
+        let output = one(policy, import, value).code(2).says("error[name-collision]: the import");
+        let output = output.says("import it under another name with `as`");
+        assert!(output.stderr.contains("./a_test.rego:2:1"), "{output:#?}");
+        assert_eq!(output.stdout, "", "nothing was run");
+    }
+}
+
+#[test]
+fn packages_rules_and_variables_called_platform_keep_working() {
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let calls = format!("x := platform.discover(\"{digest}\", \"\").kind\n");
+    let mocked = "with platform.discover as {\"kind\": \"K\"}";
+    for (policy, value) in [
+        (format!("package platform\n\n{calls}"), format!("data.platform.x == \"K\" {mocked}")),
+        (format!("package platform.q\n\n{calls}"), format!("data.platform.q.x == \"K\" {mocked}")),
+        (format!("package q\n\n{calls}"), format!("data.q.x == \"K\" {mocked}")),
         (
-            "a_test.rego",
-            "package a_test\n\nimport data.q as platform\n\ntest_x if platform.x == 1\n",
+            "package q\n\nplatform := {\"discover\": 1}\n\nx := platform.discover\n".to_owned(),
+            "data.q.x == 1".to_owned(),
         ),
-    ];
-    let output = test(&files, &[]);
-    assert!(output.code == Some(0) || output.stderr.contains("platform"), "{output:#?}");
+        (
+            "package q\n\nx contains platform.a if some platform in [{\"a\": 1}]\n".to_owned(),
+            "data.q.x == {1}".to_owned(),
+        ),
+        (
+            "package q\n\nf(platform) := platform.a\n".to_owned(),
+            "data.q.f({\"a\": 1}) == 1".to_owned(),
+        ),
+    ] {
+        let output = one(&policy, "", &value).code(0).silent();
+        assert_eq!(output.stdout, "PASS: 1/1\n", "{policy}");
+        // The same test fails when the value isn't right: it looked.
+        one(&policy, "", &value.replace("==", "!=")).code(1);
+    }
+}
+
+#[test]
+fn a_function_is_never_called_through_another_thing_of_its_name() {
+    for policy in [
+        "package q\n\nx contains platform.discover(1, 2) if some platform in [{\"a\": 1}]\n",
+        "package q\n\nf(platform) := platform.discover(1, 2)\n",
+        "package q\n\nplatform := {\"a\": 1}\n\nx := platform.discover(1, 2)\n",
+    ] {
+        let output = one(policy, "", "true").code(2).says("error[unknown-function]");
+        assert_eq!(output.stdout, "", "nothing was run");
+    }
 }
