@@ -132,7 +132,8 @@ impl Reply {
         mut sink: impl FnMut(&[u8]) -> bool,
     ) -> Result<u64, Stopped> {
         let origin = answer::origin(self.response.url());
-        if self.response.content_length().is_some_and(|length| length > cap) {
+        let announced = self.response.content_length();
+        if announced.is_some_and(|length| length > cap) {
             return Err(too_large(&origin, cap).into());
         }
         let mut total: u64 = 0;
@@ -140,6 +141,10 @@ impl Reply {
             match tokio::time::timeout_at(self.deadline.into(), self.response.chunk()).await {
                 Err(_) => return Err(Failed::permanent(out_of_time(&origin)).into()),
                 Ok(Err(error)) => return Err(failed(error, &origin).into()),
+                // Over HTTP/2 a stream may be reset "without error" anywhere in its body.
+                Ok(Ok(None)) if announced.is_some_and(|length| length != total) => {
+                    return Err(cut(&origin, total).into());
+                }
                 Ok(Ok(None)) => return Ok(total),
                 Ok(Ok(Some(chunk))) => {
                     total = total.saturating_add(chunk.len() as u64);
@@ -193,6 +198,11 @@ fn too_large(origin: &str, cap: u64) -> Failed {
         )
         .with_hint("`--max-bytes` raises the limit"),
     )
+}
+
+fn cut(origin: &str, total: u64) -> Failed {
+    let message = format!("the answer from {origin} ended after {total} bytes, which isn't all");
+    Failed { retryable: true, ..Failed::permanent(Error::new(ErrorKind::Unavailable, message)) }
 }
 
 /// What a broken exchange means. The URL is left out of the message: it may be signed.

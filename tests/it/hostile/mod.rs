@@ -2,6 +2,7 @@
 //!
 //! `matrix` is the table of what goes wrong, where, and how the call ends.
 
+mod http2;
 mod logs;
 mod matrix;
 mod script;

@@ -12,13 +12,13 @@ use super::server::{Request, Server, Step, runtime};
 use super::stage::{CANARY, Column, SIGNED, builder, call, content, digest, good, harmless};
 
 /// A certificate authority of one's own.
-struct Authority {
-    pem: String,
+pub struct Authority {
+    pub pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -26,7 +26,7 @@ impl Authority {
         Self { pem, issuer: Issuer::new(params, key) }
     }
 
-    fn server(&self, name: &str, expired: bool) -> rustls::ServerConfig {
+    pub fn server(&self, name: &str, expired: bool) -> rustls::ServerConfig {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         if expired {
             params.not_after = rcgen::date_time_ymd(2020, 1, 1);
@@ -58,7 +58,7 @@ fn answer(request: &Request) -> Vec<Step> {
     script::ok(good(column, 7))
 }
 
-const FUNCTIONS: [Column; 5] =
+pub const FUNCTIONS: [Column; 5] =
     [Column::Discover, Column::Evidence, Column::Compliance, Column::Prompt, Column::Download];
 
 fn ask(platform: &Platform, column: Column) -> Result<Value, Error> {

@@ -1,0 +1,303 @@
+//! The same over HTTP/2: what goes wrong between frames.
+//!
+//! Owns a server that answers with any frames at all. It speaks TLS, since only there the client
+//! agrees to HTTP/2. What is wrong with a body is the matrix's: it is the same here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rego_platform::{ErrorKind, Platform};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use super::server::{Step, runtime};
+use super::stage::{CANARY, Column, builder, call, documented, good, harmless};
+use super::tls::{Authority, FUNCTIONS};
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RESET: u8 = 3;
+const SETTINGS: u8 = 4;
+const PUSH: u8 = 5;
+const PING: u8 = 6;
+const GOODBYE: u8 = 7;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// `:status: 200`, as the protocol's table of headers has it.
+const OK: &[u8] = &[0x88];
+
+/// How a call ends.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    Answers,
+    Fails(ErrorKind),
+    /// What has come is taken for the whole, which it isn't.
+    Cut,
+}
+
+const ANS: Ends = Ends::Answers;
+const UNV: Ends = Ends::Fails(ErrorKind::Unavailable);
+const UNA: Ends = Ends::Fails(ErrorKind::Unauthenticated);
+const LAR: Ends = Ends::Fails(ErrorKind::TooLarge);
+const TIM: Ends = Ends::Fails(ErrorKind::TimedOut);
+const CUT: Ends = Ends::Cut;
+
+/// What follows the headers of the stream with this number, to which this body would be right.
+type Attack = fn(u32, &[u8]) -> Vec<Step>;
+
+struct Row {
+    name: &'static str,
+    ends: Ends,
+    /// What the server says first.
+    greeting: Vec<u8>,
+    attack: Attack,
+}
+
+fn row(name: &'static str, ends: Ends, attack: Attack) -> Row {
+    Row { name, ends, greeting: frame(SETTINGS, 0, 0, &[]), attack }
+}
+
+fn greeted(name: &'static str, ends: Ends, greeting: Vec<u8>) -> Row {
+    Row { name, ends, greeting, attack: |_, _| Vec::new() }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut out = length[1..].to_vec();
+    out.extend_from_slice(&[kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(payload);
+    out
+}
+
+/// The end of a stream or of a connection, with its reason.
+fn over(kind: u8, stream: u32, reason: u32) -> Vec<u8> {
+    let reason = reason.to_be_bytes();
+    match kind {
+        RESET => frame(RESET, 0, stream, &reason),
+        // The last stream that is answered: none.
+        _ => frame(kind, 0, 0, &[&[0; 4][..], &reason].concat()),
+    }
+}
+
+/// Headers with a length, which the protocol's table has at 28.
+fn announced(length: usize) -> Vec<u8> {
+    let text = length.to_string();
+    [OK, &[0x0f, 0x0d, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat()
+}
+
+fn head(stream: u32) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS, stream, OK)
+}
+
+fn send(frames: &[Vec<u8>]) -> Vec<Step> {
+    vec![Step::Send(frames.concat())]
+}
+
+/// A header of 4,000 bytes that goes into the table, then its number again and again.
+fn bomb() -> Vec<u8> {
+    let mut block = vec![0x88, 0x40, 1, b'x', 0x7f, 0xa1, 0x1e];
+    block.extend(std::iter::repeat_n(b'y', 4_000));
+    block.extend(std::iter::repeat_n(0xbe, 12_000));
+    block
+}
+
+fn rows() -> Vec<Row> {
+    #[rustfmt::skip]
+    let rows = vec![
+        row("a right answer",                 ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
+        row("a right answer, byte by byte",   ANS, |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|b| frame(DATA, 0, n, &[*b]))); all.push(frame(DATA, END_STREAM, n, &[])); send(&all) }),
+        row("a right answer, then a reset",   ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good), over(RESET, n, 0)])),
+        row("early hints first",              ANS, |n, good| send(&[frame(HEADERS, END_HEADERS, n, b"\x08\x03103"), head(n), frame(DATA, END_STREAM, n, good)])),
+        row("a refusal",                      UNA, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x08\x03401")])),
+        row("reset",                          UNV, |n, _| send(&[over(RESET, n, 2)])),
+        row("refused as unprocessed",         UNV, |n, _| send(&[over(RESET, n, 7)])),
+        row("told to be calm",                UNV, |n, _| send(&[over(RESET, n, 11)])),
+        row("told to use HTTP/1.1",           UNV, |n, _| send(&[over(RESET, n, 13)])),
+        row("reset in the body",              UNV, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 2)])),
+        row("ended well in the body",         CUT, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 0)])),
+        row("ended well before its length",   UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len())), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 0)])),
+        row("goodbye",                        UNV, |_, _| send(&[over(GOODBYE, 0, 0)])),
+        row("goodbye with an error",          UNV, |_, _| send(&[over(GOODBYE, 0, 2)])),
+        row("closed at once",                 UNV, |_, _| vec![Step::Reset]),
+        row("closed in the body",             UNV, |n, good| vec![Step::Send([head(n), frame(DATA, 0, n, &good[..good.len() - 1])].concat()), Step::Reset]),
+        row("a length too large",             UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len() + 9)), frame(DATA, END_STREAM, n, good)])),
+        row("a length too small",             UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len() - 9)), frame(DATA, END_STREAM, n, good)])),
+        row("a length of a terabyte",         LAR, |n, _| send(&[frame(HEADERS, END_HEADERS, n, &announced(1 << 40))])),
+        row("no status",                      UNV, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x0f\x0d\x010")])),
+        row("headers that can't be read",     UNV, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, &[0xff; 40])])),
+        row("headers without end",            UNV, |n, _| vec![Step::Send(frame(HEADERS, 0, n, OK)), Step::Endless(frame(CONTINUATION, 0, n, &[0x88; 16_000]))]),
+        row("empty headers without end",      UNV, |n, _| vec![Step::Send(frame(HEADERS, 0, n, OK)), Step::Endless(frame(CONTINUATION, 0, n, &[]).repeat(1_000))]),
+        row("headers that grow to 48 MB",     UNV, |n, _| send(&[frame(HEADERS, END_HEADERS, n, &bomb())])),
+        row("a body without end",             LAR, |n, _| vec![Step::Send(head(n)), Step::Endless(frame(DATA, 0, n, &[b' '; 16_000]))]),
+        row("a body before its headers",      UNV, |n, good| send(&[frame(DATA, END_STREAM, n, good)])),
+        row("a body of no stream",            UNV, |_, good| send(&[frame(DATA, END_STREAM, 0, good)])),
+        row("an answer to no question",       UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n + 100, OK), frame(DATA, END_STREAM, n + 100, good)])),
+        row("an answer that is pushed",       UNV, |n, _| send(&[frame(PUSH, END_HEADERS, n, b"\0\0\0\x02\x82\x84\x87\x41\x01x")])),
+        row("a frame of 1 MiB",               UNV, |n, _| send(&[head(n), frame(DATA, END_STREAM, n, &vec![b' '; 1 << 20])])),
+        row("another protocol in its midst",  UNV, |_, _| vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9))]),
+        greeted("another protocol",           UNV, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9)),
+        greeted("no greeting",                TIM, Vec::new()),
+        greeted("no stream is allowed",       TIM, frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0])),
+        greeted("no byte is allowed",         TIM, frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])),
+        row("silence",                        TIM, |_, _| Vec::new()),
+        row("silence in the body",            TIM, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1])])),
+        row("a dripping body",                TIM, |n, good| vec![Step::Send(head(n)), Step::Drip(frame(DATA, 0, n, good).repeat(99), Duration::from_millis(20))]),
+        row("pings without end",              TIM, |_, _| vec![Step::Endless(frame(PING, 0, 0, &[7; 8]))]),
+        row("settings without end",           TIM, |_, _| vec![Step::Endless(frame(SETTINGS, 0, 0, &[]))]),
+        row("interim answers without end",    TIM, |n, _| vec![Step::Drip(frame(HEADERS, END_HEADERS, n, b"\x08\x03103").repeat(99), Duration::from_millis(5))]),
+    ];
+    rows
+}
+
+/// Serves one connection after another; returns the address, and counts requests.
+fn serve(
+    tls: rustls::ServerConfig,
+    greeting: Vec<u8>,
+    attack: Attack,
+    bodies: [Vec<u8>; 2],
+    requests: Arc<AtomicUsize>,
+) -> std::net::SocketAddr {
+    let listener = runtime().block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let tls = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let shared = Arc::new((greeting, bodies, requests));
+    runtime().spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (tls, shared) = (tls.clone(), Arc::clone(&shared));
+            tokio::spawn(async move {
+                let Ok(stream) = tls.accept(stream).await else { return };
+                assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+                let (greeting, bodies, requests) = &*shared;
+                // A client that goes away is none of ours.
+                let _ = converse(stream, greeting, attack, bodies, requests).await;
+            });
+        }
+    });
+    address
+}
+
+async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    greeting: &[u8],
+    attack: Attack,
+    bodies: &[Vec<u8>; 2],
+    requests: &AtomicUsize,
+) -> std::io::Result<()> {
+    let (mut input, mut output) = tokio::io::split(stream);
+    let mut preface = [0; 24];
+    input.read_exact(&mut preface).await?;
+    assert!(preface.starts_with(b"PRI * HTTP/2.0"));
+    output.write_all(greeting).await?;
+    output.flush().await?;
+    loop {
+        let mut start = [0; 9];
+        input.read_exact(&mut start).await?;
+        let length =
+            usize::from(start[0]) << 16 | usize::from(start[1]) << 8 | usize::from(start[2]);
+        input.read_exact(&mut vec![0; length]).await?;
+        let stream = u32::from_be_bytes([start[5] & 0x7f, start[6], start[7], start[8]]);
+        match start[3] {
+            // Neither their settings nor their pings are answered twice.
+            SETTINGS if start[4] & 1 == 0 => output.write_all(&frame(SETTINGS, 1, 0, &[])).await?,
+            HEADERS => {
+                let body = &bodies[requests.fetch_add(1, Ordering::SeqCst).min(1)];
+                for step in attack(stream, body) {
+                    match step {
+                        Step::Send(bytes) => output.write_all(&bytes).await?,
+                        Step::Endless(bytes) => loop {
+                            output.write_all(&bytes).await?;
+                            // Their answers are read, or both sides wait for ever.
+                            let mut bytes = [0; 4096];
+                            let read = input.read(&mut bytes);
+                            let _ = tokio::time::timeout(Duration::from_micros(1), read).await;
+                        },
+                        Step::Drip(bytes, pause) => {
+                            for byte in bytes {
+                                output.write_all(&[byte]).await?;
+                                output.flush().await?;
+                                tokio::time::sleep(pause).await;
+                            }
+                        }
+                        Step::Pause(time) => tokio::time::sleep(time).await,
+                        Step::Reset => return output.shutdown().await,
+                    }
+                }
+            }
+            _ => {}
+        }
+        output.flush().await?;
+    }
+}
+
+/// The right bodies of the requests that a call makes.
+fn bodies(column: Column) -> [Vec<u8>; 2] {
+    let second = if column == Column::Prompt { Column::Poll } else { column };
+    [good(column, 7), good(second, 7)]
+}
+
+fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
+    let mut tls = authority.server("127.0.0.1", false);
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    let requests = Arc::new(AtomicUsize::new(0));
+    let greeting = row.greeting.clone();
+    let address = serve(tls, greeting, row.attack, bodies(column), Arc::clone(&requests));
+    let url = format!("https://{address}");
+    let hasty = row.ends == TIM;
+    let platform: Platform = builder()
+        .controlplane_url(&url)
+        .base_url(&url)
+        .ca_certificate(authority.pem.clone())
+        .idle_timeout(Duration::from_millis(if hasty { 250 } else { 5_000 }))
+        .call_timeout(Duration::from_millis(if hasty { 700 } else { 15_000 }))
+        .build()
+        .unwrap();
+    let (function, arguments) = call(column, 7);
+    let started = Instant::now();
+    let result = platform.call(function, &arguments);
+    let took = started.elapsed();
+    if took > Duration::from_secs(10) {
+        return Err(format!("it took {took:?}"));
+    }
+    // Starting an AI evaluation is never sent twice, whatever became of it.
+    let sent = requests.load(Ordering::SeqCst);
+    if column == Column::Prompt && row.ends != ANS && sent > 1 {
+        return Err(format!("the prompt was sent {sent} times"));
+    }
+    let ends = match (row.ends, column) {
+        (Ends::Cut, Column::Download) => Ends::Fails(ErrorKind::Tampered),
+        (Ends::Cut, _) => Ends::Fails(ErrorKind::Protocol),
+        (other, _) => other,
+    };
+    match (result, ends) {
+        (Ok(value), Ends::Answers) => documented(function, &value),
+        (Err(error), Ends::Fails(kind)) if error.kind() == kind => harmless(&error),
+        (Ok(value), _) => Err(format!("it passed: {value}")),
+        (Err(error), _) => Err(format!("{}: {}", error.kind(), error.report())),
+    }
+}
+
+#[test]
+fn every_function_holds_against_every_row() {
+    let authority = Authority::new();
+    let rows = rows();
+    let cells: Vec<(&Row, Column)> =
+        rows.iter().flat_map(|row| FUNCTIONS.map(|column| (row, column))).collect();
+    let (next, wrong) = (AtomicUsize::new(0), std::sync::Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                while let Some((row, column)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(why) = one(&authority, row, *column) {
+                        assert!(!why.contains(CANARY));
+                        wrong.lock().unwrap().push(format!("{} × {column:?}: {why}", row.name));
+                    }
+                }
+            });
+        }
+    });
+    let mut wrong = wrong.into_inner().unwrap();
+    wrong.sort();
+    assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
