@@ -5,6 +5,7 @@
 mod http2;
 mod logs;
 mod matrix;
+mod panics;
 mod script;
 mod server;
 mod shapes;
