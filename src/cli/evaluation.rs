@@ -12,7 +12,8 @@ use super::output::{self, Reporter};
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{SourceLimits, Sources};
 use crate::evaluate::{
-    Answers, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay, set_memory_limit,
+    Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
+    set_memory_limit,
 };
 use crate::{Diagnostic, Error, ErrorKind, Product};
 
@@ -82,18 +83,23 @@ pub(super) fn report(
     for print in &evaluated.prints {
         output::print(&format!("{}:{}", print.file, print.line), &print.message);
     }
-    for call in evaluated.ledger.cut() {
-        reporter.warning(&format!(
-            "{}({}): the service had more results than the `limit` of the policy",
-            call.function, call.arguments
-        ));
-    }
+    warn_of_cut(evaluated.ledger.cut(), reporter);
     if options.verbose > 0 {
         reporter.note(&evaluated.ledger.table());
     }
     match &options.record {
         Some(path) => evaluated.recording()?.save(path),
         None => Ok(()),
+    }
+}
+
+/// Says which lists are shorter than the service's.
+pub(super) fn warn_of_cut<'a>(cut: impl Iterator<Item = &'a Entry>, reporter: Reporter) {
+    for call in cut {
+        reporter.warning(&format!(
+            "{}({}): the service had more results than the `limit` of the policy",
+            call.function, call.arguments
+        ));
     }
 }
 

@@ -26,7 +26,7 @@ pub use coverage::{CoverageReport, FileCoverage, Range, Row};
 pub use run::RunOptions;
 pub use suite::{Suite, Test};
 
-use crate::evaluate::{Print, Recording};
+use crate::evaluate::{Entry, Print, Recording};
 use crate::{Error, Position};
 
 /// What came of a test.
@@ -105,6 +105,8 @@ pub struct TestResult {
     pub duration: Duration,
     /// What it printed, and nothing else.
     pub prints: Vec<Print>,
+    /// The calls whose list was cut at the policy's own `limit`.
+    pub cut: Vec<Entry>,
 }
 
 /// What running a suite left.

@@ -82,9 +82,10 @@ impl Suite {
         let mut lines = BTreeMap::new();
         let mut results = Vec::with_capacity(done.len());
         for (member, ran) in self.members.iter().zip(done.into_values()) {
-            let mut prints = Vec::new();
+            let (mut prints, mut cut) = (Vec::new(), Vec::new());
             if let Some(evaluated) = ran.evaluated {
                 recording.merge(evaluated.recording()?);
+                cut.extend(evaluated.ledger.cut().cloned());
                 coverage::add(&mut lines, evaluated.lines);
                 prints = evaluated.prints;
             }
@@ -94,6 +95,7 @@ impl Suite {
                 cases: ran.cases,
                 duration: ran.duration,
                 prints,
+                cut,
             });
         }
         if results.len() != self.members.len() {

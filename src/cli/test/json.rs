@@ -4,6 +4,7 @@ use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
 use crate::cli::output;
+use crate::evaluate::Entry;
 use crate::testing::{Case, Cause, CoverageReport, Outcome, Run, TestResult};
 use crate::text::shorten;
 use crate::{Error, Position};
@@ -52,6 +53,11 @@ fn test(result: &TestResult) -> Value {
         let text: Vec<_> = result.prints.iter().map(|print| print.message.as_str()).collect();
         let text = text.join("\n") + "\n";
         put("output", json!(base64::engine::general_purpose::STANDARD.encode(text)));
+    }
+    if !result.cut.is_empty() {
+        let call =
+            |entry: &Entry| json!({"function": entry.function, "arguments": entry.arguments});
+        put("cut", json!(result.cut.iter().map(call).collect::<Vec<_>>()));
     }
     if !result.cases.is_empty() {
         put("sub_results", cases(&result.cases));

@@ -9,6 +9,7 @@ mod json;
 mod junit;
 mod watch;
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -136,10 +137,19 @@ impl Work<'_> {
     fn once(&self) -> Result<Exit, Error> {
         let run = self.suite()?.run(&self.run_options())?;
         self.report(&run)?;
+        self.warn_of_cut(&run);
         if let Some(path) = &self.options.record {
             run.recording.save(path)?;
         }
         Ok(self.exit(&run))
+    }
+
+    /// Each call once, however many tests made it.
+    fn warn_of_cut(&self, run: &Run) {
+        let mut seen = HashSet::new();
+        let cut = run.results.iter().flat_map(|result| &result.cut);
+        let new = cut.filter(|call| seen.insert((&call.function, &call.arguments)));
+        evaluation::warn_of_cut(new, self.reporter);
     }
 
     fn suite(&self) -> Result<Suite, Error> {

@@ -4,10 +4,12 @@ mod auth;
 mod cache;
 mod call;
 mod context;
+mod cut;
 mod emulate;
 mod eval;
 mod help;
 mod process;
+mod recordings;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
