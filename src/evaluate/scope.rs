@@ -138,6 +138,7 @@ pub(crate) struct Scope {
     calls: Arc<dyn Calls>,
     failure: OnceLock<Error>,
     repeated: AtomicBool,
+    site: AtomicU64,
     cancelled: AtomicBool,
     made: AtomicU64,
 }
@@ -154,6 +155,7 @@ impl Scope {
             calls,
             failure: OnceLock::new(),
             repeated: AtomicBool::new(false),
+            site: AtomicU64::new(u64::MAX),
             cancelled: AtomicBool::new(false),
             made: AtomicU64::new(0),
         }
@@ -212,6 +214,16 @@ impl Scope {
     /// Notes `error` unless something failed before; gives back the failure that stands.
     pub(crate) fn fail(&self, error: Error) -> Error {
         self.failure.get_or_init(|| error).clone()
+    }
+
+    /// Notes which call of the modules is being made.
+    pub(super) fn note_site(&self, site: u64) {
+        self.site.store(site, Ordering::Relaxed);
+    }
+
+    /// The call that was noted last.
+    pub(super) fn site(&self) -> u64 {
+        self.site.load(Ordering::Relaxed)
     }
 
     /// Ends the pass at its next call of a function or built-in.
