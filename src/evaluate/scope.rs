@@ -139,6 +139,7 @@ pub(crate) struct Scope {
     failure: OnceLock<Error>,
     repeated: AtomicBool,
     site: AtomicU64,
+    printed: AtomicU64,
     cancelled: AtomicBool,
     made: AtomicU64,
 }
@@ -156,6 +157,7 @@ impl Scope {
             failure: OnceLock::new(),
             repeated: AtomicBool::new(false),
             site: AtomicU64::new(u64::MAX),
+            printed: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
             made: AtomicU64::new(0),
         }
@@ -224,6 +226,11 @@ impl Scope {
     /// The call that was noted last.
     pub(super) fn site(&self) -> u64 {
         self.site.load(Ordering::Relaxed)
+    }
+
+    /// Whether `bytes` more may be printed when all of the pass may be `most`.
+    pub(super) fn print(&self, bytes: u64, most: u64) -> bool {
+        self.printed.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= most
     }
 
     /// Ends the pass at its next call of a function or built-in.

@@ -14,6 +14,7 @@ use super::membership;
 use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
+use super::prints;
 use super::report;
 use super::rewrite::{self, Shim};
 use super::scope::{Globals, Head, Role};
@@ -144,6 +145,7 @@ impl Loaded {
         }
         membership::install(&mut engine)?;
         sites::install(&mut engine)?;
+        prints::install(&mut engine)?;
         engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
         let viewed = all()
             .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))

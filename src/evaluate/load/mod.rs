@@ -24,6 +24,7 @@ mod names;
 mod negation;
 mod parse;
 mod pieces;
+mod prints;
 mod query;
 mod report;
 mod rewrite;

@@ -10,6 +10,7 @@ use super::builtins::{Called, Functions};
 use super::imports;
 use super::names::full_name;
 use super::parse::Module;
+use super::prints;
 use super::scope::{Head, Role, Use};
 use super::sites;
 use super::text::Edit;
@@ -131,6 +132,8 @@ pub(super) fn references(
                 let site = (file.to_owned(), found.start, found.end());
                 edits.extend(sites::edits(hidden.site(site), *last));
             }
+        } else if found.ends.is_empty() && matches!(&found.head, Head::Name(n) if &**n == "print") {
+            edits.extend(found.arguments.iter().flat_map(|argument| prints::edits(*argument)));
         } else if found.import.is_some() || views.is_mocked(found) {
             let given = found.steps.len() - found.written();
             let path: Vec<_> = found.keys().take(given).collect();

@@ -67,7 +67,7 @@ pub(super) struct Use {
     pub(super) import: Option<usize>,
     /// For a replacement: the index of the target among the uses.
     pub(super) target: Option<usize>,
-    /// For a call of a name with dots that is no rule: where its arguments stand.
+    /// For a call of `print`, or of a name with dots that is no rule: where its arguments stand.
     pub(super) arguments: Vec<(usize, usize)>,
 }
 
@@ -309,10 +309,10 @@ impl Walk<'_> {
             }
             let index = self.found.uses.len();
             self.reference(fcn, Role::Call { arguments: params.len(), statement });
-            // Built-ins of one word are never called through a rule.
+            // No other built-in of one word is called through anything.
             if let Some(found) = self.found.uses.get_mut(index)
-                && matches!(found.head, Head::Name(_))
-                && !found.ends.is_empty()
+                && matches!(&found.head, Head::Name(name)
+                    if !found.ends.is_empty() || name.as_ref() == "print")
             {
                 found.arguments = params.iter().map(|param| extent(param)).collect();
             }
