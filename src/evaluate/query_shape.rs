@@ -86,9 +86,8 @@ impl Shape {
             body.push_str(&statement.text);
         }
         let parts = |shape: &Shape| -> Vec<Part> {
-            let own = |s: &&Statement| {
-                !s.assigns.as_ref().is_some_and(|v| !authors.variables.contains(v))
-            };
+            let own =
+                |s: &&Statement| s.assigns.as_ref().is_none_or(|v| authors.variables.contains(v));
             shape.statements.iter().filter(own).map(|statement| statement.part).collect()
         };
         if parts(self) != parts(authors) {
