@@ -66,3 +66,32 @@ fn what_stands_there_twice_is_refused() {
     let versions = text.replace("\"version\":1", "\"version\":1,\"version\":1");
     replay(&sandbox, &versions, &answer).code(2).says("duplicate field `version`");
 }
+
+#[test]
+fn a_recording_is_its_owners_alone_and_holds_no_secret() {
+    let sandbox = Sandbox::new();
+    let service = super::service();
+    let token = service.token("user").unwrap();
+    let file = sandbox.path("recording.json");
+    let artifact = crate::emulator::BINARY;
+    let query = format!("[platform.download_artifact(\"{artifact}\"), platform.evidence({{}})]");
+    let arguments = ["eval", &query, "--record", file.to_str().unwrap(), "-v", "--no-cache"];
+    let run = sandbox.run(&arguments).env("PLATFORM_TOKEN", &token);
+    let output = run
+        .env("PLATFORM_CONTROLPLANE_URL", &service.controlplane_url())
+        .env("PLATFORM_BASE_URL", &service.base_url())
+        .output()
+        .code(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(artifact));
+    // Neither the token nor the URL that the content store's own token is in.
+    let store = service.store_url();
+    for shown in [&text, &output.stdout, &output.stderr] {
+        assert!(!shown.contains(&token) && !shown.contains("ticket=") && !shown.contains(&store));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
