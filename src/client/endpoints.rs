@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_has_every_path() {
+        let readme = include_str!("../../README.md");
+        for endpoint in ALL {
+            let api = match endpoint.api {
+                Api::ControlPlane => "control plane",
+                Api::Backend => "backend",
+            };
+            let row = format!("| `{}` | {api} | `{}` |\n", endpoint.name, endpoint.path);
+            assert!(readme.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
     fn placeholders_stay_one_segment() {
         let endpoints = endpoints("https://api.example.com/prefix/").unwrap();
         let url = |id: &str| endpoints.url(OPERATION, Some(id), &Product::default());
