@@ -52,13 +52,8 @@ impl<'a> Known<'a> {
         let near = nearest(name, names.map(String::as_str)).filter(|near| near != name);
         let shown = near.map(|near| shown(&package.path, near));
         // A rule's part: its name is right.
-        let length = if near.is_none() && self.has_rule(package, name) { own + 2 } else { own + 1 };
+        let length = if near.is_none() && has_rule(package, name) { own + 2 } else { own + 1 };
         Some((length.min(path.len()), shown))
-    }
-
-    fn has_rule(&self, package: &Package, name: &str) -> bool {
-        let own = package.path.len();
-        package.rules.iter().any(|rule| rule.path.get(own).is_some_and(|first| first == name))
     }
 
     /// A path outside all packages is data's, unless it nearly is a package's.
@@ -68,7 +63,7 @@ impl<'a> Known<'a> {
             let wrong = given.into_iter().flatten().zip(own).filter(|(a, b)| **a != b.as_str());
             let wrong: Vec<_> = wrong.collect();
             matches!(wrong.as_slice(), [(said, meant)] if nearest(said, [meant.as_str()]).is_some())
-                && path.get(own.len()).is_none_or(|rule| self.has_rule(package, rule))
+                && path.get(own.len()).is_none_or(|rule| has_rule(package, rule))
         })?;
         let near = match path.get(package.path.len()) {
             Some(rule) => shown(&package.path, rule),
@@ -76,6 +71,12 @@ impl<'a> Known<'a> {
         };
         Some((package.path.len(), Some(near)))
     }
+}
+
+/// Whether a rule of the package is called so, or is below that name.
+fn has_rule(package: &Package, name: &str) -> bool {
+    let own = package.path.len();
+    package.rules.iter().any(|rule| rule.path.get(own).is_some_and(|first| first == name))
 }
 
 fn shown(package: &[String], rule: &str) -> String {

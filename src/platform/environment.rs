@@ -18,10 +18,10 @@ impl PlatformBuilder {
     /// [`ErrorKind::Configuration`] for a token that can't be one, and for a variable that isn't
     /// UTF-8, which it names.
     pub fn from_env(self) -> Result<Self, Error> {
-        self.from_variables(|name| std::env::var_os(name))
+        self.with_variables(|name| std::env::var_os(name))
     }
 
-    fn from_variables(
+    fn with_variables(
         mut self,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, Error> {
@@ -71,7 +71,7 @@ mod tests {
             let name = product.env(suffix);
             let garbled =
                 |asked: &str| (asked == name).then(|| OsString::from_vec(b"canary-\xff".to_vec()));
-            let built = Platform::builder().product(product).from_variables(garbled);
+            let built = Platform::builder().product(product).with_variables(garbled);
             let error = built.err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Configuration);
             assert!(error.report().contains(&format!("`{name}`")), "{}", error.report());
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn blank_variables_are_unset() {
         let blank = |_: &str| Some(OsString::from(" "));
-        let builder = Platform::builder().organization("acme").from_variables(blank).unwrap();
+        let builder = Platform::builder().organization("acme").with_variables(blank).unwrap();
         assert_eq!(builder.organization.as_deref(), Some("acme"));
     }
 }

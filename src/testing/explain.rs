@@ -18,7 +18,7 @@ use super::probe::{Probe, Probed};
 use super::run::{Ran, replaying};
 use super::source::{self, Part};
 use super::suite::{Member, Suite};
-use super::{Cause, Operand, Outcome, find};
+use super::{Cause, Operand, Outcome, find, run};
 use crate::Error;
 use crate::evaluate::EvaluateOptions;
 use crate::evaluate::load::on_large_stack;
@@ -41,9 +41,10 @@ struct Body {
     value: Option<Asked>,
 }
 
-/// A failed test.
+/// A failed test, or the first case of one that failed.
 struct Patient {
     member: usize,
+    case: Vec<String>,
     body: Body,
     options: EvaluateOptions,
 }
@@ -77,12 +78,17 @@ fn causes(
         let (Some(member), Some(evaluated)) = (suite.members.get(*index), &ran.evaluated) else {
             continue;
         };
-        if failure.reason.is_some() || !ran.cases.is_empty() || patients.len() == MOST {
+        if failure.reason.is_some()
+            || ran.cases.is_empty() != ran.failed.is_none()
+            || patients.len() == MOST
+        {
             continue;
         }
-        if let Some(body) = body(suite, member)? {
+        let keys = ran.failed.as_deref().unwrap_or_default();
+        if let Some(body) = body(suite, member, keys)? {
             let options = replaying(evaluated, options)?;
-            patients.push(Patient { member: *index, body, options });
+            let case = keys.iter().map(run::name).collect();
+            patients.push(Patient { member: *index, case, body, options });
         }
     }
     if patients.is_empty() {
@@ -168,7 +174,7 @@ fn ask(
         let cause = cause(asked, &values);
         causes.push((
             patient.member,
-            Cause { position: suite.authors_line(cause.position), ..cause },
+            Cause { case: patient.case, position: suite.authors_line(cause.position), ..cause },
         ));
     }
     Ok(causes)
@@ -226,11 +232,16 @@ fn cause(asked: Asked, values: &[Option<Vec<Value>>]) -> Cause {
         Sort::Iteration => "finds nothing",
         Sort::Every => "doesn't hold for each",
     };
-    Cause { position: asked.position, verdict: verdict.to_owned(), operands: shown }
+    Cause {
+        case: Vec::new(),
+        position: asked.position,
+        verdict: verdict.to_owned(),
+        operands: shown,
+    }
 }
 
-/// The one body of a test's rule, if it has one.
-fn body(suite: &Suite, member: &Member) -> Result<Option<Body>, Error> {
+/// The one body of a test's rule, if it has one, for the case with these keys.
+fn body(suite: &Suite, member: &Member, case: &[Value]) -> Result<Option<Body>, Error> {
     let Some(module) = suite.sources.modules.get(member.found.module) else { return Ok(None) };
     on_large_stack(|| {
         source::parsed(module, suite.load.rego_v0, |syntax, text| {
@@ -246,13 +257,28 @@ fn body(suite: &Suite, member: &Member) -> Result<Option<Body>, Error> {
                 operands::File { path: &module.path, text, aliases: operands::aliases(syntax) };
             let statements: Vec<_> =
                 bodies.first().map(|body| body.query.stmts.iter().collect()).unwrap_or_default();
+            let mut prefixes = prefixes(&statements, text);
+            if !case.is_empty() {
+                let (keys, first) = keys(rule, text)?;
+                let case = as_text(case)?;
+                for prefix in prefixes.iter_mut().skip(first) {
+                    prefix.extend(["\n[", &keys, "] == ", &case]);
+                }
+            }
             Some(Body {
-                prefixes: prefixes(&statements, text),
+                prefixes,
                 statements: statements.iter().map(|stmt| file.statement(stmt)).collect(),
                 value: assign.as_ref().map(|assign| file.value(&assign.value)),
             })
         })
     })?
+}
+
+/// Values as an array's text, unless one is a set, which has no such text.
+fn as_text(values: &[Value]) -> Option<String> {
+    let text = serde_json::to_string(values).ok()?;
+    let again = Value::from_json_str(&text).ok()?;
+    (again == Value::from(values.to_vec())).then_some(text)
 }
 
 /// The text from the first statement to each statement's end.
@@ -267,6 +293,20 @@ fn prefixes(statements: &[&ast::LiteralStmt], text: &str) -> Vec<String> {
 pub(super) fn case_terms(rule: &Rule, text: &str) -> Vec<String> {
     let Rule::Spec { bodies, .. } = rule else { return Vec::new() };
     let [body] = bodies.as_slice() else { return Vec::new() };
+    let Some((keys, first)) = keys(rule, text) else { return Vec::new() };
+    let statements: Vec<_> = body.query.stmts.iter().collect();
+    prefixes(&statements, text)
+        .iter()
+        .skip(first)
+        .map(|prefix| format!("{{[{keys}] | {prefix}\ntrue\n}}"))
+        .collect()
+}
+
+/// The keys of a table's cases, as its head has them, and the first statement after which they
+/// may be known.
+fn keys(rule: &Rule, text: &str) -> Option<(String, usize)> {
+    let Rule::Spec { bodies, .. } = rule else { return None };
+    let [body] = bodies.as_slice() else { return None };
     let (_, parts) = source::parts(find::reference(rule));
     let mut variables = Vec::new();
     let mut keys = Vec::new();
@@ -297,10 +337,5 @@ pub(super) fn case_terms(rule: &Rule, text: &str) -> Vec<String> {
         .filter_map(|name| statements.iter().position(|stmt| mentions(stmt).contains(name)))
         .max()
         .unwrap_or(0);
-    let keys = keys.join(", ");
-    prefixes(&statements, text)
-        .iter()
-        .skip(first)
-        .map(|prefix| format!("{{[{keys}] | {prefix}\ntrue\n}}"))
-        .collect()
+    Some((keys.join(", "), first))
 }

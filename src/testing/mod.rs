@@ -73,6 +73,8 @@ pub struct Failure {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Cause {
+    /// The keys of the table's first case that failed, each as a case's name.
+    pub case: Vec<String>,
     /// Where it is.
     pub position: Position,
     /// What is the matter with it, such as `is false`.

@@ -44,6 +44,8 @@ impl RunOptions {
 pub(super) struct Ran {
     pub outcome: Outcome,
     pub cases: Vec<Case>,
+    /// The keys of the first case that failed.
+    pub failed: Option<Vec<Value>>,
     pub duration: Duration,
     /// What was evaluated, unless nothing was.
     pub evaluated: Option<Evaluated>,
@@ -116,8 +118,13 @@ impl Suite {
         tables: &Tables,
         options: &EvaluateOptions,
     ) -> Ran {
-        let ran =
-            |outcome| Ran { outcome, cases: Vec::new(), duration: Duration::ZERO, evaluated: None };
+        let ran = |outcome| Ran {
+            outcome,
+            cases: Vec::new(),
+            failed: None,
+            duration: Duration::ZERO,
+            evaluated: None,
+        };
         let failed = |reason: &str| {
             ran(Outcome::Failed(Failure { reason: Some(reason.to_owned()), cause: None }))
         };
@@ -145,8 +152,9 @@ impl Suite {
                 let started = Instant::now();
                 let mut evaluated = self.policies.evaluate(&query, None, options);
                 let duration = started.elapsed();
-                let (outcome, cases) = self.verdict(index, member, tables, &mut evaluated, options);
-                Ran { outcome, cases, duration, evaluated: Some(evaluated) }
+                let (outcome, cases, failed) =
+                    self.verdict(index, member, tables, &mut evaluated, options);
+                Ran { outcome, cases, failed, duration, evaluated: Some(evaluated) }
             }
         }
     }
@@ -158,13 +166,13 @@ impl Suite {
         tables: &Tables,
         evaluated: &mut Evaluated,
         options: &EvaluateOptions,
-    ) -> (Outcome, Vec<Case>) {
+    ) -> (Outcome, Vec<Case>, Option<Vec<Value>>) {
         let value = match &evaluated.result {
             Ok(answer) => answer.value().cloned(),
             Err(error) => {
                 let error = self.in_authors_words(error.clone(), member);
                 let position = evaluated.failed_at.clone().map(|p| self.authors_line(p));
-                return (Outcome::Error { error, position }, Vec::new());
+                return (Outcome::Error { error, position }, Vec::new(), None);
             }
         };
         let fail = |reason| Outcome::Failed(Failure { reason, cause: None });
@@ -174,17 +182,18 @@ impl Suite {
             let named = match named {
                 Ok(named) => named,
                 Err(error) => {
-                    return (Outcome::Error { error, position: None }, Vec::new());
+                    return (Outcome::Error { error, position: None }, Vec::new(), None);
                 }
             };
             let object = value.as_ref().and_then(|v| v.as_array().ok()).and_then(|v| v.first());
             let cases = cases(object, &named, depth);
             return if cases.is_empty() {
-                (fail(Some("the table has no case".to_owned())), cases)
+                (fail(Some("the table has no case".to_owned())), cases, None)
             } else if cases.iter().all(|case| case.passed) {
-                (Outcome::Passed, cases)
+                (Outcome::Passed, cases, None)
             } else {
-                (fail(None), cases)
+                let failed = named.into_iter().find(|keys| !holds(object, keys));
+                (fail(None), cases, failed)
             };
         }
         let outcome = match value {
@@ -195,7 +204,7 @@ impl Suite {
                 fail(Some(format!("the value is `{shown}`, and a test passes only with `true`")))
             }
         };
-        (outcome, Vec::new())
+        (outcome, Vec::new(), None)
     }
 }
 
@@ -265,6 +274,23 @@ impl Tables {
     }
 }
 
+/// Whether a case's value is `true`.
+fn holds(object: Option<&Value>, keys: &[Value]) -> bool {
+    let step = |value: Option<&Value>, key: &Value| -> Option<Value> {
+        value?.as_object().ok()?.get(key).cloned()
+    };
+    let found = keys.iter().fold(object.cloned(), |value, key| step(value.as_ref(), key));
+    found == Some(Value::from(true))
+}
+
+/// A case's name: a string as it is, anything else as JSON.
+pub(super) fn name(key: &Value) -> String {
+    match key {
+        Value::String(text) => text.to_string(),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
 /// The cases of a table: those that have a result, and those that were named only.
 fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case> {
     let object = match value {
@@ -284,10 +310,7 @@ fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case>
         .into_iter()
         .map(|(key, named)| {
             let value = object.and_then(|object| object.get(&key));
-            let name = match &key {
-                Value::String(text) => text.to_string(),
-                other => serde_json::to_string(other).unwrap_or_default(),
-            };
+            let name = name(&key);
             let cases = if depth > 1 { cases(value, &named, depth - 1) } else { Vec::new() };
             let passed = match depth {
                 0 | 1 => value == Some(&Value::from(true)),

@@ -116,6 +116,9 @@ fn failed(failure: &Failure) -> String {
 
 fn cause(cause: &Cause, out: &mut String) {
     let p = &cause.position;
+    if !cause.case.is_empty() {
+        let _ = writeln!(out, "case {}:", shorten(&cause.case.join("/"), VALUE));
+    }
     let _ = writeln!(out, "{}:{}:{}: this {}", p.file, p.line, p.column, cause.verdict);
     source_line(p, out);
     for operand in &cause.operands {

@@ -82,6 +82,7 @@ fn cause(cause: &Cause) -> Value {
         })
         .collect();
     json!({
+        "case": cause.case,
         "location": location(&cause.position),
         "text": cause.position.text,
         "verdict": cause.verdict,

@@ -66,13 +66,13 @@ fn status(result: &TestResult) -> TestCaseStatus {
         }
         Outcome::Failed(failure) => {
             let message = match (&failure.cause, &failure.reason) {
+                (_, None) if !result.cases.is_empty() => {
+                    format!("failed: {}", shorten(&failed(&result.cases).join(", "), MESSAGE))
+                }
                 (Some(cause), _) => {
                     format!("`{}` {}", cause.position.text.trim(), cause.verdict)
                 }
                 (None, Some(reason)) => reason.clone(),
-                (None, None) if !result.cases.is_empty() => {
-                    format!("failed: {}", shorten(&failed(&result.cases).join(", "), MESSAGE))
-                }
                 (None, None) => "the test isn't true".to_owned(),
             };
             (NonSuccessKind::Failure, message)
