@@ -216,6 +216,41 @@ mod tests {
         assert_eq!(config.ca_cert, Some(PathBuf::from("/folder/ca.pem")));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_read_as_anything_but_what_it_says(text in "\\PC{0,200}") {
+            // Chance writes no key of ours: what parses says nothing.
+            if let Ok(config) = parse(&text) {
+                proptest::prop_assert!(config.token.is_none() && config.base_url.is_none());
+            }
+        }
+
+        #[test]
+        fn a_value_is_read_whole_or_refused(
+            key in "token|mode|tokens",
+            value in "[ -~]{0,30}",
+            quoted in proptest::bool::ANY,
+        ) {
+            let written = if quoted { Value::String(value.clone()).to_string() } else { value.clone() };
+            match parse(&format!("[auth]\n{key} = {written}\n")) {
+                Ok(config) => {
+                    use secrecy::ExposeSecret as _;
+                    let token = config.token.as_ref().map(|token| token.expose_secret().to_owned());
+                    if key != "token" || (quoted && value.trim().is_empty()) {
+                        proptest::prop_assert_eq!(token, None);
+                    } else if quoted {
+                        proptest::prop_assert_eq!(token, Some(value));
+                    }
+                }
+                Err(error) => {
+                    let said = format!("{} {error:?} {:?}", error.report(), error.hint());
+                    proptest::prop_assert!(!quoted, "{}", said);
+                    proptest::prop_assert!(value.len() < 8 || !said.contains(&value), "{}", said);
+                }
+            }
+        }
+    }
+
     #[test]
     fn empty_values_say_nothing() {
         let config = parse("organization = ' '\n[auth]\ntoken = ''\n").unwrap();

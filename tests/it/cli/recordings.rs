@@ -1,9 +1,15 @@
 //! Recordings that aren't what they were.
 
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use rego_platform::ErrorKind;
+use rego_platform::evaluate::{Answers, Evaluated, Recording, Replay};
 use serde_json::{Value, json};
 
 use super::Sandbox;
-use crate::emulator::CLEAN_IMAGE;
+use crate::emulator::{BINARY, CLEAN_IMAGE};
+use crate::support;
 
 /// A recording of one answer and one failure, and the queries that it answers.
 fn recorded(sandbox: &Sandbox) -> (Value, [String; 2]) {
@@ -73,8 +79,7 @@ fn a_recording_is_its_owners_alone_and_holds_no_secret() {
     let service = super::service();
     let token = service.token("user").unwrap();
     let file = sandbox.path("recording.json");
-    let artifact = crate::emulator::BINARY;
-    let query = format!("[platform.download_artifact(\"{artifact}\"), platform.evidence({{}})]");
+    let query = format!("[platform.download_artifact(\"{BINARY}\"), platform.evidence({{}})]");
     let arguments = ["eval", &query, "--record", file.to_str().unwrap(), "-v", "--no-cache"];
     let run = sandbox.run(&arguments).env("PLATFORM_TOKEN", &token);
     let output = run
@@ -83,7 +88,7 @@ fn a_recording_is_its_owners_alone_and_holds_no_secret() {
         .output()
         .code(0);
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.contains(artifact));
+    assert!(text.contains(BINARY));
     // Neither the token nor the URL that the content store's own token is in.
     let store = service.store_url();
     for shown in [&text, &output.stdout, &output.stderr] {
@@ -93,5 +98,88 @@ fn a_recording_is_its_owners_alone_and_holds_no_secret() {
     {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// A recording of these calls, as text.
+static RECORDED: LazyLock<String> = LazyLock::new(|| {
+    let emulator = support::emulator();
+    let options = support::options(&support::platform(&emulator));
+    let mut whole = Recording::new();
+    for query in queries() {
+        let evaluated = support::evaluate(&support::policies(&[]), &query, "{}", &options);
+        whole.merge(evaluated.recording().unwrap());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording.json");
+    whole.save(&path).unwrap();
+    std::fs::read_to_string(path).unwrap()
+});
+
+fn queries() -> [String; 3] {
+    [
+        format!("platform.download_artifact(\"{BINARY}\")"),
+        format!("platform.discover(\"{CLEAN_IMAGE}\", \"\").digest"),
+        format!("platform.discover(\"sha256:{}\", \"\")", "0".repeat(64)),
+    ]
+}
+
+/// What the queries end with when `text` answers; none when it is refused.
+fn replayed(text: &[u8]) -> Option<Vec<Evaluated>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording.json");
+    std::fs::write(&path, text).unwrap();
+    let recording = Recording::load(&path).ok()?;
+    let emulator = support::emulator();
+    let mut options = support::options(&support::platform(&emulator));
+    options.answers = Answers::Replay(Replay::new(recording).into());
+    let policies = support::policies(&[]);
+    let each = queries().map(|query| support::evaluate(&policies, &query, "{}", &options));
+    assert!(emulator.requests().is_empty(), "a replay asks nobody");
+    Some(each.into())
+}
+
+fn answers(text: &[u8]) -> Vec<Result<String, ErrorKind>> {
+    let answer = |evaluated: Evaluated| {
+        let value = evaluated.result.map(|answer| answer.value().map(ToString::to_string));
+        value.map(Option::unwrap_or_default).map_err(|error| error.kind())
+    };
+    replayed(text).unwrap().into_iter().map(answer).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_text_is_a_recording_by_chance(text in "\\PC{0,120}", bytes in any::<[u8; 9]>()) {
+        prop_assert!(replayed(text.as_bytes()).is_none());
+        prop_assert!(replayed(&bytes).is_none());
+        prop_assert!(replayed(format!("{{\"version\": 1, {text}").as_bytes()).is_none());
+    }
+
+    #[test]
+    fn a_recording_with_a_wrong_byte_never_answers_with_other_content(
+        at in any::<prop::sample::Index>(),
+        byte in 0x20_u8..0x7f,
+        cut in prop::bool::weighted(0.2),
+    ) {
+        let mut text = RECORDED.clone().into_bytes();
+        let right = answers(&text);
+        prop_assert_eq!(&right[2], &Err(ErrorKind::NotFound));
+        let at = at.index(text.len());
+        if cut {
+            text.truncate(at);
+        } else {
+            text[at] = byte;
+        }
+        if replayed(&text).is_none() {
+            return Ok(());
+        }
+        let found = answers(&text);
+        // Content hashes to its digest, and an answer is about what was asked.
+        prop_assert!(found[0] == right[0] || found[0].is_err(), "{:?}", found[0]);
+        prop_assert!(found[1] == right[1] || found[1].is_err(), "{:?}", found[1]);
+        // A failure stays one.
+        prop_assert!(found[2].is_err(), "{:?}", found[2]);
     }
 }
