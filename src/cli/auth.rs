@@ -80,6 +80,9 @@ struct Reached {
     error: Option<String>,
 }
 
+/// How hints end that lead to this command.
+const HERE: &str = ", or check the token with `auth status`";
+
 /// A status is for someone who waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -104,7 +107,9 @@ pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Re
 fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status {
     let mut problems = Vec::new();
     let mut problem = |error: &Error| {
-        problems.push(match error.hint() {
+        // Whoever reads this has done what the others' hints end with.
+        let hint = error.hint().map(|hint| hint.trim_end_matches(HERE));
+        problems.push(match hint {
             Some(hint) => format!("{}; {hint}", error.report()),
             None => error.report(),
         });

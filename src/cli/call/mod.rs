@@ -78,7 +78,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     let platform = context.platform(options)?;
     let answer = {
         let _watchdog = watchdog::start(options.timeout)?;
-        ask(&platform, function, &values, args.format)
+        ask(&platform, function, &values, args.format, reporter)
     };
     let answer = match answer {
         Err(error)
@@ -102,11 +102,20 @@ fn ask(
     function: &Function,
     values: &[regorus::Value],
     format: Format,
+    reporter: Reporter,
 ) -> Result<Vec<u8>, Error> {
     if let (Format::Raw, [regorus::Value::String(digest)]) = (format, values) {
         return platform.download(digest);
     }
-    let mut text = output::json(&platform.call(function.name, values)?)?;
+    let product = platform.product();
+    let answer = function
+        .request(product, values)
+        .and_then(|request| platform.send(request, platform.call_deadline()))
+        .map_err(|error| error.in_call(product.function(function.name)))?;
+    if answer.cut {
+        reporter.warning("the service had more results than the `limit`");
+    }
+    let mut text = output::json(&answer.value)?;
     text.push('\n');
     Ok(text.into_bytes())
 }

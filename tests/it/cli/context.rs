@@ -108,7 +108,7 @@ fn a_token_comes_from_a_file_or_standard_input() {
     let service = service();
     let (control_plane, base) = (service.controlplane_url(), service.base_url());
     let urls = ["--controlplane-url", &control_plane, "--base-url", &base];
-    let call = ["call", "evidence", "limit=1"];
+    let call = ["call", "evidence", "search=nothing"];
     let token = service.token("ci").unwrap();
     let file = sandbox.write("token", format!("{token}\n"));
     let run = sandbox.run(&[&call, &urls[..], &["--token-file", &file]].concat());
@@ -224,7 +224,7 @@ fn the_emulator_never_meets_the_real_context() {
         "organization = 'nobody'\n[auth]\ntoken = 'canary-9f2c'\n[endpoints]\nevidence = '/x'\n\
          [platform]\nurl = 'https://real.example'\n",
     );
-    let run = sandbox.local(&["call", "evidence", "limit=1"]).env("PLATFORM_TOKEN", CANARY);
+    let run = sandbox.local(&["call", "evidence", "search=nothing"]).env("PLATFORM_TOKEN", CANARY);
     run.env("PLATFORM_BASE_URL", "https://real.example").output().code(0).silent();
     let run = sandbox.local(&["call", "evidence", "--base-url", "https://real.example"]);
     run.output().code(2).says("option `--base-url` exclude each other");

@@ -82,3 +82,12 @@ fn tests_warn_once_and_their_report_says_which() {
         assert_eq!(result["cut"], json!([call]));
     }
 }
+
+#[test]
+fn call_warns() {
+    let sandbox = Sandbox::new();
+    let cut = sandbox.local(&["call", "evidence", "limit=2"]).output().code(0);
+    assert_eq!(cut.json()["results"].as_array().unwrap().len(), 2);
+    cut.says("warning: the service had more results than the `limit`\n");
+    sandbox.local(&["call", "evidence", "limit=10000"]).output().code(0).silent();
+}
