@@ -237,7 +237,8 @@ fn check_requirements(framework: &Framework, source: &Source, problems: &mut Pro
         if before.any(|other| other.name == one.name || other.id == one.id) {
             let name = one.name.as_str();
             let message = format!("the requirement `{name}` is declared twice");
-            problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
+            // Its name is met elsewhere too: its version's id is not.
+            problems.push(source.at(one.version_id.as_str(), 0, code::DUPLICATE, message));
         }
     }
 }

@@ -7,7 +7,7 @@ use rego_platform::{Diagnostic, ErrorKind};
 
 use super::*;
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -99,9 +99,9 @@ fn resources_are_refused_with_file_and_line() {
     refused("projects.yaml", "released_at: 2026-01-20", "released_at: 2026-13-20", "2026-13-20");
     refused("projects.yaml", "linked_projects_count: 1", "linked_projects_count: many", "number");
     refused("frameworks.yaml", "requirements: [hosted-build]", "requirements: [h]", "`h`");
-    let name = "name: numbers-not-logged\n      display";
+    let name = "version_id: 7b4028b2-f939-50e3-80e7-6047eb3acb75\n      revision: 1\n      name: numbers-not-logged";
     let found = "the requirement `numbers-encrypted` is declared twice";
-    refused("frameworks.yaml", name, "name: numbers-encrypted\n      display", found);
+    refused("frameworks.yaml", name, &name.replace("not-logged", "encrypted"), found);
     refused("environments.yaml", "organization: acme", "organization: acne", "`acne`");
     refused("assessments.yaml", "confidence_score: 0.82", "confidence_score: high", "high");
     refused("assessments.yaml", "type: ASSESSMENT", "kind: ASSESSMENT", "no field `kind`");
