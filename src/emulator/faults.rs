@@ -283,16 +283,13 @@ fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
     if name == "*" {
         return Ok((FaultTarget::Any, rest));
     }
-    let route = ROUTES.iter().find(|(known, ..)| *known == name);
-    match route {
-        Some((_, kind, ..)) => Ok((FaultTarget::Route(*kind), rest)),
-        None => {
-            let mut names: Vec<&str> = ROUTES.iter().map(|(known, ..)| *known).collect();
-            names.dedup();
-            let (name, names) = (crate::text::escape(name), names.join(", "));
-            Err(format!("there is no route `{name}`; routes are {names}, `*` and paths"))
-        }
+    if let Some((_, kind, ..)) = ROUTES.iter().find(|(known, ..)| *known == name) {
+        return Ok((FaultTarget::Route(*kind), rest));
     }
+    let mut names: Vec<&str> = ROUTES.iter().map(|(known, ..)| *known).collect();
+    names.dedup();
+    let (name, names) = (crate::text::escape(name), names.join(", "));
+    Err(format!("there is no route `{name}`; routes are {names}, `*` and paths"))
 }
 
 fn number(key: &str, value: &str) -> Result<u32, String> {
