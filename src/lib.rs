@@ -117,6 +117,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod builtins;
 pub mod check;
 #[cfg(feature = "cli")]
@@ -138,10 +139,11 @@ mod report;
 pub mod testing;
 pub mod text;
 
+pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
 pub use error::{Error, ErrorKind};
-pub use platform::{Infoz, NotFound, Platform, PlatformBuilder};
+pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
 pub use register::Registration;
 

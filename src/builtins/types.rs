@@ -21,6 +21,10 @@ pub enum Type {
     Boolean,
     /// A whole number, exact to 64 bits.
     Integer,
+    /// A whole number of 64 bits, as a string.
+    Count,
+    /// A number.
+    Number,
     /// An array of one type.
     Array(&'static Type),
     /// An object from strings to one type.
@@ -69,6 +73,8 @@ impl std::fmt::Display for Type {
             Self::Timestamp => f.write_str("timestamp"),
             Self::Boolean => f.write_str("boolean"),
             Self::Integer => f.write_str("whole number"),
+            Self::Count => f.write_str("whole number in a string"),
+            Self::Number => f.write_str("number"),
             Self::Array(of) => write!(f, "array of {of}s"),
             Self::Map(of) => write!(f, "object of {of}s"),
             Self::Object(_) => f.write_str("object"),
