@@ -149,7 +149,9 @@ fn is_specification(text: &str) -> bool {
     let versions = ["openapi", "swagger"];
     if text.trim_start().starts_with('{') {
         let document = serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
-        return versions.iter().any(|key| document.get(key).is_some_and(|v| v.is_string()));
+        return versions
+            .iter()
+            .any(|key| document.get(key).is_some_and(serde_json::Value::is_string));
     }
     let key = |line: &str| {
         let (key, value) = line.split_once(':')?;

@@ -64,7 +64,7 @@ macro_rules! resource {
                         self,
                         mut map: A,
                     ) -> Result<$name, A::Error> {
-                        $(let mut $field = None;)*
+                        $(let mut $field = $crate::api::resource::Slot::default();)*
                         let mut other = serde_json::Map::new();
                         let mut keys = std::collections::HashSet::new();
                         while let Some(key) = map.next_key::<String>()? {
@@ -72,13 +72,13 @@ macro_rules! resource {
                             $(let name = $crate::api::resource::wire_name!($field $($wire)?);
                             if $crate::client::same_name(name, &key) {
                                 let value = $crate::api::resource::read!($kind, map);
-                                $crate::api::resource::settle(&mut $field, value, name)?;
+                                $field.fill(value, name)?;
                                 continue;
                             })*
                             let $crate::api::scalars::Exact(value) = map.next_value()?;
                             other.insert(key, value);
                         }
-                        Ok($name { $($field: $field.flatten(),)* other })
+                        Ok($name { $($field: $field.value,)* other })
                     }
                 }
                 deserializer.deserialize_map(Fields)
@@ -238,15 +238,24 @@ pub(super) fn once<E: Error>(
     Err(E::custom(format!("the key `{}` stands there twice", crate::text::shorten(key, 80))))
 }
 
-/// Takes a field's value. It may stand there in both casings if they agree.
-pub(super) fn settle<T: PartialEq, E: Error>(
-    slot: &mut Option<Option<T>>,
-    value: Option<T>,
-    name: &str,
-) -> Result<(), E> {
-    if slot.as_ref().is_some_and(|before| *before != value) {
-        return Err(E::custom(format!("`{name}` stands there twice with different values")));
+/// A documented field while its resource is read. It may stand there in both casings if they agree.
+pub(super) struct Slot<T> {
+    pub value: Option<T>,
+    filled: bool,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self { value: None, filled: false }
     }
-    *slot = Some(value);
-    Ok(())
+}
+
+impl<T: PartialEq> Slot<T> {
+    pub fn fill<E: Error>(&mut self, value: Option<T>, name: &str) -> Result<(), E> {
+        if std::mem::replace(&mut self.filled, true) && self.value != value {
+            return Err(E::custom(format!("`{name}` stands there twice with different values")));
+        }
+        self.value = value;
+        Ok(())
+    }
 }
