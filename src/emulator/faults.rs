@@ -28,6 +28,18 @@ pub enum RouteKind {
     Prompt,
     /// `GET {base_url}/v1/operations/…`
     Operations,
+    /// `GET {base_url}/v1/products…`, the list and one version
+    Products,
+    /// `GET {base_url}/v1/projects`
+    Projects,
+    /// `GET {base_url}/v1/environments`
+    Environments,
+    /// `POST {base_url}/v1/assessments/revisions/…/approve`
+    Approve,
+    /// `GET {base_url}/v1/compliance/product`
+    ProductCompliance,
+    /// `GET {base_url}/openapi.yaml`
+    Openapi,
     /// The content store.
     Store,
 }
@@ -40,6 +52,12 @@ const ROUTES: &[(&str, RouteKind, Api, &str)] = &[
     ("compliance", RouteKind::Compliance, Api::Backend, "/v1/compliance/project"),
     ("prompt", RouteKind::Prompt, Api::Backend, "/v1/agents/evaluate-evidence"),
     ("operations", RouteKind::Operations, Api::Backend, "/v1/operations/"),
+    ("products", RouteKind::Products, Api::Backend, "/v1/products"),
+    ("projects", RouteKind::Projects, Api::Backend, "/v1/projects"),
+    ("environments", RouteKind::Environments, Api::Backend, "/v1/environments"),
+    ("approve", RouteKind::Approve, Api::Backend, "/v1/assessments/revisions/"),
+    ("product-compliance", RouteKind::ProductCompliance, Api::Backend, "/v1/compliance/product"),
+    ("openapi", RouteKind::Openapi, Api::Backend, "/openapi.yaml"),
     ("store", RouteKind::Store, Api::Store, "/"),
 ];
 
