@@ -39,7 +39,7 @@ pub(super) enum ApiCommand {
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, Args)]
 pub(in crate::cli) struct Form {
-    /// How the answer is written; a table on a terminal and JSON elsewhere, unless it is said
+    /// How the answer is written [default: a table on a terminal, JSON elsewhere]
     #[arg(short, long, value_enum)]
     format: Option<Format>,
 }

@@ -90,7 +90,8 @@ fn fields_have_their_types() {
     let runs = link.version.as_ref().unwrap().workflow_runs_count.as_ref().unwrap();
     assert_eq!(runs.get(), i128::from(i64::MAX));
     let section: Section = serde_json::from_value(samples::section()).unwrap();
-    let deepest = &section.sub_sections.unwrap()[0].sub_sections.as_ref().unwrap()[0];
+    let second = section.sub_sections.unwrap().remove(0);
+    let deepest = second.sub_sections.unwrap().remove(0);
     assert_eq!(deepest.id.as_deref(), Some("s-3"));
     let reference = json!({"scope": "UNSPECIFIED", "revision": "7"});
     let reference: VersionReference = serde_json::from_value(reference).unwrap();
