@@ -1,17 +1,17 @@
 //! The specification of an address, written from the table of its routes and the tables of
 //! shapes: it can't describe anything else than what is served.
 //!
-//! Owns the OpenAPI form (3.1), not the routes.
+//! Owns the form (`OpenAPI` 3.1), not the routes.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use super::auth::Access;
-use super::dataset::Paging;
+use super::dataset::{Paging, with};
 use super::pages::keys;
 use super::refusal::Api;
-use super::routes::{self, Answer, Form, Method, Route};
+use super::routes::{self, Answer, Body, Form, Method, Route};
 use super::rows::Shape;
 use super::schema::{CURSOR, PAGINATION, Resource, Type};
 use super::server::Shared;
@@ -76,37 +76,41 @@ impl Writer<'_> {
             Access::Paid => " Needs a paid plan.",
             Access::PaidUser => " Needs a paid plan and a user token.",
         });
-        let mut operation = json!({
+        let security = match route.access {
+            Access::Anyone => json!([]),
+            _ => json!([{ "bearer": [] }]),
+        };
+        let parameters = self.parameters(route);
+        let operation = json!({
             "operationId": route.operation,
             "tags": [route.tag],
             "summary": route.summary,
             "description": description,
             "responses": self.responses(route, paging),
-            "security": if route.access == Access::Anyone { json!([]) } else { json!([{ "bearer": [] }]) },
+            "security": security,
+            "parameters": parameters,
         });
-        let parameters = self.parameters(route);
-        if !parameters.is_empty() {
-            operation["parameters"] = parameters.into();
+        match &route.body {
+            Some(body) => with(operation, [("requestBody", self.body(body))]),
+            None => operation,
         }
-        if let Some(body) = &route.body {
-            let mut schema = object(body.shape.section, self.body(body.shape), body.required);
-            if !body.either.is_empty() {
-                let one = body.either.iter().map(|key| json!({ "required": [key] }));
-                schema["oneOf"] = one.collect();
-            }
-            self.schemas.insert(body.shape.name.to_owned(), schema);
-            operation["requestBody"] = json!({
-                "required": body.needed,
-                "content": { "application/json": { "schema": reference(body.shape.name) } },
-            });
-        }
-        operation
     }
 
     /// What is sent is spelt in snake case, whatever the answers are spelt in.
-    fn body(&mut self, shape: &'static Resource) -> Map<String, Value> {
+    fn body(&mut self, body: &Body) -> Value {
+        let shape = body.shape;
         let fields = shape.fields.iter();
-        fields.map(|(key, of)| ((*key).to_owned(), self.field(of, None))).collect()
+        let fields = fields.map(|(key, of)| ((*key).to_owned(), self.field(of, None))).collect();
+        let mut schema = object(shape.section, fields, body.required);
+        if !body.either.is_empty() {
+            let one = body.either.iter().map(|key| json!({ "required": [key] }));
+            schema = with(schema, [("oneOf", one.collect())]);
+        }
+        self.schemas.insert(shape.name.to_owned(), schema);
+        json!({
+            "required": body.needed,
+            "content": { "application/json": { "schema": reference(shape.name) } },
+        })
     }
 
     fn parameters(&self, route: &Route) -> Vec<Value> {
@@ -130,7 +134,7 @@ impl Writer<'_> {
             let schema = if name.ends_with("cursor") {
                 json!({ "type": "string" })
             } else {
-                let least = u8::from(!name.ends_with(".page"));
+                let least = u8::from(name != "pagination.page");
                 json!({ "type": "integer", "format": "int32", "minimum": least })
             };
             let parameter = json!({
@@ -297,16 +301,13 @@ fn reference(name: &str) -> Value {
 }
 
 fn object(section: &str, fields: Map<String, Value>, required: &[&str]) -> Value {
-    let mut schema = json!({
+    json!({
         "type": "object",
         "description": format!("Section {section} of the interface."),
         "properties": fields,
+        "required": required,
         "additionalProperties": false,
-    });
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    schema
+    })
 }
 
 fn form(form: Form) -> Value {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::compliance::Evaluation;
 use super::frameworks::{Framework, Requirement};
 use super::projects::Projects;
-use super::records::text;
+use super::records::{compact, text, with};
 use super::scalars::Id;
 
 /// The statuses of an evaluation with what they are called in metrics and on requirements, the
@@ -98,7 +98,10 @@ fn row(
     // Projects that differ have no level in common.
     let level =
         if level.is_empty() || levels.any(|other| other != level) { "unspecified" } else { level };
-    let mut row = json!({
+    // An override of the product version, not only of one project version in it.
+    let mut overrides = details().filter_map(|detail| detail.get("override"));
+    let whole = overrides.find(|one| text(one, "product_version_id") == product_version.as_str());
+    compact(json!({
         "requirement_id": requirement.id,
         "requirement_version_id": requirement.version_id,
         "name": requirement.name,
@@ -111,18 +114,10 @@ fn row(
         "automation_level": level,
         "manual_evidence_submissions": lists("manual_evidence_submissions"),
         "expired_tests": lists("expired_tests"),
+        "override": whole,
         "project_evaluations": details().collect::<Vec<_>>(),
-    });
-    if let Some(time) = evaluations.iter().map(|evaluation| evaluation.created_at).max() {
-        row["created_at"] = json!(time);
-    }
-    // An override of the product version, not only of one project version in it.
-    let mut overrides = details().filter_map(|detail| detail.get("override"));
-    let whole = overrides.find(|one| text(one, "product_version_id") == product_version.as_str());
-    if let Some(whole) = whole {
-        row["override"] = whole.clone();
-    }
-    row
+        "created_at": evaluations.iter().map(|evaluation| evaluation.created_at).max(),
+    }))
 }
 
 /// A `FrameworkCompliance`.
@@ -132,13 +127,17 @@ fn show(framework: &Framework, rows: Vec<Value>, counts: &HashMap<&str, usize>) 
     // In hundredths of a percent; nothing is met where nothing is required.
     let hundredths = (passing * 10_000).checked_div(total).unwrap_or_default();
     let hundredths = f64::from(u32::try_from(hundredths).unwrap_or_default());
-    let mut metrics = json!({
-        "total_requirements": total,
-        "compliance_percentage": hundredths / 100.0,
+    let counted = STATUSES.iter().map(|(_, metric, _)| {
+        ((*metric).to_owned(), json!(counts.get(metric).copied().unwrap_or_default()))
     });
-    for (_, metric, _) in STATUSES {
-        metrics[*metric] = json!(counts.get(metric).copied().unwrap_or_default());
-    }
+    let metrics = Value::Object(counted.collect());
+    let metrics = with(
+        metrics,
+        [
+            ("total_requirements", json!(total)),
+            ("compliance_percentage", json!(hundredths / 100.0)),
+        ],
+    );
     json!({
         "framework_id": framework.id,
         "framework_name": framework.name,

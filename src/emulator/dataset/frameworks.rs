@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::schema::{FRAMEWORK, REQUIREMENT_STATUS};
 use super::files::{Folder, Problems, Source, code};
 use super::identity::Identity;
-use super::records::finish;
+use super::records::{compact, finish, text, with};
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
@@ -96,18 +96,21 @@ impl Framework {
 
     /// What other resources show of it.
     pub fn brief(&self) -> Value {
-        let display_name = super::records::text(&self.base, "display_name");
+        let display_name = text(&self.base, "display_name");
         json!({ "id": self.id, "name": self.name, "display_name": display_name })
     }
 
     /// With requirements and sections; `status` is how a requirement is met.
     pub fn record(&self, status: &dyn Fn(&Requirement) -> &'static str) -> Value {
         let show = |requirement: &Arc<Requirement>| self.requirement(requirement, status);
-        let mut record = self.base.clone();
-        record["requirements"] = self.requirements.iter().map(show).collect();
         let sections = self.sections.iter().map(|section| self.section(section, None, status));
-        record["sections"] = sections.collect();
-        record
+        with(
+            self.base.clone(),
+            [
+                ("requirements", self.requirements.iter().map(show).collect()),
+                ("sections", sections.collect()),
+            ],
+        )
     }
 
     fn section(
@@ -142,7 +145,7 @@ impl Framework {
         status: &dyn Fn(&Requirement) -> &'static str,
     ) -> Value {
         let scope = requirement.scope.as_ref().map_or("UNSPECIFIED", Name::as_str);
-        let mut record = json!({
+        compact(json!({
             "id": requirement.id,
             "name": requirement.name,
             "display_name": requirement.display_name,
@@ -159,18 +162,11 @@ impl Framework {
                 "automated_policies_count": requirement.automated_policies,
                 "manual_evidence_count": requirement.manual_evidence,
             }],
-        });
-        for (key, value) in [
-            ("organization_id", self.organization_id.as_ref().map(|id| json!(id))),
-            ("created_at", requirement.created_at.map(|time| json!(time))),
-            ("updated_at", requirement.updated_at.map(|time| json!(time))),
-            ("raw_schema", requirement.raw_schema.clone()),
-        ] {
-            if let Some(value) = value {
-                record[key] = value;
-            }
-        }
-        record
+            "organization_id": self.organization_id,
+            "created_at": requirement.created_at,
+            "updated_at": requirement.updated_at,
+            "raw_schema": requirement.raw_schema,
+        }))
     }
 }
 
@@ -208,25 +204,19 @@ pub(super) fn load(
 fn build(entry: Entry, organization: Option<usize>, identity: &Identity) -> Framework {
     let owner = organization.and_then(|index| identity.organizations.get(index));
     let organization_id = owner.map(|organization| organization.id.clone());
-    let mut base = json!({
+    let base = compact(json!({
         "id": entry.id,
         "name": entry.name,
         "preview": entry.preview,
         "built_in": entry.built_in,
         "not_applicable": entry.not_applicable,
-    });
-    for (key, value) in [
-        ("display_name", entry.display_name.map(Value::String)),
-        ("description", entry.description.map(Value::String)),
-        ("organization_id", organization_id.as_ref().map(|id| json!(id))),
-        ("created_at", entry.created_at.map(|time| json!(time))),
-        ("updated_at", entry.updated_at.map(|time| json!(time))),
-        ("raw_schema", entry.raw_schema),
-    ] {
-        if let Some(value) = value {
-            base[key] = value;
-        }
-    }
+        "display_name": entry.display_name,
+        "description": entry.description,
+        "organization_id": organization_id,
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "raw_schema": entry.raw_schema,
+    }));
     Framework {
         id: entry.id,
         name: entry.name.as_str().to_owned(),

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::{Folder, Problem, Problems, Source, code};
+use super::records::compact;
 use super::scalars::{Id, Name, Timestamp};
 
 /// An organization.
@@ -166,22 +167,15 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
 
 impl User {
     fn json(&self) -> Value {
-        let mut user = json!({
+        compact(json!({
             "id": self.id,
             "email": self.email,
             "instance_admin": self.instance_admin,
-        });
-        for (key, value) in [
-            ("first_name", self.first_name.as_ref().map(|name| json!(name))),
-            ("last_name", self.last_name.as_ref().map(|name| json!(name))),
-            ("created_at", self.created_at.map(|time| json!(time))),
-            ("intercom_hash", self.intercom_hash.as_ref().map(|hash| json!(hash))),
-        ] {
-            if let Some(value) = value {
-                user[key] = value;
-            }
-        }
-        user
+            "first_name": self.first_name,
+            "last_name": self.last_name,
+            "created_at": self.created_at,
+            "intercom_hash": self.intercom_hash,
+        }))
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) use identity::{Credential, Identity, Organization, TokenKind};
 pub(super) use products::Product;
 pub(super) use projects::{Project, Projects};
 pub(super) use prompts::{Outcome, Prompts};
+pub(super) use records::with;
 pub(super) use scalars::{Digest, Id, Timestamp};
 pub use service::Paging;
 pub(super) use service::Service;

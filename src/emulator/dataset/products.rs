@@ -3,7 +3,7 @@
 //! Owns the links both ways, and what is shown of products. How a version meets its requirements
 //! is in `aggregate`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::files::{Folder, Problems, Source, code};
 use super::frameworks::Framework;
 use super::identity::Identity;
 use super::projects::{Project, Projects, named_framework, owner};
-use super::records::finish;
+use super::records::{compact, finish, with};
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
@@ -83,13 +83,13 @@ pub(super) fn link(
     problems: &mut Problems,
 ) -> Entries {
     let mut all = Vec::new();
-    let mut seen: HashMap<Id, ()> = HashMap::new();
+    let mut seen = HashSet::new();
     for (source, entries) in folder.topic::<Vec<Entry>>("products", problems) {
         let mut owned = Vec::new();
         for entry in entries {
             let ids = entry.versions.iter().map(|version| &version.id).chain([&entry.id]);
             for id in ids {
-                if seen.insert(id.clone(), ()).is_some() {
+                if !seen.insert(id.clone()) {
                     let id = id.as_str();
                     let message = format!("two products or versions have the id `{id}`");
                     problems.push(source.at(id, 1, code::DUPLICATE, message));
@@ -149,7 +149,8 @@ pub(super) fn build(
         every().map(|(_, entry)| (&entry.id, entry.summary())).collect();
     for project in &mut projects.projects {
         let summaries = project.products.iter().filter_map(|id| summaries.get(id).cloned());
-        project.json["products"] = summaries.collect();
+        let json = std::mem::take(&mut project.json);
+        project.json = with(json, [("products", summaries.collect())]);
     }
     let mut products = Vec::new();
     for (source, entries) in &entries.0 {
@@ -187,15 +188,12 @@ pub(super) fn build(
 
 impl Entry {
     fn summary(&self) -> Value {
-        let mut summary = json!({
+        compact(json!({
             "id": self.id,
             "name": self.name,
             "description": self.description,
-        });
-        if let Some(time) = self.created_at {
-            summary["created_at"] = json!(time);
-        }
-        summary
+            "created_at": self.created_at,
+        }))
     }
 }
 
@@ -230,24 +228,18 @@ impl Builder<'_> {
             shown.push(self.framework(framework, &met));
             compliance.push((framework.id.clone(), met.json));
         }
-        let mut json = json!({
+        let json = compact(json!({
             "id": version.id,
             "product_id": product.id,
             "name": version.name,
             "description": version.description,
             "frameworks": shown,
             "project_versions": links,
-        });
-        for (key, value) in [
-            ("created_at", version.created_at.map(|time| json!(time))),
-            ("updated_at", version.updated_at.map(|time| json!(time))),
-            ("released_at", version.released_at.map(|time| json!(time))),
-            ("status", version.status.as_ref().map(|status| json!(status))),
-        ] {
-            if let Some(value) = value {
-                json[key] = value;
-            }
-        }
+            "created_at": version.created_at,
+            "updated_at": version.updated_at,
+            "released_at": version.released_at,
+            "status": version.status,
+        }));
         ProductVersion { id: version.id.clone(), json, compliance }
     }
 
@@ -263,21 +255,19 @@ impl Builder<'_> {
     /// A framework as a version of a product shows it: with how its requirements are met, and
     /// who uses it.
     fn framework(&self, framework: &Framework, met: &Aggregate) -> Value {
-        let mut record = framework.record(&|requirement| {
+        let record = framework.record(&|requirement| {
             met.status.get(&requirement.id).copied().unwrap_or(REQUIREMENT_STATUS)
         });
         let uses = |project: &&Project| {
             project.organization == self.organization
                 && project.versions.iter().any(|version| version.frameworks.contains(&framework.id))
         };
-        record["projects"] =
-            self.projects.projects.iter().filter(uses).map(Project::brief).collect();
+        let projects = self.projects.projects.iter().filter(uses).map(Project::brief).collect();
         let uses = |entry: &&&Entry| {
             let names = || entry.versions.iter().flat_map(|version| &version.frameworks);
             names().any(|name| name.as_str() == framework.name)
         };
-        record["products"] =
-            self.siblings.iter().filter(uses).map(|entry| entry.summary()).collect();
-        record
+        let products = self.siblings.iter().filter(uses).map(|entry| entry.summary()).collect();
+        with(record, [("projects", projects), ("products", products)])
     }
 }

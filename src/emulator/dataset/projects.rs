@@ -9,7 +9,7 @@ use super::super::schema::PROJECT;
 use super::files::{Folder, Problems, Source, code};
 use super::frameworks::Framework;
 use super::identity::Identity;
-use super::records::finish;
+use super::records::{compact, finish, with};
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
@@ -53,7 +53,8 @@ pub(in crate::emulator) struct Workflow {
     pub name: Name,
     #[serde(default)]
     description: String,
-    workflow_template_id: Option<Id>,
+    #[serde(rename = "workflow_template_id")]
+    template_id: Option<Id>,
     #[serde(default)]
     pull_request: bool,
     #[serde(default)]
@@ -126,12 +127,11 @@ impl Project {
 
     /// As the lists of products show it: with workflows and repository.
     pub fn in_product(&self) -> Value {
-        let mut record = self.json.clone();
-        record["workflows"] = self.workflows.iter().map(Workflow::json).collect();
-        if let Some(repository) = &self.repository {
-            record["repository"] = repository.clone();
-        }
-        record
+        let workflows = self.workflows.iter().map(Workflow::json).collect();
+        compact(with(
+            self.json.clone(),
+            [("workflows", workflows), ("repository", json!(self.repository))],
+        ))
     }
 }
 
@@ -141,7 +141,7 @@ impl Workflow {
             "id": self.id,
             "name": self.name,
             "description": self.description,
-            "workflow_template_id": self.workflow_template_id.as_ref().map_or("", Id::as_str),
+            "workflow_template_id": self.template_id.as_ref().map_or("", Id::as_str),
             "pull_request": self.pull_request,
             "managed": self.managed,
             "inputs": self.inputs,
@@ -206,23 +206,17 @@ fn build(
     }
     let owner = identity.organizations.get(organization);
     let version = |index: Option<usize>| index.and_then(|index| versions.get(index));
-    let mut json = json!({
+    let json = compact(json!({
         "id": entry.id,
         "name": entry.name,
         "description": entry.description,
         "organization": owner.map(|owner| json!({ "id": owner.id, "name": owner.name })),
         "products": [],
-    });
-    for (key, value) in [
-        ("created_at", entry.created_at.map(|time| json!(time))),
-        ("updated_at", entry.updated_at.map(|time| json!(time))),
-        ("latest_version", version(latest).map(|version| version.json.clone())),
-        ("latest_released_version", version(released).map(|version| version.json.clone())),
-    ] {
-        if let Some(value) = value {
-            json[key] = value;
-        }
-    }
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "latest_version": version(latest).map(|version| version.json.clone()),
+        "latest_released_version": version(released).map(|version| version.json.clone()),
+    }));
     Project {
         id: entry.id,
         organization,
@@ -239,7 +233,7 @@ fn build(
 impl VersionEntry {
     fn build(&self, project: &Id, latest: bool, frameworks: &[&Framework]) -> Version {
         let brief: Vec<Value> = frameworks.iter().map(|framework| framework.brief()).collect();
-        let mut json = json!({
+        let json = compact(json!({
             "id": self.id,
             "project_id": project,
             "version": self.version,
@@ -247,17 +241,11 @@ impl VersionEntry {
             "workflow_runs_count": self.workflow_runs_count.to_string(),
             "pre_release": self.pre_release,
             "latest": latest,
-        });
-        for (key, value) in [
-            ("last_workflow_run_at", self.last_workflow_run_at.map(|time| json!(time))),
-            ("created_at", self.created_at.map(|time| json!(time))),
-            ("released_at", self.released_at.map(|time| json!(time))),
-            ("status", self.status.as_ref().map(|status| json!(status))),
-        ] {
-            if let Some(value) = value {
-                json[key] = value;
-            }
-        }
+            "last_workflow_run_at": self.last_workflow_run_at,
+            "created_at": self.created_at,
+            "released_at": self.released_at,
+            "status": self.status,
+        }));
         Version {
             id: self.id.clone(),
             name: self.version.as_str().to_owned(),

@@ -14,7 +14,18 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// `record` without its empty fields, users in full; what isn't a `resource` is a problem.
+/// `base` with these fields, in the place of those of the same name.
+pub(in crate::emulator) fn with<const N: usize>(
+    mut base: Value,
+    fields: [(&str, Value); N],
+) -> Value {
+    if let Value::Object(base) = &mut base {
+        base.extend(fields.map(|(key, value)| (key.to_owned(), value)));
+    }
+    base
+}
+
+/// `record` without what is `null`, users in full; what isn't a `resource` is a problem.
 pub(super) fn finish(
     resource: &'static Resource,
     record: Value,
@@ -22,7 +33,7 @@ pub(super) fn finish(
     identity: &Identity,
     problems: &mut Problems,
 ) -> Value {
-    let mut record = without_nulls(record);
+    let mut record = compact(record);
     let filled = fill(resource, &mut record, identity).and_then(|()| resource.check(&record));
     if let Err((needle, message)) = filled {
         problems.push(source.at(&needle, 0, code::CONTENT, message));
@@ -30,7 +41,8 @@ pub(super) fn finish(
     record
 }
 
-fn without_nulls(record: Value) -> Value {
+/// `record` without what is `null`.
+pub(super) fn compact(record: Value) -> Value {
     match record {
         Value::Object(fields) => {
             let there = fields.into_iter().filter(|(_, value)| !value.is_null());

@@ -21,6 +21,9 @@ use super::super::refusal::{Refusal, json_response};
 use super::super::server::Shared;
 use super::{Answer, Method, Route};
 
+/// The parameters of a path, unless it isn't UTF-8.
+type Parameters = Result<Path<HashMap<String, String>>, PathRejection>;
+
 /// A request whose token and query keys are checked.
 pub(in crate::emulator) struct Ask<'a> {
     pub shared: &'a Shared,
@@ -38,7 +41,6 @@ pub(super) fn serve(route: &'static Route) -> MethodRouter<Arc<Shared>> {
         Method::Get => MethodFilter::GET,
         Method::Post => MethodFilter::POST,
     };
-    type Parameters = Result<Path<HashMap<String, String>>, PathRejection>;
     let handler = move |State(shared): State<Arc<Shared>>,
                         path: Parameters,
                         headers: HeaderMap,
@@ -55,7 +57,7 @@ impl<'a> Ask<'a> {
     fn new(
         route: &'static Route,
         shared: &'a Shared,
-        path: Result<Path<HashMap<String, String>>, PathRejection>,
+        path: Parameters,
         headers: &'a HeaderMap,
         uri: &Uri,
         body: &'a [u8],

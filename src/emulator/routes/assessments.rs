@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::auth::Access;
-use super::super::dataset::{Id, Timestamp};
+use super::super::dataset::{Id, Timestamp, with};
 use super::super::refusal::{Api, Refusal};
 use super::super::schema::{APPROVAL, APPROVAL_ANSWER};
 use super::{Answer, Ask, Method, Pages, Route};
@@ -72,12 +72,17 @@ fn approve(ask: &Ask<'_>) -> Result<Response, Refusal> {
     }
     let now = Timestamp::now();
     approvals.insert(id, now);
-    let mut result = revision.json.clone();
-    result["approval_status"] = APPROVED.into();
-    result["reviewed_at"] = now.text().into();
-    result["reviewer"] = caller.user.and_then(|user| shared.dataset.identity.user(user)).into();
-    if let Some(note) = body.review_note {
-        result["review_note"] = note.into();
-    }
+    let reviewer = caller.user.and_then(|user| shared.dataset.identity.user(user));
+    let note = body.review_note.map(Value::String);
+    let note = note.or_else(|| revision.json.get("review_note").cloned());
+    let result = with(
+        revision.json.clone(),
+        [
+            ("approval_status", APPROVED.into()),
+            ("reviewed_at", json!(now)),
+            ("reviewer", json!(reviewer)),
+            ("review_note", note.unwrap_or_default()),
+        ],
+    );
     ask.answer(json!({ "result": result }))
 }

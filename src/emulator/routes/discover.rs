@@ -4,7 +4,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::super::auth::Access;
-use super::super::dataset::{Digest, Node, Paging};
+use super::super::dataset::{Digest, Node, Paging, with};
 use super::super::refusal::{Api, Refusal};
 use super::super::schema::DISCOVERY;
 use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
@@ -38,8 +38,8 @@ fn discover(ask: &Ask<'_>) -> Result<Response, Refusal> {
     let node = choose(&nodes, &digest, ask.query.optional("kind")?)?;
     let search = format!("{digest} {}", node.kind.as_str());
     let page = ask.page(graph.references(node), &search)?;
-    let mut result = show(node);
-    result["references"] = page.rows.into_iter().map(show).collect();
+    let references = page.rows.into_iter().map(show).collect();
+    let result = with(show(node), [("references", references)]);
     ask.answer(json!({ "result": result, "pagination": page.pagination }))
 }
 
