@@ -390,10 +390,9 @@ fn what_is_missing_is_named() {
 #[test]
 fn the_policies_own_tests_pass() {
     let sources = Sources::read([root("policies").to_str().unwrap()], SourceLimits::default());
-    let with_tests =
-        LoadOptions { include_tests: true, enabled: FunctionSet::all(), ..LoadOptions::default() };
+    let all = LoadOptions { enabled: FunctionSet::all(), ..LoadOptions::default() };
     let policies =
-        Policies::load(&sources.unwrap(), with_tests).unwrap_or_else(|e| panic!("{}", e.report()));
+        Policies::load(&sources.unwrap(), all).unwrap_or_else(|e| panic!("{}", e.report()));
     // No address: a call that isn't mocked fails.
     let options = options(&Platform::builder().build().unwrap());
     let (mut tests, mut failed) = (0, Vec::new());
