@@ -104,6 +104,15 @@ impl Visitor<'_> for Whole {
         Ok(v.into())
     }
 
+    // Some writers of JSON have one kind of number. Beyond 53 bits it is rounded by then.
+    fn visit_f64<E: Error>(self, v: f64) -> Result<i128, E> {
+        #[allow(clippy::cast_possible_truncation)]
+        if v.fract() == 0.0 && v.abs() < 9.0e15 {
+            return Ok(v as i128);
+        }
+        Err(E::invalid_type(serde::de::Unexpected::Float(v), &self))
+    }
+
     fn visit_str<E: Error>(self, v: &str) -> Result<i128, E> {
         let number = v.parse::<i128>().ok().filter(|number| number.to_string() == v);
         number

@@ -138,6 +138,8 @@ impl<'de> Visitor<'de> for Typed<'_> {
             Type::Any | Type::Number => Ok(Value::from(v)),
             #[allow(clippy::cast_possible_truncation)]
             Type::Integer if v.fract() == 0.0 => Ok(Value::from(v as i64)),
+            #[allow(clippy::cast_possible_truncation)]
+            Type::Count if v.fract() == 0.0 => Ok(Value::from((v as i64).to_string())),
             _ => Err(self.unexpected(serde::de::Unexpected::Float(v))),
         }
     }

@@ -10,7 +10,7 @@ use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Recording, Replay};
 use rego_platform::regorus::{Engine, Value as Rego};
-use rego_platform::{ErrorKind, Level, NotFound};
+use rego_platform::{Diagnostic, ErrorKind, Level, NotFound};
 use serde_json::{Value, json};
 
 use super::*;
@@ -54,7 +54,7 @@ fn off_is_refused_at_load_with_the_way_to_turn_it_on() {
             format!("y := 1\nx if y == 1 with platform.{name} as 1"),
         ] {
             let error = load(&text, FunctionSet::default()).unwrap_err();
-            let found = error.diagnostics().iter().map(|d| d.render()).collect::<String>();
+            let found = error.diagnostics().iter().map(Diagnostic::render).collect::<String>();
             assert!(found.contains(&format!("`--functions {name}` turns it on")), "{found}");
             let refused = load(&text, FunctionSet::all());
             // The filters of one of them are wrong still.

@@ -148,6 +148,16 @@ fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
     }
 }
 
+/// Gives another token each time.
+struct Fresh(AtomicUsize);
+
+impl rego_platform::TokenProvider for Fresh {
+    fn token(&self) -> rego_platform::TokenFuture<'_> {
+        let number = self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move { Token::new(format!("token-{number}")) })
+    }
+}
+
 #[test]
 fn an_approval_that_never_left_is_tried_again_and_a_refused_token_is_not() {
     let closed = Server::start(|_| vec![]).address;
@@ -160,13 +170,6 @@ fn an_approval_that_never_left_is_tried_again_and_a_refused_token_is_not() {
     let error = platform.api().blocking().approve("r", None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 
-    struct Fresh(AtomicUsize);
-    impl rego_platform::TokenProvider for Fresh {
-        fn token(&self) -> rego_platform::TokenFuture<'_> {
-            let number = self.0.fetch_add(1, Ordering::SeqCst);
-            Box::pin(async move { Token::new(format!("token-{number}")) })
-        }
-    }
     let server = Server::start(|_| status(401, &[], ""));
     let platform = Platform::builder()
         .base_url(server.url())
@@ -326,4 +329,50 @@ fn public_operations_carry_no_token() {
     assert_eq!(api.openapi(rego_platform::Api::Backend).unwrap(), "openapi: 3.0.3\n");
     api.openapi(rego_platform::Api::ControlPlane).unwrap();
     assert!(server.requests().iter().all(|r| r.header("authorization").is_none()));
+}
+
+/// Every place in a value, as a JSON pointer.
+fn places(value: &Value, here: &str, out: &mut Vec<String>) {
+    let mut inner = |name: &str, value: &Value| places(value, &format!("{here}/{name}"), out);
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| inner(&at.to_string(), item));
+        }
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| inner(name, field)),
+        _ => {}
+    }
+    out.push(here.to_owned());
+}
+
+#[test]
+fn a_wrong_shape_anywhere_is_a_protocol_error_to_hosts_and_policies_alike() {
+    let right = json!({"frameworks": [super::samples::framework_compliance()]});
+    let mut all = Vec::new();
+    places(&right, "", &mut all);
+    let body = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let served = Arc::clone(&body);
+    let server = Server::start(move |_| ok(served.lock().unwrap().clone()));
+    let platform = platform(&server);
+    let filters = ProductComplianceFilters::new("v");
+    let argument = Rego::from_json_str(r#"{"product_version_id": "v"}"#).unwrap();
+    let (mut refused, mut read) = (0, 0);
+    for (index, place) in all.iter().enumerate() {
+        let wrongs =
+            [json!(null), json!(-1.5), json!("x"), json!([[]]), json!({"a": {}}), json!(true)];
+        // One at each place, two at some.
+        for wrong in [&wrongs[index % wrongs.len()], &wrongs[index / 7 % wrongs.len()]] {
+            let mut bad = right.clone();
+            *bad.pointer_mut(place).unwrap() = wrong.clone();
+            *body.lock().unwrap() = bad.to_string().into_bytes();
+            let typed = platform.api().blocking().product_compliance(&filters);
+            let seen = platform.call("product_compliance", std::slice::from_ref(&argument));
+            for error in [typed.as_ref().err(), seen.as_ref().err()].into_iter().flatten() {
+                assert_eq!(error.kind(), ErrorKind::Protocol, "{place} = {wrong}");
+            }
+            // A policy reads null in a list as the default; a host is told.
+            assert!(typed.is_err() || seen.is_ok(), "{place} = {wrong}: {seen:?}");
+            if typed.is_ok() { read += 1 } else { refused += 1 }
+        }
+    }
+    assert!(refused > 300 && read > 50, "{refused} refused, {read} read");
 }
