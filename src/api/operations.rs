@@ -166,6 +166,8 @@ pub(super) struct Pages<T> {
     name: &'static str,
     /// What came, by its hash: rows that move between two requests come twice.
     seen: HashSet<[u8; 32]>,
+    /// Whether something came twice.
+    twice: bool,
     rows: PhantomData<fn() -> T>,
 }
 
@@ -175,7 +177,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
     pub fn new(listing: &'static Listing, filters: &Value) -> Result<Self, Error> {
         let reader = Reader::new(listing.list(filters).map_err(wrong)?);
         let (name, _) = listing.rows();
-        Ok(Self { reader, name, seen: HashSet::new(), rows: PhantomData })
+        Ok(Self { reader, name, seen: HashSet::new(), twice: false, rows: PhantomData })
     }
 
     /// The next page, with what is left of the list; nothing when it is over.
@@ -188,10 +190,10 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
             let text = serde_json::to_vec(row).map_err(|error| {
                 Error::new(ErrorKind::Internal, "a result has no JSON").with_source(error)
             })?;
-            let known = !self.seen.insert(Sha256::digest(&text).into());
-            if known && self.reader.must_be_distinct() {
-                return Err(protocol("the service sent the same result on two pages"));
-            }
+            self.twice |= !self.seen.insert(Sha256::digest(&text).into());
+        }
+        if self.twice && self.reader.must_be_distinct() {
+            return Err(protocol("the service sent the same result on two pages"));
         }
         Ok(Some((rows, self)))
     }

@@ -140,3 +140,25 @@ proptest! {
         let _ = serde_json::from_str::<FrameworkCompliance>(&text);
     }
 }
+
+/// Sections hold sections: what nests too deeply is refused, on a thread of the usual size too.
+#[test]
+fn what_nests_too_deeply_is_refused() {
+    let nested = |depth: usize| {
+        let open =
+            r#"{"sub_sections":[{"requirements":[{"frameworks":[{"sections":["#.repeat(depth);
+        format!("{open}{}", "]}]}]}]}".repeat(depth))
+    };
+    let read = |text: String| {
+        let thread = std::thread::Builder::new().stack_size(2 << 20);
+        thread
+            .spawn(move || serde_json::from_str::<Section>(&text).is_ok())
+            .unwrap()
+            .join()
+            .unwrap()
+    };
+    assert!(read(nested(15)));
+    for depth in [16, 17, 1000, 100_000] {
+        assert!(!read(nested(depth)), "{depth}");
+    }
+}
