@@ -134,7 +134,8 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
         Api::ControlPlane => OPENAPI_CONTROLPLANE,
         Api::Backend => OPENAPI,
     };
-    let call = Call { authenticated: false, ..Call::get(endpoint, None) };
+    let accept = "application/yaml, application/json;q=0.9, */*;q=0.5";
+    let call = Call { accept, authenticated: false, ..Call::get(endpoint, None) };
     let read = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
     let text = sender.client.json(&sender.context(), &call, read).await?;
     if is_specification(&text) {

@@ -124,6 +124,7 @@ async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply
             method: Method::GET,
             url: to.clone(),
             body: None,
+            accept: crate::client::JSON,
             authorization: None,
             organization: None,
             deadline: context.deadline,

@@ -200,6 +200,9 @@ pub(crate) struct Client {
     permits: Arc<Semaphore>,
 }
 
+/// The form of almost every answer.
+const JSON: &str = "application/json";
+
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
@@ -214,6 +217,8 @@ pub(crate) struct Call {
     pub segments: Vec<String>,
     pub query: Vec<(&'static str, String)>,
     pub body: Option<Bytes>,
+    /// The forms of an answer that are wanted.
+    pub accept: &'static str,
     /// Whether it may be sent again after it may have arrived.
     pub idempotent: bool,
     pub authenticated: bool,
@@ -226,6 +231,7 @@ impl Call {
             segments: segments.into_iter().collect(),
             query: Vec::new(),
             body: None,
+            accept: JSON,
             idempotent: true,
             authenticated: true,
         }
@@ -356,6 +362,7 @@ impl Client {
             method: if call.body.is_some() { Method::POST } else { Method::GET },
             url,
             body: call.body.clone(),
+            accept: call.accept,
             authorization: token.map(Token::header).transpose()?,
             organization,
             deadline: context.deadline,

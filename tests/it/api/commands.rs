@@ -124,6 +124,15 @@ fn functions_are_turned_on_by_name() {
             sandbox.run(&[arguments, &["--functions", on]].concat()).output().code(0);
         }
     }
+    let renamed = "count(chainloop.products({}).products)";
+    let eval = ["eval", "--product", "chainloop", renamed, "--format", "raw"];
+    sandbox
+        .local(&eval)
+        .output()
+        .code(2)
+        .says("nobody turned on the function `chainloop.products`");
+    let output = sandbox.local(&[&eval[..], &["--functions", "all"]].concat()).output().code(0);
+    assert_eq!(output.stdout, "2\n");
     let check = sandbox.run(&["check", &policy]).output().code(1);
     assert!(check.stdout.contains("`--functions products` turns it on"), "{check:?}");
     sandbox.run(&["check", &policy, "--functions", "products"]).output().code(0);

@@ -329,6 +329,8 @@ fn public_operations_carry_no_token() {
     assert_eq!(api.openapi(rego_platform::Api::Backend).unwrap(), "openapi: 3.0.3\n");
     api.openapi(rego_platform::Api::ControlPlane).unwrap();
     assert!(server.requests().iter().all(|r| r.header("authorization").is_none()));
+    assert_eq!(server.requests()[0].header("accept"), Some("application/json"));
+    assert!(server.requests()[1].header("accept").unwrap().starts_with("application/yaml"));
 }
 
 /// Every place in a value, as a JSON pointer.
