@@ -38,7 +38,7 @@ pub enum RouteKind {
     Approve,
     /// `GET {base_url}/v1/compliance/product`
     ProductCompliance,
-    /// `GET {base_url}/openapi.yaml`
+    /// `GET …/openapi.yaml` on either address
     Openapi,
     /// The content store.
     Store,
@@ -58,6 +58,7 @@ const ROUTES: &[(&str, RouteKind, Api, &str)] = &[
     ("approve", RouteKind::Approve, Api::Backend, "/v1/assessments/revisions/"),
     ("product-compliance", RouteKind::ProductCompliance, Api::Backend, "/v1/compliance/product"),
     ("openapi", RouteKind::Openapi, Api::Backend, "/openapi.yaml"),
+    ("openapi", RouteKind::Openapi, Api::ControlPlane, "/openapi.yaml"),
     ("store", RouteKind::Store, Api::Store, "/"),
 ];
 
@@ -282,15 +283,13 @@ fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
     if name == "*" {
         return Ok((FaultTarget::Any, rest));
     }
-    let route = ROUTES.iter().find(|(known, ..)| *known == name);
-    match route {
-        Some((_, kind, ..)) => Ok((FaultTarget::Route(*kind), rest)),
-        None => Err(format!(
-            "there is no route `{}`; routes are {}, `*` and paths",
-            crate::text::escape(name),
-            ROUTES.iter().map(|(known, ..)| *known).collect::<Vec<_>>().join(", ")
-        )),
+    if let Some((_, kind, ..)) = ROUTES.iter().find(|(known, ..)| *known == name) {
+        return Ok((FaultTarget::Route(*kind), rest));
     }
+    let mut names: Vec<&str> = ROUTES.iter().map(|(known, ..)| *known).collect();
+    names.dedup();
+    let (name, names) = (crate::text::escape(name), names.join(", "));
+    Err(format!("there is no route `{name}`; routes are {names}, `*` and paths"))
 }
 
 fn number(key: &str, value: &str) -> Result<u32, String> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::schema::ENVIRONMENT;
-use super::files::{Folder, Problems};
+use super::files::{Folder, Problems, code};
 use super::identity::Identity;
 use super::projects::owner;
 use super::records::finish;
@@ -25,6 +25,7 @@ struct Entry {
 
 /// An environment.
 pub(in crate::emulator) struct Environment {
+    id: Id,
     pub organization: usize,
     pub name: String,
     pub description: String,
@@ -36,12 +37,17 @@ pub(super) fn load(
     identity: &Identity,
     problems: &mut Problems,
 ) -> Vec<Environment> {
-    let mut all = Vec::new();
+    let mut all: Vec<Environment> = Vec::new();
     for (source, entries) in folder.topic::<Vec<Entry>>("environments", problems) {
         for entry in entries {
             let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
                 continue;
             };
+            if all.iter().any(|known| known.id == entry.id) {
+                let id = entry.id.as_str();
+                let message = format!("two environments have the id `{id}`");
+                problems.push(source.at(id, 1, code::DUPLICATE, message));
+            }
             let json = json!({
                 "id": entry.id,
                 "name": entry.name,
@@ -52,6 +58,7 @@ pub(super) fn load(
                 "type": entry.r#type,
             });
             all.push(Environment {
+                id: entry.id,
                 organization,
                 name: entry.name.as_str().to_owned(),
                 description: entry.description,

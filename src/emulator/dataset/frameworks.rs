@@ -191,6 +191,7 @@ pub(super) fn load(
                 },
             };
             let framework = build(entry, organization, identity);
+            check_requirements(&framework, &source, problems);
             check_sections(&framework.sections, &framework, &source, problems);
             // Held against its table as a whole, whatever the status of its requirements is.
             let record = framework.record(&|_| REQUIREMENT_STATUS);
@@ -226,6 +227,19 @@ fn build(entry: Entry, organization: Option<usize>, identity: &Identity) -> Fram
         organization_id,
         base,
         sections: entry.sections,
+    }
+}
+
+/// No two requirements have the same name or id.
+fn check_requirements(framework: &Framework, source: &Source, problems: &mut Problems) {
+    for (index, one) in framework.requirements.iter().enumerate() {
+        let mut before = framework.requirements.iter().take(index);
+        if before.any(|other| other.name == one.name || other.id == one.id) {
+            let name = one.name.as_str();
+            let message = format!("the requirement `{name}` is declared twice");
+            // Its name is met elsewhere too: its version's id is not.
+            problems.push(source.at(one.version_id.as_str(), 0, code::DUPLICATE, message));
+        }
     }
 }
 

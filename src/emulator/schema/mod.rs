@@ -82,7 +82,7 @@ impl Resource {
         kept.map(|(key, _)| *key)
     }
 
-    /// What of `value` doesn't have this shape: the field's name, and why.
+    /// What of `value` doesn't have this shape: the field as a data file writes it, and why.
     pub fn check(&self, value: &Value) -> Result<(), (String, String)> {
         let Value::Object(fields) = value else {
             return Err((String::new(), format!("a {} is an object", self.name)));
@@ -117,7 +117,14 @@ impl Resource {
 
 impl Type {
     fn check(&self, key: &str, value: &Value) -> Result<(), (String, String)> {
-        let wrong = |what: &str| Err((key.to_owned(), format!("`{key}` should be {what}")));
+        let wrong = |what: &str| {
+            let place = match value {
+                Value::String(text) => format!("{key}: {text}"),
+                Value::Bool(_) | Value::Number(_) => format!("{key}: {value}"),
+                _ => key.to_owned(),
+            };
+            Err((place, format!("`{key}` should be {what}")))
+        };
         match (self, value) {
             (Self::Text | Self::Choice(_), Value::String(_))
             | (Self::Flag, Value::Bool(_))
@@ -216,7 +223,7 @@ mod tests {
         assert_eq!(check(json!({ "urls": "" })).1, "a Submission has no field `urls`");
         assert!(check(json!({ "url": 1 })).1.contains("`url` should be a text"));
         assert!(check(json!({ "created_at": "today" })).1.contains("`created_at`"));
-        assert_eq!(check(json!({ "file_upload": { "size_bytes": 1 } })).0, "size_bytes");
+        assert_eq!(check(json!({ "file_upload": { "size_bytes": 1 } })).0, "size_bytes: 1");
         assert!(check(json!([])).1.contains("an object"));
         let fine = json!({ "user": { "id": "1" }, "approval_status": "WHATEVER" });
         assert_eq!(SUBMISSION.check(&fine), Ok(()));

@@ -120,6 +120,45 @@ fn a_version_that_meets_everything_says_so() {
     assert_eq!(spring[1]["metrics"]["failing_requirements"], 2);
 }
 
+/// The first framework of back-office 1.0, and the second, with `from` in its file changed.
+fn changed(from: &str, to: &str) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    super::dataset::copy(&data(), folder.path());
+    let path = folder.path().join("compliance/back-office.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from));
+    std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    let dataset = Dataset::load(folder.path()).unwrap();
+    let emulator = Emulator::start(dataset, EmulatorOptions::default()).unwrap();
+    frameworks(&emulator, BACK_OFFICE_RELEASE, "")
+}
+
+#[test]
+fn a_status_that_nobody_knows_is_the_worst() {
+    let provenance = "requirement: signed-provenance, status: ";
+    let all = changed(&format!("{provenance}pass"), &format!("{provenance}exploded"));
+    assert_eq!(statuses(&all[0])[0].1, "exploded");
+    let metrics = &all[0]["metrics"];
+    assert_eq!(
+        (&metrics["total_requirements"], &metrics["passing_requirements"]),
+        (&6.into(), &0.into())
+    );
+    let hosted = "requirement: hosted-build, status: ";
+    let all = changed(&format!("{hosted}pass"), &format!("{hosted}exploded"));
+    assert_eq!(statuses(&all[0])[1].1, "exploded", "worse than fail");
+}
+
+#[test]
+fn not_applicable_to_one_and_never_evaluated_for_the_other_is_pending() {
+    let row =
+        "    - {requirement: vulnerabilities-triaged, status: inactive, not_applicable: true}\n";
+    let all = changed(row, "");
+    let found = statuses(&all[1]);
+    let triage = found.iter().find(|(name, ..)| name == "vulnerabilities-triaged").unwrap();
+    assert_eq!((triage.1.as_str(), triage.2.as_str()), ("pending", "inactive"));
+    assert_eq!(all[1]["metrics"]["total_requirements"], 5);
+}
+
 #[test]
 fn frameworks_are_chosen_by_id_and_unknown_ones_are_refused() {
     let emulator = start(EmulatorOptions::default());

@@ -154,7 +154,9 @@ pub fn send_all(
         let what = format!("{method} {} as {:?}", example.target, example.token);
         let text = String::from_utf8_lossy(&answer.body);
         assert_eq!(answer.status, example.status, "{what}: {text}");
-        let response = &operation["responses"][answer.status.to_string()];
+        let listed = &operation["responses"][answer.status.to_string()];
+        let unexpected = answer.status > 500;
+        let response = if unexpected { &operation["responses"]["default"] } else { listed };
         assert!(response.is_object(), "{what}: {} isn't listed", answer.status);
         if response.get("headers").is_some() {
             assert!(!answer.header("location").is_empty(), "{what}");
@@ -261,6 +263,27 @@ fn without_a_token_or_a_paid_plan_the_refusals_are_those_listed() {
                 refused.push(again(Some("free"), 403));
             }
             send_all(&emulator, &base, &document, &refused);
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_server_are_as_listed_too() {
+    let emulator = start(EmulatorOptions::default());
+    for (base, examples) in both(&emulator) {
+        let document = document(&base);
+        for status in [500, 503] {
+            let failing = examples.iter().map(|example| Example {
+                operation: example.operation,
+                target: example.target.clone(),
+                token: example.token,
+                body: example.body,
+                status,
+            });
+            let failing: Vec<Example> = failing.collect();
+            emulator.set_faults(vec![format!("*:status={status}").parse().unwrap()]);
+            send_all(&emulator, &base, &document, &failing);
+            emulator.set_faults(Vec::new());
         }
     }
 }
