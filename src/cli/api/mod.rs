@@ -16,7 +16,7 @@ mod table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use super::args::Options;
+use super::args::{NotFound, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -64,8 +64,12 @@ pub(super) fn run(
     options: &Options,
     reporter: Reporter,
 ) -> Result<Exit, Error> {
-    for (name, given) in [("--record", &options.record), ("--replay", &options.replay)] {
-        if given.is_some() {
+    for (name, given) in [
+        ("--record", options.record.is_some()),
+        ("--replay", options.replay.is_some()),
+        ("--not-found undefined", options.not_found == NotFound::Undefined),
+    ] {
+        if given {
             let message = format!("`{name}` means nothing to `api`, which evaluates no policy");
             return Err(Error::new(ErrorKind::Configuration, message).with_hint("leave it out"));
         }

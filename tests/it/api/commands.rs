@@ -100,6 +100,7 @@ fn what_fails_is_no_answer() {
     run(&["projects", "--project-name", ""]).says("`filters.project_name` is empty");
     run(&["products", "--fault", "*:status=401"]).says("refused the token");
     run(&["products", "--record", "x.json"]).says("`--record` means nothing to `api`");
+    run(&["products", "--not-found", "undefined"]).says("means nothing to `api`");
     sandbox.run(&["api", "infoz"]).output().code(2).says("address of the control plane isn't set");
 }
 

@@ -1,9 +1,11 @@
 //! The documented operations: resources, the typed client, read functions and the command.
 
+mod approve;
 mod client;
 mod commands;
 mod functions;
 mod hostile;
+mod pages;
 mod resources;
 mod samples;
 
