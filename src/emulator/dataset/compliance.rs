@@ -108,7 +108,8 @@ impl Context<'_> {
     ) {
         let name = entry.framework.as_str();
         let source = self.source;
-        let Some(framework) = self.frameworks.iter().find(|known| known.name == name) else {
+        let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
+        let Some(framework) = visible.find(|known| known.name == name) else {
             let message = format!("there is no framework `{name}` in `frameworks.yaml`");
             problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
             return;

@@ -217,7 +217,9 @@ impl Builder<'_> {
     ) -> ProductVersion {
         let names = version.frameworks.iter();
         let frameworks: Vec<&Framework> = names
-            .filter_map(|name| named_framework(name, self.frameworks, self.source, problems))
+            .filter_map(|name| {
+                named_framework(name, self.organization, self.frameworks, self.source, problems)
+            })
             .collect();
         let links: Vec<Value> =
             version.project_versions.iter().filter_map(|link| self.link(link)).collect();

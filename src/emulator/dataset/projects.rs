@@ -200,8 +200,9 @@ fn build(
     let mut versions = Vec::new();
     for (index, version) in entry.versions.iter().enumerate() {
         let names = version.frameworks.iter();
-        let used: Vec<&Framework> =
-            names.filter_map(|name| named_framework(name, frameworks, source, problems)).collect();
+        let used: Vec<&Framework> = names
+            .filter_map(|name| named_framework(name, organization, frameworks, source, problems))
+            .collect();
         versions.push(version.build(&entry.id, latest == Some(index), &used));
     }
     let owner = identity.organizations.get(organization);
@@ -257,15 +258,17 @@ impl VersionEntry {
     }
 }
 
-/// The framework that a version names.
+/// The framework that a version names; another organization's isn't there.
 pub(super) fn named_framework<'a>(
     name: &Name,
+    organization: usize,
     frameworks: &'a [Framework],
     source: &Source,
     problems: &mut Problems,
 ) -> Option<&'a Framework> {
     let name = name.as_str();
-    let found = frameworks.iter().find(|known| known.name == name);
+    let mut visible = frameworks.iter().filter(|known| known.visible(organization));
+    let found = visible.find(|known| known.name == name);
     if found.is_none() {
         let message = format!("there is no framework `{name}` in `frameworks.yaml`");
         problems.push(source.at(name, 0, code::REFERENCE, message));

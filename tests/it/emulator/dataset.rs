@@ -98,6 +98,16 @@ fn resources_are_refused_with_file_and_line() {
     refused("products.yaml", "[secure-supply-chain, ", "[supply-chain, ", "`supply-chain`");
     refused("projects.yaml", "released_at: 2026-01-20", "released_at: 2026-13-20", "2026-13-20");
     refused("projects.yaml", "linked_projects_count: 1", "linked_projects_count: many", "number");
+    let theirs = "      created_at: 2026-01-05T09:00:00Z\n      project_versions";
+    let named =
+        theirs.replace("project_versions", "frameworks: [card-data]\n      project_versions");
+    let found = problems(|root| {
+        let path = root.join("products.yaml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(theirs));
+        std::fs::write(&path, text.replacen(theirs, &named, 1)).unwrap();
+    });
+    assert!(found[0].message.contains("no framework `card-data`"), "{found:?}");
     refused("frameworks.yaml", "requirements: [hosted-build]", "requirements: [h]", "`h`");
     let name = "version_id: 7b4028b2-f939-50e3-80e7-6047eb3acb75\n      revision: 1\n      name: numbers-not-logged";
     let found = "the requirement `numbers-encrypted` is declared twice";
