@@ -119,6 +119,7 @@ impl Cache {
 }
 
 /// Removes everything from a cache folder.
+#[cfg(any(feature = "cli", test))]
 pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
     if !folder.exists() {
         return Ok(());
