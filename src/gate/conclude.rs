@@ -69,12 +69,13 @@ fn violation(item: Item, disregarded: bool, around: &Circumstances<'_>) -> Viola
     {
         effect = Effect::Waived;
     }
+    let position = part.map(|part| part.said(&item.message).clone());
     Violation {
         message: item.message,
         class: item.class,
         effect,
         rule: part.map(|part| part.name.clone()).unwrap_or_default(),
-        position: part.map(|part| part.position.clone()),
+        position,
         severity,
         id: item.id,
         waiver: matching.map(|(index, _)| index),

@@ -7,6 +7,7 @@
 mod bundle;
 mod conclude;
 mod documents;
+mod gathered;
 mod graph;
 mod inputs;
 mod load;
@@ -20,6 +21,7 @@ mod run;
 mod split;
 mod verdict;
 mod waivers;
+mod work;
 
 pub use documents::DocumentOptions;
 pub use inputs::{Place, find};

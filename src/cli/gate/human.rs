@@ -121,10 +121,10 @@ impl Human {
         let mut last = None;
         for violation in &verdict.violations {
             self.violation(run, violation, out)?;
-            // The place once for what one rule said.
-            if last != Some(&violation.rule) && violation.fails() {
+            // The place once for what one definition said.
+            if last != violation.position.as_ref() && violation.fails() {
                 self.place("      ", violation.position.as_ref(), out)?;
-                last = Some(&violation.rule);
+                last = violation.position.as_ref();
             }
         }
         Ok(())

@@ -27,7 +27,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    fn report(self, colour: bool) -> Box<dyn Report> {
+    fn report(self, colour: bool, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
             Self::Human => return Box::new(human::Human { colour }),
             Self::Json => return Box::new(json::Json),
@@ -40,10 +40,20 @@ impl Format {
         };
         form.report(&reports::Options {
             folder: std::env::current_dir().unwrap_or_default(),
-            summary: std::env::var_os("GITHUB_STEP_SUMMARY")
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            // The other forms have nothing to do with it.
+            summary: (form == reports::Format::Github).then(|| summary.0.take()).flatten(),
         })
+    }
+}
+
+/// Where GitHub wants the summary of a step. The first report that writes it takes it: a second
+/// would append the same once more.
+pub(super) struct Summary(Option<PathBuf>);
+
+impl Summary {
+    pub fn from_env() -> Self {
+        let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+        Self(path.map(PathBuf::from))
     }
 }
 
@@ -91,9 +101,14 @@ pub(super) fn check(outputs: &[Output], attest: Option<&Path>) -> Result<(), Err
 }
 
 /// A whole report.
-pub(super) fn write(format: Format, run: &Run, colour: bool) -> Result<Vec<u8>, Error> {
+pub(super) fn write(
+    format: Format,
+    run: &Run,
+    colour: bool,
+    summary: &mut Summary,
+) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    format.report(colour).write(run, &mut bytes).map_err(|error| {
+    format.report(colour, summary).write(run, &mut bytes).map_err(|error| {
         Error::new(ErrorKind::Internal, "the report can't be written").with_source(error)
     })?;
     Ok(bytes)

@@ -27,6 +27,7 @@ mod pieces;
 mod query;
 mod report;
 mod rewrite;
+mod says;
 mod scope;
 mod shape;
 mod syntax;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 
 pub use loaded::{Loaded, Package, PrintLine, RuleInfo, Uses};
 pub use query::{QueryForm, QueryTarget, RewrittenQuery};
+pub use says::RuleDefinition;
 pub(crate) use syntax::{Meaning, ModuleSyntax, Step, Syntax, bytes, chain};
 pub use tree::RuleKind;
 

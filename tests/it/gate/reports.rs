@@ -1,6 +1,7 @@
 //! The reports: what they hold, and that nobody can write into them.
 
 use rego_platform::gate::model::Run;
+use sha2::{Digest as _, Sha256};
 
 use super::{DENY_BAD, gate, shipped};
 use crate::cli::Sandbox;
@@ -76,6 +77,118 @@ fn the_outcome_can_be_attested_to() {
     let local = ["-i", &file, "--attest", attest, "--local", "testdata/platform"];
     gate(&sandbox, DENY_BAD, &local).code(2).says("exclude each other");
     gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file]).code(2).says("exclude");
+}
+
+const VERIFIER: &str = "https://ci.example/gate";
+const RESOURCE: &str = "pkg:oci/app@sha256%3Aaa";
+
+#[test]
+fn the_outcome_can_be_a_verification_summary() {
+    let sandbox = Sandbox::new();
+    let digest = "a".repeat(64);
+    let file = sandbox.write(
+        "in.json",
+        format!(
+            "{{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
+             \"subject\": [{{\"name\": \"app\", \"digest\": {{\"sha256\": \"{digest}\"}}}}], \
+             \"predicate\": {{}}}}"
+        ),
+    );
+    let path = sandbox.path("out.json");
+    let attest = path.to_str().unwrap();
+    let vsa = ["-i", &file, "--attest", attest, "--attest-as", "vsa"];
+    let whole =
+        [&vsa[..], &["--attest-verifier", VERIFIER, "--attest-resource", RESOURCE]].concat();
+    let read = || -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    };
+    let report = gate(&sandbox, DENY_BAD, &[&whole[..], &["--attestation"]].concat());
+    let report = report.code(0).json();
+    let statement = read();
+    assert_eq!(statement["predicateType"], "https://slsa.dev/verification_summary/v1");
+    assert_eq!(
+        statement["subject"],
+        serde_json::json!([{"name": "app", "digest": {"sha256": digest}}])
+    );
+    let predicate = &statement["predicate"];
+    assert_eq!(predicate["verifier"]["id"], VERIFIER);
+    assert_eq!(predicate["resourceUri"], RESOURCE);
+    assert_eq!(predicate["timeVerified"], report["started"]);
+    assert_eq!(predicate["verificationResult"], "PASSED");
+    assert_eq!(predicate["verifiedLevels"][0], "SLSA_BUILD_LEVEL_UNEVALUATED");
+    let attested = &predicate["inputAttestations"][0];
+    assert_eq!(attested["name"], file);
+    assert_eq!(
+        format!("sha256:{}", attested["digest"]["sha256"].as_str().unwrap()),
+        report["inputs"][0]["digest"]
+    );
+    // The policy's digest can be made again from its files.
+    let source = &report["sources"][0];
+    let line =
+        format!("{} {}\n", source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
+    let again: String = Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(predicate["policy"]["digest"]["sha256"], again);
+    // Without `--attestation` the document itself is the subject.
+    gate(&sandbox, "package p\n\ndeny contains \"x\"\n", &whole).code(1);
+    let statement = read();
+    assert_eq!(statement["subject"][0]["name"], file);
+    assert_eq!(statement["predicate"]["inputAttestations"], serde_json::json!([]));
+    assert_eq!(statement["predicate"]["verificationResult"], "FAILED");
+    assert_eq!(statement["predicate"]["verifiedLevels"][0], "FAILED");
+    let none = "package p\n\nresult := {\"skipped\": true}\n";
+    gate(&sandbox, none, &whole).code(2);
+    assert_eq!(read()["predicate"]["verificationResult"], "FAILED");
+}
+
+#[test]
+fn a_verification_summary_lacks_nothing() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("in.json", "{}");
+    let path = sandbox.path("out.json");
+    let attest = ["-i", &file, "--attest", path.to_str().unwrap()];
+    let vsa = [&attest[..], &["--attest-as", "vsa"]].concat();
+    let refused = |arguments: &[&str], more: &[&str], says: &str| {
+        gate(&sandbox, DENY_BAD, &[arguments, more].concat()).code(2).says(says);
+    };
+    refused(&vsa, &["--attest-resource", RESOURCE], "needs `--attest-verifier`");
+    refused(&vsa, &["--attest-verifier", VERIFIER], "needs `--attest-resource`");
+    let verifier = ["--attest-verifier", VERIFIER];
+    refused(&vsa, &[&verifier[..], &["--attest-resource", "app"]].concat(), "is no URI");
+    refused(&attest, &verifier, "for a verification summary only");
+    refused(&["-i", &file], &verifier, "--attest");
+    assert!(!path.exists());
+    let nobody = "{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
+                  \"subject\": [{\"name\": \"app\"}], \"predicate\": {}}";
+    let file = sandbox.write("in.json", nobody);
+    let whole = ["--attest-verifier", VERIFIER, "--attest-resource", RESOURCE, "--attestation"];
+    let vsa = ["-i", &file, "--attest", path.to_str().unwrap(), "--attest-as", "vsa"];
+    gate(&sandbox, DENY_BAD, &[&vsa[..], &whole].concat()).code(2);
+    assert!(!path.exists() || !std::fs::read_to_string(&path).unwrap().contains("PASSED"));
+}
+
+#[test]
+fn the_summary_of_a_step_is_written_once() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("policy.rego", DENY_BAD);
+    let summary = sandbox.write("summary.md", "before\n");
+    let file = format!("github={}", sandbox.path("g.txt").display());
+    let markdown = format!("markdown={}", sandbox.path("g.md").display());
+    let run = |arguments: &[&str]| {
+        std::fs::write(&summary, "before\n").unwrap();
+        let all = [&["gate", "-d", &policy], arguments].concat();
+        sandbox.run(&all).env("GITHUB_STEP_SUMMARY", &summary).output().code(0);
+        std::fs::read_to_string(&summary).unwrap()
+    };
+    let once = run(&["--format", "github"]);
+    assert!(once.starts_with("before\n## "), "{once}");
+    let headings = |text: &str| text.lines().filter(|line| line.starts_with("## ")).count();
+    for both in [
+        &["--format", "github", "--output", &file, "--output", &markdown][..],
+        &["--output", &markdown, "--output", &file],
+    ] {
+        assert_eq!(headings(&run(both)), headings(&once), "{both:?}");
+    }
+    assert_eq!(run(&["--output", &markdown]), "before\n");
 }
 
 #[test]
