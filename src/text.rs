@@ -3,19 +3,22 @@
 //! Owns escaping of control characters and of the line prefixes that CI systems take for
 //! commands, and the search for the nearest known name. It owns no message.
 
-/// Escapes control characters (line breaks and tabs included) and the characters that change the
-/// direction of text, so that what a service or a policy says stays on its line.
+/// Escapes control characters (line breaks and tabs included), the characters that change the
+/// direction of text and those that nobody sees, so that what a service or a policy says stays on
+/// its line and is what it looks like.
 pub fn escape(text: &str) -> String {
-    escape_where(text, |c| c.is_control() || is_direction(c))
+    escape_where(text, |c| c.is_control() || is_direction(c) || is_unseen(c))
 }
 
 /// Like [`escape`], but keeps line breaks and tabs.
 pub fn escape_lines(text: &str) -> String {
-    escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_direction(c))
+    escape_where(text, |c| {
+        (c.is_control() && c != '\n' && c != '\t') || is_direction(c) || is_unseen(c)
+    })
 }
 
-/// Like [`escape_lines`], and breaks the prefixes `::` and `##[` at the start of a line, from
-/// which CI systems read commands.
+/// Like [`escape_lines`], and breaks what CI systems read commands from: `::` at the start of a
+/// line, `##[` and `##vso[` anywhere.
 pub fn escape_for_log(text: &str) -> String {
     let escaped = escape_lines(text);
     let mut out = String::with_capacity(escaped.len());
@@ -23,20 +26,41 @@ pub fn escape_for_log(text: &str) -> String {
         if index > 0 {
             out.push('\n');
         }
-        let rest = line.trim_start();
-        if rest.starts_with("::") || rest.starts_with("##[") {
-            out.push_str(&line[..line.len() - rest.len()]);
-            out.push('\\');
-            out.push_str(rest);
-        } else {
-            out.push_str(line);
+        let start = line.len() - line.trim_start().len();
+        let prefixed = line[start..].starts_with("::");
+        for (at, c) in line.char_indices() {
+            if prefixed && at == start {
+                out.push('\\');
+            }
+            out.push(c);
+            if begins_command(&line[at..]) {
+                out.push('\\');
+            }
         }
     }
     out
 }
 
+/// Whether CI systems take a text for a command, wherever in a line it stands.
+pub fn begins_command(text: &str) -> bool {
+    text.strip_prefix("##").is_some_and(|rest| {
+        let name = rest.get(..4).unwrap_or_default();
+        rest.starts_with('[') || name.eq_ignore_ascii_case("vso[")
+    })
+}
+
 fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What nobody sees, line breaks that aren't control characters, and what XML has no place for.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}'
+        | '\u{e0000}'..='\u{e007f}')
+        || u32::from(c) & 0xfffe == 0xfffe
 }
 
 fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
@@ -83,7 +107,10 @@ mod tests {
     #[test]
     fn control_characters_and_commands_are_escaped() {
         assert_eq!(escape("a\nb\u{1b}[0m\u{202e}"), "a\\nb\\u{1b}[0m\\u{202e}");
-        assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n\\##[group]");
+        assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n#\\#[group]");
+        let azure = escape_for_log("x ###vso[task.complete result=Succeeded;] ##VSO[x] ## heading");
+        assert_eq!(azure, "x ##\\#vso[task.complete result=Succeeded;] #\\#VSO[x] ## heading");
+        assert_eq!(escape("a\u{feff}\u{2028}\u{ffff}"), "a\\u{feff}\\u{2028}\\u{ffff}");
         assert_eq!(shorten("abcdef", 3), "abc…");
     }
 

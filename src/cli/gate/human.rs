@@ -141,7 +141,7 @@ impl Human {
             found.severity.as_ref().map_or_else(String::new, |s| format!("[{}] ", line(s)));
         let id = found.id.as_ref().map_or_else(String::new, |id| format!("{}: ", line(id)));
         let class = if found.class == Class::Warning { "warning: " } else { "" };
-        let message = shorten(&found.message, MESSAGE);
+        let message = escape_for_log(&shorten(&found.message, MESSAGE));
         writeln!(out, "    {} {severity}{class}{id}{message}", self.paint(style, mark))?;
         match (found.effect, waiver) {
             (Effect::Waived, Some(waiver)) => writeln!(
@@ -179,7 +179,7 @@ impl Human {
         let text = if at.text.trim().is_empty() {
             String::new()
         } else {
-            format!("  {}", shorten(at.text.trim(), 120))
+            format!("  {}", escape_for_log(&shorten(at.text.trim(), 120)))
         };
         let place = format!("{}:{}:{}", line(&at.file), at.line, at.column);
         writeln!(out, "{indent}{}", self.paint(DIM, &format!("{place}{text}")))

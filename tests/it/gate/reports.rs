@@ -40,20 +40,50 @@ fn several_reports_at_once() {
     gate(&sandbox, DENY_BAD, &["--output", "json=/nonexistent/x"]).code(2).says("can't be written");
 }
 
+/// What somebody may try to say, in a message, a file's name, a reason.
+const HOSTILE: &str = "\u{1b}[31m\n::error::x\n ##[error]y\r##vso[task.complete result=Succeeded;]\
+                       \0\u{202e}\u{2028}\u{feff}<script>alert(1)</script> ]]> `# SKIP`";
+
 #[test]
 fn nobody_writes_into_the_reports() {
     let sandbox = Sandbox::new();
-    let policy = "package p\n\ndeny contains input.message\n";
-    let input = "{\"message\": \"\\u001b[31m\\n::error::x\\n##[error]y\\u0000\\u202e<script>\"}";
-    let file = sandbox.write("in.json", input);
-    let policy = sandbox.write("policy.rego", policy);
-    for format in ["human", "json"] {
-        let run = sandbox.run(&["gate", "-d", &policy, "-i", &file, "-f", format]);
-        let output = run.output().code(1);
-        let lines = || output.stdout.lines().map(str::trim_start);
-        assert!(lines().all(|line| !line.starts_with("::") && !line.starts_with("##[")));
-        let harmless = |c: char| c == '\n' || (!c.is_control() && c != '\u{202e}');
-        assert!(output.stdout.chars().all(harmless), "{}", output.stdout);
+    let policy = "package p\n\ndeny contains input.message\n\nwarn contains input.message\n";
+    let skips = "package q\n\nresult := {\"skipped\": true, \"skip_reason\": input.message}\n";
+    let fails = "package r\n\ndeny contains platform.discover(input.message, \"\").kind\n";
+    let input = serde_json::json!({ "message": HOSTILE }).to_string();
+    let file = sandbox.write("in\u{1b}[31m ::error::.json", &input);
+    let modules = [("p", policy), ("q", skips), ("r", fails)]
+        .map(|(name, text)| sandbox.write(&format!("{name}.rego"), text));
+    let [policy, skips, fails] = &modules;
+    let fixed = ["gate", "-d", policy, "-d", skips, "-i", &file];
+    let harmful = |c: char| {
+        (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{2028}' | '\u{feff}')
+    };
+    for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+        for (more, code) in [(&[][..], 1), (&["-d", fails, "--local", "testdata/platform"], 2)] {
+            let run = sandbox.run(&[&fixed[..], more, &["-f", format]].concat());
+            let output = run.output().code(code);
+            for text in [&output.stdout, &output.stderr] {
+                assert_eq!(text.find(harmful), None, "{format}: {text}");
+                assert!(!text.contains("##[") && !text.contains("##vso["), "{format}: {text}");
+                let commands = text.lines().filter(|line| line.trim_start().starts_with("::"));
+                let ours = ["::error ", "::warning ", "::notice "];
+                for line in commands {
+                    assert!(
+                        format == "github" && ours.iter().any(|c| line.starts_with(c)),
+                        "{line}"
+                    );
+                }
+            }
+            match format {
+                "json" => {
+                    let found = &output.json()["inputs"][0]["verdicts"][0]["violations"][0];
+                    assert_eq!(found["message"], HOSTILE);
+                }
+                "html" => assert!(!output.stdout.contains("<script>alert")),
+                _ => {}
+            }
+        }
     }
 }
 
