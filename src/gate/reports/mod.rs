@@ -5,14 +5,15 @@
 //! that do not read as a pass. The command's own forms, `human` and `json`, are not here.
 
 mod cases;
-mod drawings;
 mod facts;
 mod github;
 mod html;
 mod junit;
 mod markdown;
+mod references;
 mod sarif;
 mod tap;
+mod waterfall;
 mod words;
 
 use std::io::{self, Write};
