@@ -96,8 +96,6 @@
 //!
 //! - Undefined isn't empty: a query for a package or rule that doesn't exist is undefined, as in
 //!   OPA. Compare [`Policies::packages`](evaluate::Policies::packages) with what you expect.
-//! - Test modules (`*_test.rego`, packages that end in `_test`) aren't loaded unless
-//!   [`LoadOptions::include_tests`](evaluate::load::LoadOptions::include_tests) says so.
 //! - [`regorus::Value`] rounds integers beyond 64 bits when it reads JSON; what this crate reads
 //!   itself (data, recordings, answers) is refused then.
 //! - The memory of the process is bounded by the command only. A library user's evaluation is

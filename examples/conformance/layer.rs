@@ -29,7 +29,7 @@ fn try_evaluate(case: &Case) -> Result<Vec<BTreeMap<String, Value>>, String> {
         modules: case.modules().map(module).collect(),
         data: case.data.iter().map(data).collect(),
     };
-    let load = LoadOptions { rego_v0: case.v0, include_tests: true, ..LoadOptions::default() };
+    let load = LoadOptions { rego_v0: case.v0, ..LoadOptions::default() };
     let policies = Policies::load(&sources, load).map_err(|e| reason(&e))?;
     let query = policies.query(&case.query).map_err(|e| reason(&e))?;
     let input = bare::input(case).map_err(|e| format!("input: {e:#}"))?;

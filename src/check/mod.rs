@@ -28,8 +28,7 @@ pub use rules::{RULES, Rule, rule};
 ///
 /// # Errors
 /// Only what keeps the sources from being looked at.
-pub fn check(sources: &Sources, mut options: LoadOptions) -> Result<Vec<Diagnostic>, Error> {
-    options.include_tests = true;
+pub fn check(sources: &Sources, options: LoadOptions) -> Result<Vec<Diagnostic>, Error> {
     let found = match Policies::inspect(sources, options, &everything) {
         Ok((found, _)) => found,
         Err(error) if error.diagnostics().is_empty() => return Err(error),

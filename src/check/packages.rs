@@ -20,12 +20,8 @@ fn is_verdict(name: &str) -> bool {
 /// Finds packages without a verdict that nothing but tests refers to.
 pub(super) fn check(syntax: &Syntax<'_>, out: &mut Vec<Diagnostic>) {
     let packages = syntax.packages();
-    let referred: HashSet<&[String]> = packages
-        .iter()
-        .filter(|package| !package.is_test)
-        .flat_map(|package| &package.refers_to)
-        .map(Vec::as_slice)
-        .collect();
+    let referred: HashSet<&[String]> =
+        packages.iter().flat_map(|package| &package.refers_to).map(Vec::as_slice).collect();
     for package in &packages {
         if !package.is_test && !referred.contains(package.path.as_slice()) && !has_verdict(package)
         {

@@ -357,8 +357,16 @@ impl Policies {
 
     /// What the interpreter says, in the author's text.
     fn explain(&self, scope: &Scope, error: &anyhow::Error) -> Error {
-        contain::limit(Some(scope), error)
-            .unwrap_or_else(|| Error::policy(vec![self.inner.loaded.diagnose(&error.to_string())]))
+        contain::limit(Some(scope), error).unwrap_or_else(|| {
+            let loaded = &self.inner.loaded;
+            let diagnostic = loaded.diagnose(&error.to_string());
+            let lost = diagnostic.position.is_none() && scope.failure().is_some();
+            let site = lost.then(|| loaded.site(scope.site())).flatten();
+            Error::policy(vec![match site {
+                Some(position) => diagnostic.at(position),
+                None => diagnostic,
+            }])
+        })
     }
 
     /// The lines that were evaluated. Rewriting moves nothing to another line.

@@ -25,6 +25,8 @@ enum Part {
 
 pub(super) struct Statement {
     part: Part,
+    /// The variable that it is an assignment to.
+    assigns: Option<String>,
     text: String,
     row: u32,
     column: u32,
@@ -32,7 +34,7 @@ pub(super) struct Statement {
 
 /// A query, as far as its answer depends on its form.
 pub(super) struct Shape {
-    pub(super) statements: Vec<Statement>,
+    statements: Vec<Statement>,
     /// Whether it goes through several values.
     iterates: bool,
     variables: BTreeSet<String>,
@@ -69,7 +71,8 @@ impl Shape {
     }
 
     /// A comprehension of the rows: for each the values, and what `authors`' variables are bound to.
-    pub(super) fn as_rows(&self, authors: &Shape) -> String {
+    /// `None` when they have other values than `authors`.
+    pub(super) fn as_rows(&self, authors: &Shape) -> Option<String> {
         let mut body = String::new();
         let mut values = Vec::new();
         for (index, statement) in self.statements.iter().enumerate() {
@@ -82,8 +85,16 @@ impl Shape {
             }
             body.push_str(&statement.text);
         }
+        let parts = |shape: &Shape| -> Vec<Part> {
+            let own =
+                |s: &&Statement| s.assigns.as_ref().is_none_or(|v| authors.variables.contains(v));
+            shape.statements.iter().filter(own).map(|statement| statement.part).collect()
+        };
+        if parts(self) != parts(authors) {
+            return None;
+        }
         let variables: Vec<_> = authors.variables.iter().map(String::as_str).collect();
-        format!("[[[{}], [{}]] |{body}\n]", values.join(", "), variables.join(",\n"))
+        Some(format!("[[[{}], [{}]] |{body}\n]", values.join(", "), variables.join(",\n")))
     }
 
     /// A row as OPA has it, or none when the query isn't true in it.
@@ -131,6 +142,16 @@ fn statement(stmt: &LiteralStmt, text: &str) -> Statement {
         },
         _ => Part::Truth,
     };
+    let assigns = match &stmt.literal {
+        Literal::Expr { expr, .. } => match expr.as_ref() {
+            Expr::AssignExpr { op: AssignOp::ColEq, lhs, .. } => match lhs.as_ref() {
+                Expr::Var { span, .. } => Some(span.text().to_owned()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
     let span = &stmt.span;
     let quote = |at: Option<usize>| {
         at.and_then(|at| text.as_bytes().get(at)).is_some_and(|byte| matches!(byte, b'"' | b'`'))
@@ -146,7 +167,7 @@ fn statement(stmt: &LiteralStmt, text: &str) -> Statement {
         end += 1;
     }
     let text = text.get(start..end).unwrap_or_default().trim_end().to_owned();
-    Statement { part, text, row: span.line, column }
+    Statement { part, assigns, text, row: span.line, column }
 }
 
 /// Whether a call of the built-in `name` with `count` arguments has a pattern for its result.

@@ -138,6 +138,8 @@ pub(crate) struct Scope {
     calls: Arc<dyn Calls>,
     failure: OnceLock<Error>,
     repeated: AtomicBool,
+    site: AtomicU64,
+    printed: AtomicU64,
     cancelled: AtomicBool,
     made: AtomicU64,
 }
@@ -154,6 +156,8 @@ impl Scope {
             calls,
             failure: OnceLock::new(),
             repeated: AtomicBool::new(false),
+            site: AtomicU64::new(u64::MAX),
+            printed: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
             made: AtomicU64::new(0),
         }
@@ -212,6 +216,21 @@ impl Scope {
     /// Notes `error` unless something failed before; gives back the failure that stands.
     pub(crate) fn fail(&self, error: Error) -> Error {
         self.failure.get_or_init(|| error).clone()
+    }
+
+    /// Notes which call of the modules is being made.
+    pub(super) fn note_site(&self, site: u64) {
+        self.site.store(site, Ordering::Relaxed);
+    }
+
+    /// The call that was noted last.
+    pub(super) fn site(&self) -> u64 {
+        self.site.load(Ordering::Relaxed)
+    }
+
+    /// Whether `bytes` more may be printed when all of the pass may be `most`.
+    pub(super) fn print(&self, bytes: u64, most: u64) -> bool {
+        self.printed.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= most
     }
 
     /// Ends the pass at its next call of a function or built-in.

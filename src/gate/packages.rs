@@ -73,6 +73,9 @@ pub(super) fn asked(
         if !chosen.is_empty() && !chosen.contains(&name) {
             continue;
         }
+        if chosen.is_empty() && package.is_suite {
+            continue;
+        }
         let optional = chosen.is_empty()
             && (package.is_test || packages.iter().any(|p| p.refers_to.contains(&package.path)));
         match parts(package, manner) {
@@ -82,7 +85,6 @@ pub(super) fn asked(
                     found.push(without_verdict(package, manner));
                 }
             }
-            Ok(_) if package.is_test && chosen.is_empty() => {}
             Ok(parts) => asked.push(Asked {
                 query: policies.query(&query(package, &parts))?,
                 files: package.files.clone(),

@@ -65,8 +65,7 @@ impl Suite {
     ///
     /// # Errors
     /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with everything that is wrong with them.
-    pub fn load(sources: Sources, mut load: LoadOptions) -> Result<Self, Error> {
-        load.include_tests = true;
+    pub fn load(sources: Sources, load: LoadOptions) -> Result<Self, Error> {
         let mut policies = Policies::load(&sources, load.clone())?;
         let found = on_large_stack(|| {
             let each = sources.modules.iter().enumerate();

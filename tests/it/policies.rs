@@ -365,9 +365,8 @@ fn what_is_missing_is_named() {
 #[test]
 fn the_policies_own_tests_pass() {
     let sources = Sources::read([root("policies").to_str().unwrap()], SourceLimits::default());
-    let with_tests = LoadOptions { include_tests: true, ..LoadOptions::default() };
-    let policies =
-        Policies::load(&sources.unwrap(), with_tests).unwrap_or_else(|e| panic!("{}", e.report()));
+    let policies = Policies::load(&sources.unwrap(), LoadOptions::default())
+        .unwrap_or_else(|e| panic!("{}", e.report()));
     // No address: a call that isn't mocked fails.
     let options = options(&Platform::builder().build().unwrap());
     let (mut tests, mut failed) = (0, Vec::new());

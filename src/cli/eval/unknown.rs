@@ -23,8 +23,6 @@ pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
         .collect();
     if let Some(near) = nearest(&shown, known.iter().map(String::as_str)) {
         let _ = write!(message, "; did you mean `{}`?", escape(near));
-    } else if path.iter().any(|part| part.ends_with("_test")) {
-        message.push_str("; test modules aren't loaded");
     }
     Some(message)
 }
@@ -109,7 +107,6 @@ mod tests {
             ("count(data.a.c.deny) == 0", "did you mean `data.a.b.deny`"),
             ("not data.release", "`data.release`"),
             ("data.d.x", "`data.d.x`"),
-            ("data.other_test.x_y_z", "test modules aren't loaded"),
         ] {
             let message = warning(&policies, query).unwrap();
             assert!(message.contains(said), "{query}: {message}");

@@ -14,10 +14,12 @@ use super::membership;
 use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
+use super::prints;
 use super::report;
 use super::rewrite::{self, Shim};
 use super::says::{self, RuleDefinition};
 use super::scope::{Globals, Head, Role};
+use super::sites;
 use super::text::{FileText, Rewritten};
 use super::tree::{self, RuleKind, Tree};
 use super::views::{Hidden, Views};
@@ -52,7 +54,9 @@ pub struct Package {
     pub files: Vec<String>,
     /// Whether its name ends in `_test`, or each of its files' names in `_test.rego`.
     pub is_test: bool,
-    /// Packages that its modules import or refer to, by path.
+    /// Whether its name ends in `_test`, and it has a test: what it denies, it denies of mocks.
+    pub is_suite: bool,
+    /// Packages that its modules import or refer to, by path; what only tests refer to isn't here.
     pub refers_to: Vec<Vec<String>>,
 }
 
@@ -89,6 +93,9 @@ pub struct Loaded {
     pub(super) options: LoadOptions,
     /// Paths that are taken as a whole somewhere.
     pub(super) viewed: Vec<Vec<Arc<str>>>,
+    pub(super) shim: Shim,
+    /// The module that is made for the others.
+    pub(super) hidden: Hidden,
     /// Groups that are functions which some `with` of a module replaces.
     pub(super) mocked: HashSet<usize>,
 }
@@ -130,7 +137,7 @@ impl Loaded {
             return Err(Error::policy(found));
         }
         for result in parse::for_each(first, |(module, rewritten)| {
-            layered(module, rewritten, &tree).map(|rewritten| (module, rewritten))
+            layered(module, rewritten, &tree, &hidden).map(|rewritten| (module, rewritten))
         })? {
             let (module, rewritten) = result?;
             add(&mut engine, module.file.path(), &rewritten.text, !module.ast.rego_v1)?;
@@ -140,6 +147,8 @@ impl Loaded {
             add(&mut engine, &hidden.package, &text, false)?;
         }
         membership::install(&mut engine)?;
+        sites::install(&mut engine)?;
+        prints::install(&mut engine)?;
         engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
         let viewed = all()
             .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
@@ -155,6 +164,8 @@ impl Loaded {
             tree,
             options: options.clone(),
             viewed,
+            shim,
+            hidden,
             mocked,
         })
     }
@@ -204,6 +215,12 @@ impl Loaded {
         }
     }
 
+    /// The position of a call that was noted as it was made.
+    pub(crate) fn site(&self, site: u64) -> Option<Position> {
+        let (file, start, end) = self.hidden.sites.get(usize::try_from(site).ok()?)?;
+        Some(self.files.get(file)?.0.position(*start, *end))
+    }
+
     /// A line that the interpreter gathered from `print`, with the file and line of the statement.
     pub fn print_line(&self, line: &str) -> PrintLine {
         // A path may hold `:` and digits, so only a known one is taken for a file.
@@ -229,7 +246,12 @@ impl Loaded {
 }
 
 /// The layers over text in which names are resolved already: each needs the one before it.
-fn layered(module: &Module, mut rewritten: Rewritten, tree: &Tree) -> Result<Rewritten, Error> {
+fn layered(
+    module: &Module,
+    mut rewritten: Rewritten,
+    tree: &Tree,
+    hidden: &Hidden,
+) -> Result<Rewritten, Error> {
     let v0 = !module.ast.rego_v1;
     let package = tree::package_path(&module.ast);
     let roots = tree.package_at(&package).map(|p| &p.roots);
@@ -245,28 +267,27 @@ fn layered(module: &Module, mut rewritten: Rewritten, tree: &Tree) -> Result<Rew
     if !members(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, members)?);
     }
-    let is_function = |path: &[Arc<str>]| tree.is_function(path);
-    let bindings = |ast: &regorus::unstable::Module| modifiers::values(ast, &is_function);
-    if !bindings(&module.ast).is_empty() {
-        bind(&mut rewritten, v0, &bindings)?;
+    let is_function = |path: &[Arc<str>]| tree.is_function(path) || hidden.is_function(path);
+    let prefix = modifiers::prefix(&rewritten.text);
+    let binding = |step| modifiers::Binding { prefix: &prefix, step, is_function: &is_function };
+    if !modifiers::module(&module.ast, binding(0)).is_empty() {
+        bind(&mut rewritten, |text, step| {
+            parse::again(text, v0, |ast| modifiers::module(ast, binding(step)))
+        })?;
     }
     if !negation::edits(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, negation::edits)?);
-    }
-    if !modifiers::edits(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, modifiers::edits)?);
     }
     Ok(rewritten)
 }
 
 /// Binds replacements of `with`, those inside replacements first.
-fn bind(
+pub(super) fn bind(
     rewritten: &mut Rewritten,
-    v0: bool,
-    bindings: &dyn Fn(&regorus::unstable::Module) -> Vec<super::text::Edit>,
+    edits: impl Fn(&str, usize) -> Result<Vec<super::text::Edit>, Error>,
 ) -> Result<(), Error> {
-    for _ in 0..MAX_NESTED_WITH {
-        let edits = parse::again(&rewritten.text, v0, bindings)?;
+    for step in 0..MAX_NESTED_WITH {
+        let edits = edits(&rewritten.text, step)?;
         if edits.is_empty() {
             return Ok(());
         }
@@ -341,12 +362,14 @@ pub(super) fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
             rules.sort_by(|a, b| a.path.cmp(&b.path));
             let own = || package.modules.iter().filter_map(|index| modules.get(*index));
             let named = package.path.last().is_some_and(|name| name.ends_with("_test"));
+            let is_test = |module: &&Module| named || module.file.path().ends_with("_test.rego");
             Package {
                 path: strings(&package.path),
-                rules,
                 files: own().map(|m| m.file.path().to_owned()).collect(),
-                is_test: named || own().all(|m| m.file.path().ends_with("_test.rego")),
-                refers_to: refers_to(own(), &package.path, tree),
+                is_test: own().all(|m| is_test(&m)),
+                is_suite: named && has_test(&rules),
+                refers_to: refers_to(own().filter(|m| !is_test(m)), &package.path, tree),
+                rules,
             }
         })
         .collect();
@@ -360,6 +383,10 @@ fn definition(modules: &[Module], at: &tree::Definition) -> Option<RuleDefinitio
         position: module.file.position(at.start, at.end),
         patterns: says::patterns(module.ast.policy.get(at.rule)?),
     })
+}
+
+fn has_test(rules: &[RuleInfo]) -> bool {
+    rules.iter().any(|rule| rule.name.starts_with("test_") || rule.name.starts_with("todo_test_"))
 }
 
 /// The other packages that modules import or refer to.

@@ -24,12 +24,14 @@ mod names;
 mod negation;
 mod parse;
 mod pieces;
+mod prints;
 mod query;
 mod report;
 mod rewrite;
 mod says;
 mod scope;
 mod shape;
+mod sites;
 mod syntax;
 mod terms;
 mod text;
@@ -83,9 +85,6 @@ pub struct LoadOptions {
     pub provided_builtins: Vec<(String, u8)>,
     /// Modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
-    /// Load test modules too: packages whose last part ends in `_test`, files ending in
-    /// `_test.rego`.
-    pub include_tests: bool,
 }
 
 /// Loads sources.
@@ -199,9 +198,6 @@ fn parsed(
     let mut paths: HashSet<&str> = HashSet::new();
     let mut files = Vec::new();
     for source in &sources.modules {
-        if !options.include_tests && source.path.ends_with("_test.rego") {
-            continue;
-        }
         if !seen.insert((&source.path, &source.text)) {
             continue;
         }
@@ -215,16 +211,11 @@ fn parsed(
     let mut modules = Vec::new();
     for result in parse::for_each(files, |file| parse::module(file, options.rego_v0))? {
         match result {
-            Ok(module) if !options.include_tests && is_test_package(&module) => {}
             Ok(module) => modules.push(module),
             Err(diagnostic) => found.push(diagnostic),
         }
     }
     Ok(modules)
-}
-
-fn is_test_package(module: &Module) -> bool {
-    tree::package_path(&module.ast).last().is_some_and(|name| name.ends_with("_test"))
 }
 
 /// A package name that no author can guess, and that `tree` doesn't have.

@@ -36,6 +36,7 @@ pub(super) fn edits(module: &ast::Module) -> Vec<Edit> {
 /// The edits of a query whose references are rewritten already.
 pub(super) fn query_edits(query: &Query) -> Vec<Edit> {
     let mut finder = Finder::new(query.span.source.get_contents());
+    finder.equal_is_call = true;
     finder.query(query, Braces::Given);
     finder.edits
 }
@@ -56,6 +57,9 @@ struct Finder<'a> {
     /// What the names of the new variables start with.
     prefix: String,
     count: usize,
+    /// Whether `==` evaluates its operands first, as other calls do: in modules OPA's compiler
+    /// makes `=` of it, in queries it doesn't.
+    equal_is_call: bool,
 }
 
 impl<'a> Finder<'a> {
@@ -64,7 +68,7 @@ impl<'a> Finder<'a> {
         while text.contains(&prefix) {
             prefix.push('_');
         }
-        Self { text, edits: Vec::new(), locals: Vec::new(), prefix, count: 0 }
+        Self { text, edits: Vec::new(), locals: Vec::new(), prefix, count: 0, equal_is_call: false }
     }
 
     fn rule(&mut self, rule: &'a Rule) {
@@ -168,7 +172,13 @@ impl<'a> Finder<'a> {
 
     /// Evaluates the operands of a negated statement in front of it.
     fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) {
-        let operands: Vec<(usize, usize)> = operands(expr)
+        let operands = match expr.as_ref() {
+            Expr::BoolExpr { op: ast::BoolOp::Eq, lhs, rhs, .. } if self.equal_is_call => {
+                vec![lhs, rhs]
+            }
+            _ => operands(expr),
+        };
+        let operands: Vec<(usize, usize)> = operands
             .into_iter()
             .filter(|operand| self.eager(operand))
             .map(|operand| extent(operand))

@@ -144,7 +144,7 @@ pub(super) fn again(
 pub(super) fn query_again(
     text: &str,
     v0: bool,
-    find: fn(&ast::Query) -> Vec<Edit>,
+    find: impl FnOnce(&ast::Query) -> Vec<Edit>,
 ) -> Result<Vec<Edit>, String> {
     let source =
         ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;

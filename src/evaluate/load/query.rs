@@ -9,19 +9,19 @@ use regorus::unstable as ast;
 
 use super::builtins::Functions;
 use super::hidden_name;
-use super::loaded::{Loaded, contained};
+use super::loaded::{Loaded, bind, contained};
 use super::membership;
 use super::modifiers;
 use super::names::Names;
 use super::negation;
 use super::parse;
-use super::rewrite::{self, Shim};
+use super::rewrite;
 use super::scope::{self, Head, Role, Use};
 use super::text::FileText;
 use super::tree::RuleKind;
 use super::vars;
 use super::views::{Hidden, Views};
-use crate::{Diagnostic, Error};
+use crate::{Diagnostic, Error, ErrorKind};
 
 /// The file name that positions in a query have.
 pub const QUERY: &str = "<query>";
@@ -101,12 +101,19 @@ impl Loaded {
             return Err(found);
         }
         let mut hidden = Hidden::new(hidden_name(&self.tree));
-        let shim = Shim::new(uses.iter(), &functions, &mut hidden);
+        let mut shim = self.shim.clone();
+        shim.extend(uses.iter(), &functions, &mut hidden);
+        let replaces_direct = uses.iter().any(|found| {
+            found.role == Role::Target
+                && matches!(found.head, Head::Name(_))
+                && functions.extension(&super::names::full_name(found)).is_some()
+                && !self.shim.replaces(found)
+        });
         let functions_here = rewrite::mocked(uses.iter(), &self.tree).into_iter().any(|g| {
             let kind = self.tree.groups.get(g).map(super::tree::Group::kind);
             matches!(kind, Some(RuleKind::Function { .. })) && !self.mocked.contains(&g)
         });
-        if functions_here || (shim.is_on() && !self.uses().shim) {
+        if functions_here || replaces_direct {
             return Err(vec![
                 Diagnostic::error(
                     "with-target",
@@ -130,19 +137,36 @@ impl Loaded {
             .with_hint("let the module refer to the package's rules by name");
             return Err(vec![diagnostic.at(file.position(at.start, at.end()))]);
         }
-        let edits = rewrite::references(&uses, &shim, &views, &mut hidden).map_err(|(at, d)| {
-            let position = uses.get(at).map(|u| file.position(u.start, u.end()));
-            vec![match position {
-                Some(position) => d.at(position),
-                None => d,
-            }]
-        })?;
+        let edits =
+            rewrite::references(&uses, None, &shim, &views, &mut hidden).map_err(|(at, d)| {
+                let position = uses.get(at).map(|u| file.position(u.start, u.end()));
+                vec![match position {
+                    Some(position) => d.at(position),
+                    None => d,
+                }]
+            })?;
         let mut rewritten = file.rewrite(edits);
-        for find in [membership::query_edits, negation::query_edits, modifiers_edits] {
-            if !find(&parsed).is_empty() {
-                let v0 = self.options.rego_v0;
-                rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
-            }
+        let v0 = self.options.rego_v0;
+        if !membership::query_edits(&parsed).is_empty() {
+            let find = membership::query_edits;
+            rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
+        }
+        let is_function = |path: &[Arc<str>]| {
+            self.tree.is_function(path) || self.hidden.is_function(path) || hidden.is_function(path)
+        };
+        let prefix = modifiers::prefix(&rewritten.text);
+        let binding =
+            |step| modifiers::Binding { prefix: &prefix, step, is_function: &is_function };
+        if !modifiers::query(&parsed, binding(0)).is_empty() {
+            bind(&mut rewritten, |text, step| {
+                parse::query_again(text, v0, |query| modifiers::query(query, binding(step)))
+                    .map_err(|message| Error::new(ErrorKind::Internal, message))
+            })
+            .map_err(|error| wrong(error.to_string()))?;
+        }
+        if !negation::query_edits(&parsed).is_empty() {
+            let find = negation::query_edits;
+            rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
         }
         Ok(RewrittenQuery {
             text: rewritten.text,
@@ -152,12 +176,6 @@ impl Loaded {
             builtins: named(&uses, |name| name != self.options.product.as_str()),
         })
     }
-}
-
-fn modifiers_edits(query: &ast::Query) -> Vec<super::text::Edit> {
-    let mut edits = Vec::new();
-    modifiers::query_edits(query, &mut edits);
-    edits
 }
 
 fn targets(uses: &[Use]) -> impl Iterator<Item = Vec<scope::Step>> {

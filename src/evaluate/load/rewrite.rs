@@ -10,19 +10,28 @@ use super::builtins::{Called, Functions};
 use super::imports;
 use super::names::full_name;
 use super::parse::Module;
+use super::prints;
 use super::scope::{Head, Role, Use};
+use super::sites;
 use super::text::Edit;
 use super::tree::{Tree, data_path};
 use super::views::{Hidden, Views};
 use crate::Diagnostic;
 
 /// The functions that calls go to through a hidden rule: name to rule.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Shim {
     /// Functions of the host and the product that some `with` replaces or puts in a place.
-    replaceable: BTreeMap<String, String>,
+    replaceable: BTreeMap<String, Through>,
     /// Built-ins that some `with` puts in another function's place.
-    replacements: BTreeMap<String, String>,
+    replacements: BTreeMap<String, Through>,
+}
+
+/// A rule in a function's place.
+#[derive(Debug, Clone)]
+struct Through {
+    rule: String,
+    arity: usize,
 }
 
 impl Shim {
@@ -33,6 +42,17 @@ impl Shim {
         hidden: &mut Hidden,
     ) -> Self {
         let mut shim = Self::default();
+        shim.extend(uses, functions, hidden);
+        shim
+    }
+
+    /// Adds what else needs a rule.
+    pub(super) fn extend<'a>(
+        &mut self,
+        uses: impl Iterator<Item = &'a Use>,
+        functions: &Functions<'_>,
+        hidden: &mut Hidden,
+    ) {
         for found in uses {
             if !matches!(found.head, Head::Name(_))
                 || !matches!(found.role, Role::Target | Role::Replacement)
@@ -42,9 +62,9 @@ impl Shim {
             let name = full_name(found);
             let Called::Function(arity) = functions.called(&name, false) else { continue };
             let list = if functions.extension(&name).is_some() {
-                &mut shim.replaceable
+                &mut self.replaceable
             } else if found.role == Role::Replacement {
-                &mut shim.replacements
+                &mut self.replacements
             } else {
                 continue;
             };
@@ -53,11 +73,14 @@ impl Shim {
             }
             let kind = if functions.extension(&name).is_some() { 'f' } else { 'b' };
             let rule = format!("{kind}{}", list.len());
-            let args = (0..arity).map(|i| format!("a{i}")).collect::<Vec<_>>().join(", ");
-            hidden.push(format!("{rule}({args}) := {name}({args})"));
-            list.insert(name, hidden.reference(&rule));
+            hidden.function(&rule, arity, &name);
+            list.insert(name, Through { rule: hidden.reference(&rule), arity });
         }
-        shim
+    }
+
+    /// Whether a function that `found` replaces is called through a rule.
+    pub(super) fn replaces(&self, found: &Use) -> bool {
+        self.replaceable.contains_key(&full_name(found))
     }
 
     /// Whether calls of the product's or the host's functions go through rules.
@@ -65,7 +88,7 @@ impl Shim {
         !self.replaceable.is_empty()
     }
 
-    fn rule(&self, found: &Use) -> Option<&String> {
+    fn rule(&self, found: &Use) -> Option<&Through> {
         if !matches!(found.head, Head::Name(_)) || found.role == Role::Read {
             return None;
         }
@@ -77,8 +100,11 @@ impl Shim {
 }
 
 /// The edits of the references `uses`.
+///
+/// `file` is the modules' name; without one, calls aren't noted.
 pub(super) fn references(
     uses: &[Use],
+    file: Option<&str>,
     shim: &Shim,
     views: &Views<'_>,
     hidden: &mut Hidden,
@@ -99,8 +125,15 @@ pub(super) fn references(
         if let Some(at) = views.crossing(found) {
             edits.push(crossing(found, at).map_err(|d| (index, d))?);
         }
-        if let Some(text) = shim.rule(found) {
-            edits.push(Edit::new(found.start, found.end(), text.clone()));
+        if let Some(Through { rule, arity }) = shim.rule(found) {
+            edits.push(Edit::new(found.start, found.end(), rule.clone()));
+            let last = arity.checked_sub(1).and_then(|last| found.arguments.get(last));
+            if let (Some(last), Some(file)) = (last, file) {
+                let site = (file.to_owned(), found.start, found.end());
+                edits.extend(sites::edits(hidden.site(site), *last));
+            }
+        } else if found.ends.is_empty() && matches!(&found.head, Head::Name(n) if &**n == "print") {
+            edits.extend(found.arguments.iter().flat_map(|argument| prints::edits(*argument)));
         } else if found.import.is_some() || views.is_mocked(found) {
             let given = found.steps.len() - found.written();
             let path: Vec<_> = found.keys().take(given).collect();
@@ -150,12 +183,10 @@ pub(super) fn module(
     views: &Views<'_>,
     hidden: &mut Hidden,
 ) -> Result<Vec<Edit>, Diagnostic> {
-    let mut edits =
-        references(&module.uses, shim, views, hidden).map_err(|(index, d)| {
-            match module.uses.get(index) {
-                Some(found) => d.at(module.file.position(found.start, found.end())),
-                None => d,
-            }
+    let mut edits = references(&module.uses, Some(module.file.path()), shim, views, hidden)
+        .map_err(|(index, d)| match module.uses.get(index) {
+            Some(found) => d.at(module.file.position(found.start, found.end())),
+            None => d,
         })?;
     for &(start, end) in &module.hiding {
         let name = module.file.author().get(start..end).unwrap_or("");

@@ -14,6 +14,7 @@ use ast::{Expr, ExprRef, Literal, Query, Rule, RuleHead, Span};
 pub(super) use super::chain::{Link, chain, end, key, path};
 pub(super) use super::declare::declared;
 use super::declare::pattern;
+use super::pieces::extent;
 
 /// One step of a reference after its head.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -66,6 +67,8 @@ pub(super) struct Use {
     pub(super) import: Option<usize>,
     /// For a replacement: the index of the target among the uses.
     pub(super) target: Option<usize>,
+    /// For a call of `print`, or of a name with dots that is no rule: where its arguments stand.
+    pub(super) arguments: Vec<(usize, usize)>,
 }
 
 impl Use {
@@ -304,7 +307,15 @@ impl Walk<'_> {
             if span.source.contents().as_bytes().get(end(span)) != Some(&b'(') {
                 self.found.apart.push((span.start as usize, end(span)));
             }
+            let index = self.found.uses.len();
             self.reference(fcn, Role::Call { arguments: params.len(), statement });
+            // No other built-in of one word is called through anything.
+            if let Some(found) = self.found.uses.get_mut(index)
+                && matches!(&found.head, Head::Name(name)
+                    if !found.ends.is_empty() || name.as_ref() == "print")
+            {
+                found.arguments = params.iter().map(|param| extent(param)).collect();
+            }
             for param in params {
                 self.expr(param);
             }
@@ -424,6 +435,7 @@ impl Walk<'_> {
             name_end: end(span),
             import,
             target: None,
+            arguments: Vec::new(),
         });
     }
 }

@@ -19,7 +19,6 @@ fn options() -> LoadOptions {
     LoadOptions {
         functions: vec![function("discover", 2), function("evidence", 1)],
         host_functions: vec![("host.lookup".into(), 1)],
-        include_tests: true,
         ..LoadOptions::default()
     }
 }
@@ -149,11 +148,6 @@ fn a2_imports_belong_to_their_file() {
     assert_eq!(answer(&modules, "data.p", &json!({})), json!({"first": "real", "second": "fake"}));
     let conflict = ["package p\nimport data.a.x\nimport data.b.x\ny := x.z\n"];
     assert_eq!(codes(&conflict), ["import-conflict"]);
-    let mut options = options();
-    options.include_tests = false;
-    let modules = ["package p\nx := 1\n", "package p_test\nx := data.nope.f(1)\n"];
-    let loaded = load(&sources(&modules, &json!({})), &options).unwrap();
-    assert_eq!(loaded.packages().count(), 1);
 }
 
 #[test]

@@ -228,9 +228,6 @@ impl Tree {
 
     /// Whether a path below `data` is a function's: a module's, or one that loading made.
     pub(super) fn is_function(&self, path: &[Arc<str>]) -> bool {
-        if path.first().is_some_and(|first| first.starts_with("hidden_")) {
-            return true;
-        }
         let group = self.node(path).and_then(|node| node.group);
         let group = group.and_then(|group| self.groups.get(group));
         group.is_some_and(|group| matches!(group.kind(), RuleKind::Function { .. }))

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use regorus::Value;
 
 use super::scope::{Head, Role, Step, Use};
+use super::sites::Site;
 use super::tree::{Node, RuleKind, Tree, data_path, push_step};
 use crate::Diagnostic;
 
@@ -23,13 +24,22 @@ pub(super) struct Hidden {
     /// The package's name, which no author can guess.
     pub(super) package: String,
     lines: Vec<String>,
+    functions: HashSet<String>,
+    /// The calls of modules that go through functions of the package.
+    pub(super) sites: Vec<Site>,
     /// Views by the text of their rules.
     known: HashMap<String, usize>,
 }
 
 impl Hidden {
     pub(super) fn new(package: String) -> Self {
-        Self { package, lines: Vec::new(), known: HashMap::new() }
+        Self {
+            package,
+            lines: Vec::new(),
+            functions: HashSet::new(),
+            sites: Vec::new(),
+            known: HashMap::new(),
+        }
     }
 
     /// `data.<package>.<rule>`.
@@ -37,8 +47,27 @@ impl Hidden {
         format!("data.{}.{rule}", self.package)
     }
 
-    pub(super) fn push(&mut self, line: String) {
-        self.lines.push(line);
+    /// Adds a function: `rule(args) := name(args)`.
+    pub(super) fn function(&mut self, rule: &str, arity: usize, name: &str) {
+        let args = (0..arity).map(|i| format!("a{i}")).collect::<Vec<_>>().join(", ");
+        self.lines.push(format!("{rule}({args}) := {name}({args})"));
+        self.functions.insert(rule.to_owned());
+    }
+
+    /// A number for a call.
+    pub(super) fn site(&mut self, site: Site) -> usize {
+        self.sites.push(site);
+        self.sites.len() - 1
+    }
+
+    /// Whether a path below `data` is that of one of its functions.
+    pub(super) fn is_function(&self, path: &[Arc<str>]) -> bool {
+        match path {
+            [package, rule] => {
+                package.as_ref() == self.package && self.functions.contains(rule.as_ref())
+            }
+            _ => false,
+        }
     }
 
     /// The module's text, if anything is in it.
@@ -211,15 +240,10 @@ impl Views<'_> {
         hidden.view(&rules)
     }
 
-    /// A package has a value even when it is empty; functions have none.
+    /// A package, and what leads to a rule, has a value even when it is empty; functions have none.
     fn has_value(&self, node: &Node) -> bool {
-        if node.packages {
-            return true;
-        }
-        match node.group.and_then(|g| self.tree.groups.get(g)) {
-            Some(group) => !matches!(group.kind(), RuleKind::Function { .. }),
-            None => node.children.values().any(|child| self.has_value(child)),
-        }
+        let group = node.group.and_then(|g| self.tree.groups.get(g));
+        !group.is_some_and(|group| matches!(group.kind(), RuleKind::Function { .. }))
     }
 }
 

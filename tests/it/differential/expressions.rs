@@ -369,16 +369,23 @@ impl<'a> Scope<'a> {
         format!("{negation}{reference} {operator} {limit}{replacement}{again}")
     }
 
-    fn replacement(&mut self) -> String {
-        match self.below(7) {
-            0 => format!(" with input as {{\"n\": {}}}", self.below(5)),
-            1 => format!(" with input.n as {}", self.below(5)),
-            2 => format!(" with input.m.a as {}", self.constant(Kind::Number)),
+    /// What stands behind `as`: a constant, or what has to be evaluated first.
+    fn given(&mut self, kind: Kind) -> String {
+        if self.chance(40) { self.constant(kind) } else { self.expression(kind) }
+    }
+
+    pub(super) fn replacement(&mut self) -> String {
+        match self.below(9) {
+            0 => format!(" with input as {{\"n\": {}}}", self.given(Kind::Number)),
+            1 => format!(" with input.n as {}", self.given(Kind::Number)),
+            2 => format!(" with input.m.a as {}", self.given(Kind::Number)),
             3 => {
-                let limit = self.below(5);
+                let limit = self.given(Kind::Number);
                 format!(" with data.{}.conf.limit as {limit}", self.plan.root)
             }
             4 => " with upper as \"UP\"".to_owned(),
+            5 => format!(" with input as data.{}.conf", self.plan.root),
+            6 => self.replace_function(),
             _ => match self.plan.symbol(|s| s.complete) {
                 Some(symbol) => self.replace_symbol(&symbol),
                 None => " with input.ok as true".to_owned(),
@@ -390,7 +397,22 @@ impl<'a> Scope<'a> {
         // The whole path: what an alias means as a target is a matter of its own.
         let path = &self.plan.packages[symbol.package].path;
         let target = format!("data.{path}.{}", symbol.name);
-        let value = self.constant(symbol.kind);
+        let value = self.given(symbol.kind);
         format!(" with {target} as {value}")
+    }
+
+    /// A function by another one with arguments of the same kinds, or by a value.
+    fn replace_function(&mut self) -> String {
+        let Some(target) = self.plan.symbol(|s| s.params.is_some()) else {
+            return format!(" with input.xs as {}", self.given(Kind::Numbers));
+        };
+        let same = |s: &Symbol| s.params == target.params && s.kind == target.kind;
+        let path =
+            |plan: &Plan, s: &Symbol| format!("data.{}.{}", plan.packages[s.package].path, s.name);
+        let value = match self.plan.symbol(|s| same(s) && s.name != target.name) {
+            Some(other) => path(self.plan, &other),
+            None => self.constant(target.kind),
+        };
+        format!(" with {} as {value}", path(self.plan, &target))
     }
 }

@@ -43,6 +43,20 @@ pub(crate) fn case(seed: u64) -> Case {
     Case { seed, modules, data, input, questions }
 }
 
+/// A `with` for a query, which has no files, and so no names of its own.
+fn replacement(plan: &mut Plan) -> String {
+    let root = plan.root.clone();
+    let rules: Vec<_> = plan.symbols.iter().filter(|s| s.params.is_none()).cloned().collect();
+    let rule = plan.random.pick(&rules).clone();
+    let path = format!("data.{}.{}", plan.packages[rule.package].path, rule.name);
+    match plan.random.below(4) {
+        0 => format!(" with input as {{\"n\": {path}}}"),
+        1 => format!(" with input.user as data.{root}.conf.owner with input.n as {path}"),
+        2 => format!(" with data.{root}.conf.limit as [v | v := {path}][0]"),
+        _ => format!(" with input as data.{root}.conf with data.{root}.conf.flag as true"),
+    }
+}
+
 fn questions(plan: &mut Plan) -> Vec<Question> {
     let mut questions = vec![Question::Document(vec![plan.root.clone()])];
     let path = |text: &str| {
@@ -51,11 +65,19 @@ fn questions(plan: &mut Plan) -> Vec<Question> {
     };
     questions.extend(plan.packages.iter().map(|p| Question::Document(path(&p.path))));
     for symbol in plan.symbols.clone().iter().filter(|s| s.params.is_none()) {
-        let package = &plan.packages[symbol.package].path;
-        let mut full = path(package);
+        let package = plan.packages[symbol.package].path.clone();
+        let mut full = path(&package);
         full.push(symbol.name.clone());
         questions.push(Question::Document(full));
-        let query = match plan.random.below(8) {
+        let query = match plan.random.below(12) {
+            3 => {
+                let with = replacement(plan);
+                format!("x := data.{package}.{}{with}", symbol.name)
+            }
+            4 => {
+                let with = replacement(plan);
+                format!("x := 1; not data.{package}.{} == x{with}", symbol.name)
+            }
             0 => format!("x := data.{package}.{}; x != 3", symbol.name),
             // OPA's type checker refuses to iterate over anything else.
             1 if symbol.kind.iterable() => format!("data.{package}.{}[k] = v", symbol.name),

@@ -160,6 +160,34 @@ fn packages_without_a_verdict_are_refused_unless_somebody_needs_them() {
     sandbox.run(&[&lone[..], &["-n", "helper"]].concat()).output().code(2);
 }
 
+/// As for OPA, a test's file is a file like others: what it denies counts.
+#[test]
+fn what_a_test_file_denies_counts_and_what_it_imports_is_no_excuse() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{\"bad\": true}");
+    let run = |files: &[(&str, &str)]| {
+        let written: Vec<String> =
+            files.iter().map(|(name, text)| sandbox.write(name, text)).collect();
+        let given = written.iter().flat_map(|file| ["-d", file]);
+        sandbox.run(&["gate", "-i", &input].into_iter().chain(given).collect::<Vec<_>>()).output()
+    };
+    let tests = "package p_test\n\nimport data.p\n\ntest_a if count(p.deny) == 0\n";
+    let more = "package p\n\ndeny contains \"more\"\n";
+    let fine = "package p\n\ndeny contains \"bad\" if input.good\n";
+    run(&[("p.rego", fine), ("p_test.rego", tests)]).code(0);
+    run(&[("p.rego", fine), ("q_test.rego", more)]).code(1);
+    run(&[("p.rego", fine), ("q.rego", "package q_test\n\ndeny contains \"more\"\n")]).code(1);
+    run(&[("only_test.rego", DENY_BAD)]).code(1);
+    let fixture = format!("{tests}\nviolations := [\"of a mock\"]\n");
+    run(&[("p.rego", fine), ("p_test.rego", &fixture)]).code(0);
+    let no_verdict = "package p\n\nbad if input.bad\n";
+    let tests = "package p_test\n\nimport data.p\n\ntest_a if p.bad\n";
+    run(&[("p.rego", no_verdict), ("p_test.rego", tests)]).code(2).says("`p` has no verdict rule");
+    let beside = "package other\n\nimport data.p\n\ntest_a if p.bad\n";
+    let other = "package other\n\ndeny contains \"x\" if false\n";
+    run(&[("p.rego", no_verdict), ("other.rego", other), ("other_test.rego", beside)]).code(2);
+}
+
 #[test]
 fn skipped_everywhere_is_no_pass() {
     let sandbox = Sandbox::new();

@@ -114,3 +114,49 @@ fn an_undefined_replacement_is_never_overlooked() {
     assert_eq!(ask("data.p.b"), json!("undefined"));
     assert_eq!(ask("data.p.c"), json!([1, 2]));
 }
+
+#[test]
+fn replacements_are_evaluated_before_what_they_are_for() {
+    let module = "package p\nd := data.base\nq if input.i == d\n\
+        a if q with input as {\"i\": d}\n\
+        b if # {\n\tq with input as {\"i\": [v | v := d][0]}\n\
+        c if not q with input as {\"i\": d} with data.base as 7\n\
+        e := n if { n := count(input) with input as data.w }\n\
+        g(x) := x + input.n + data.base\nf(x) := x\nh := f(1)\n\
+        both := v if { v := h with f as g with input as {\"n\": d} with data.base as 20 }\n";
+    let with = "package w\nx := 1\ny := 2\n";
+    let data = json!({"base": 5});
+    let loaded = load(&sources(&[module, with], &data), &options()).unwrap();
+    let ask = |query: &str| evaluate(&loaded, query, &json!({})).unwrap();
+    for rule in ["a", "b", "c"] {
+        assert_eq!(ask(&format!("data.p.{rule}")), json!(true), "{rule}");
+    }
+    assert_eq!(ask("data.p.e"), json!(2));
+    assert_eq!(ask("data.p.both"), json!(26));
+    assert_eq!(ask("[v | v := data.p.q with input as {\"i\": data.p.d}]"), json!([true]));
+    assert_eq!(ask("[1 | not data.p.q with input as {\"i\": data.p.d}]"), json!([]));
+    assert_eq!(ask("[v | v := count(input) with input as data.w]"), json!([2]));
+}
+
+#[test]
+fn a_query_replaces_what_modules_call_or_is_refused() {
+    let tests = "package t\nimport data.p\nx if p.x with platform.discover as 1\n";
+    let loaded = loaded(&[USER, LIB, tests]);
+    let ask = |query: &str| evaluate(&loaded, query, &json!({"d": 1}));
+    assert_eq!(ask("[v | v := data.p.x with platform.discover as 3]"), Ok(json!([3])));
+    assert_eq!(ask("[v | v := data.p.x]"), Ok(json!(["real platform.discover"])));
+    let error = ask("[v | v := data.p.y with platform.evidence as 3]").unwrap_err();
+    assert!(error.contains("a query can't replace functions"), "{error}");
+}
+
+/// OPA's compiler makes `=` of `==` in modules, which reads a reference with the equation; in
+/// queries it doesn't.
+#[test]
+fn a_negated_comparison_in_a_query_evaluates_its_operands_first() {
+    let loaded = loaded(&["package p\nu := input.nope\nn if not u == 1\n"]);
+    let ask = |query: &str| evaluate(&loaded, query, &json!({})).unwrap();
+    assert_eq!(ask("data.p.n"), json!(true));
+    assert_eq!(ask("[1 | not data.p.u == 1]"), json!([]));
+    assert_eq!(ask("[1 | x := 1; not x == data.p.u]"), json!([]));
+    assert_eq!(ask("[1 | not data.p.u = 1]"), json!([1]));
+}

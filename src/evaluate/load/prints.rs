@@ -1,0 +1,68 @@
+//! What is printed, bounded.
+//!
+//! The interpreter writes down a printed value whatever its size, and a small policy can make one
+//! that is larger than any memory. Owns the function that each argument of `print` passes through:
+//!
+//! ```text
+//! print("seen", x)  →  print(internal.printed("seen"), internal.printed(x))
+//! ```
+
+use regorus::{Engine, Value};
+
+use super::super::bounded::fits;
+use super::super::scope::{self, Limits};
+use super::text::Edit;
+use crate::{Error, ErrorKind};
+
+const NAME: &str = "internal.printed";
+
+/// Most bytes of one argument, and of all that one pass prints.
+const MAX_BYTES: u64 = 16 << 20;
+/// Most parts of one argument.
+const MAX_NODES: u64 = 1_000_000;
+
+/// Adds the function. Any engine with rewritten modules needs it.
+pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
+    let printed = |args: Vec<Value>| match <[Value; 1]>::try_from(args) {
+        Ok([value]) => Ok(printed(value)),
+        Err(_) => anyhow::bail!("{NAME} takes 1 argument"),
+    };
+    engine.add_extension(NAME.to_owned(), 1, Box::new(printed)).map_err(|error| {
+        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
+    })
+}
+
+/// The value, or why it isn't printed.
+fn printed(value: Value) -> Value {
+    let limits = Limits { nodes: MAX_NODES, ..Limits::default() };
+    let instead = match fits(&value, &limits) {
+        Ok(written) => {
+            let room = scope::current().is_none_or(|scope| scope.print(written.bytes, MAX_BYTES));
+            (!room).then(|| format!("more than {MAX_BYTES} bytes are printed"))
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    match instead {
+        Some(reason) => Value::from(format!("<not printed: {reason}>")),
+        None => value,
+    }
+}
+
+/// The edits that pass an argument through the function.
+pub(super) fn edits((start, end): (usize, usize)) -> [Edit; 2] {
+    [Edit::new(start, start, format!("{NAME}((")), Edit::new(end, end, "))")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_too_often_is_not_written_down() {
+        let small = Value::from(vec![Value::from("x"), Value::from(1)]);
+        assert_eq!(printed(small.clone()), small);
+        let shared = (0..40).fold(small, |value, _| Value::from(vec![value.clone(), value]));
+        let text = printed(shared).to_string();
+        assert!(text.contains("more than 1000000 parts"), "{text}");
+    }
+}
