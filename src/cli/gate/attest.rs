@@ -23,17 +23,27 @@ use crate::{Error, ErrorKind};
 #[derive(Debug, Args)]
 pub(super) struct Attest {
     /// Write the outcome as an in-toto statement, to be signed
-    #[arg(long, value_name = "FILE")]
-    pub attest: Option<PathBuf>,
+    #[arg(id = "attest", long = "attest", value_name = "FILE")]
+    pub file: Option<PathBuf>,
     /// What the statement's predicate is: `vsa` is SLSA's verification summary
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
-    attest_as: Predicate,
+    #[arg(id = "attest-as", long = "attest-as", value_name = "FORM", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
+    form: Predicate,
     /// Who verifies, for `--attest-as vsa`: the URI that its readers know
-    #[arg(long, value_name = "URI", requires = "attest")]
-    attest_verifier: Option<String>,
+    #[arg(
+        id = "attest-verifier",
+        long = "attest-verifier",
+        value_name = "URI",
+        requires = "attest"
+    )]
+    verifier: Option<String>,
     /// What was verified, for `--attest-as vsa`: the URI under which it is fetched
-    #[arg(long, value_name = "URI", requires = "attest")]
-    attest_resource: Option<String>,
+    #[arg(
+        id = "attest-resource",
+        long = "attest-resource",
+        value_name = "URI",
+        requires = "attest"
+    )]
+    resource: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -49,7 +59,7 @@ fn wrong(message: impl Into<String>) -> Error {
 impl Attest {
     /// Refuses what would prove nothing, and what lacks something, before anything is asked.
     pub fn check(&self, options: &Options) -> Result<(), Error> {
-        if self.attest.is_none() {
+        if self.file.is_none() {
             return Ok(());
         }
         if options.local.is_some() || options.replay.is_some() {
@@ -57,11 +67,10 @@ impl Attest {
             return Err(wrong(format!("`--attest` and `{other}` exclude each other"))
                 .with_hint("an outcome that the service took no part in proves nothing"));
         }
-        for (option, given) in [
-            ("--attest-verifier", &self.attest_verifier),
-            ("--attest-resource", &self.attest_resource),
-        ] {
-            match (self.attest_as, given) {
+        for (option, given) in
+            [("--attest-verifier", &self.verifier), ("--attest-resource", &self.resource)]
+        {
+            match (self.form, given) {
                 (Predicate::TestResult, None) => {}
                 (Predicate::TestResult, Some(_)) => {
                     return Err(wrong(format!("`{option}` is for a verification summary only"))
@@ -85,7 +94,7 @@ impl Attest {
 
     /// The statement.
     pub fn statement(&self, run: &Run) -> Result<String, Error> {
-        let (kind, subjects, predicate) = match self.attest_as {
+        let (kind, subjects, predicate) = match self.form {
             Predicate::TestResult => (
                 "https://in-toto.io/attestation/test-result/v0.1",
                 inputs(run.inputs.iter()),
@@ -118,11 +127,11 @@ impl Attest {
         }
         json!({
             "verifier": {
-                "id": self.attest_verifier,
+                "id": self.verifier,
                 "version": BTreeMap::from([(&run.tool.name, version)]),
             },
             "timeVerified": run.started,
-            "resourceUri": self.attest_resource,
+            "resourceUri": self.resource,
             "policy": policy(run),
             "inputAttestations": inputs(attested),
             "verificationResult": if passed { "PASSED" } else { "FAILED" },

@@ -121,7 +121,7 @@ impl From<FailOn> for Severity {
 
 pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     args.attest.check(options)?;
-    outputs::check(&args.output, args.attest.attest.as_deref())?;
+    outputs::check(&args.output, args.attest.file.as_deref())?;
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     evaluation::limit_memory();
@@ -153,7 +153,7 @@ fn report(run: &Run, args: &GateArgs) -> Result<(), Error> {
         let bytes = outputs::write(output.format, run, false, &mut summary)?;
         output::to_file(&output.file, &bytes)?;
     }
-    if let Some(path) = &args.attest.attest {
+    if let Some(path) = &args.attest.file {
         output::to_file(path, args.attest.statement(run)?.as_bytes())?;
     }
     let colour = output::is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());

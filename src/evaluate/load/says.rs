@@ -142,20 +142,19 @@ fn assigned<'q>(query: &'q Query, name: &str) -> impl Iterator<Item = &'q ExprRe
 
 /// A format string of `sprintf`: a verb stands for anything.
 fn format(text: &str) -> Pattern {
-    let mut pieces = vec![String::new()];
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let current = pieces.last_mut();
-        if c != '%' {
-            current.map(|piece| piece.push(c));
-        } else if chars.next_if_eq(&'%').is_some() {
-            current.map(|piece| piece.push('%'));
+        if c != '%' || chars.next_if_eq(&'%').is_some() {
+            piece.push(c);
         } else {
             while chars.next_if(|c| !c.is_alphabetic()).is_some() {}
             chars.next();
-            pieces.push(String::new());
+            pieces.push(std::mem::take(&mut piece));
         }
     }
+    pieces.push(piece);
     Pattern(pieces)
 }
 

@@ -114,7 +114,8 @@ fn places(graph: &Graph, ledger: &Ledger, drawn: usize) -> Vec<(usize, usize)> {
     let mut places: Vec<Option<(usize, usize)>> = vec![None; drawn];
     let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
     // From what was asked first; then whatever isn't connected with it, in order.
-    let first = VecDeque::from_iter(asked(graph, ledger, drawn).into_iter().map(|node| (node, 0)));
+    let first: VecDeque<_> =
+        asked(graph, ledger, drawn).into_iter().map(|node| (node, 0)).collect();
     let others = (0..drawn).map(|node| VecDeque::from([(node, 0)]));
     for mut queue in std::iter::once(first).chain(others) {
         while let Some((node, column)) = queue.pop_front() {
