@@ -45,6 +45,8 @@ pub struct Gate {
     pub(super) product: Product,
     /// Whether any policy calls the service.
     pub(super) asks: bool,
+    /// What isn't asked because it is for another kind, a line each.
+    pub(super) left_out: Vec<String>,
 }
 
 /// A package that is asked.
@@ -76,6 +78,7 @@ impl Gate {
             sources: Vec::new(),
             product: options.product.clone(),
             asks: false,
+            left_out: Vec::new(),
         };
         let documents = gate.take_documents(&mut sources)?;
         for path in bundles {
@@ -172,7 +175,14 @@ impl Gate {
         let arguments = document.arguments(&options.arguments)?;
         let several = document.entries.len() > 1;
         for (number, entry) in (1..).zip(&document.entries) {
-            if options.kind.is_some() && entry.kind.is_some() && entry.kind != options.kind {
+            if let (Some(wanted), Some(kind)) = (&options.kind, &entry.kind)
+                && wanted != kind
+            {
+                refuse_misspelt(document, wanted, kind)?;
+                self.left_out.push(format!(
+                    "the policy `{}` is for `{kind}`, not for `{wanted}`: it was not asked",
+                    document.name
+                ));
                 continue;
             }
             let module = entry.module.clone();
@@ -203,6 +213,18 @@ impl Gate {
         }
         Ok(())
     }
+}
+
+/// Refuses two kinds of which one is most likely the other, misspelt: a policy that is left out for
+/// that would pass.
+fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Result<(), Error> {
+    let (a, b) = (wanted.to_lowercase(), kind.to_lowercase());
+    if strsim::damerau_levenshtein(&a, &b) > 1 {
+        return Ok(());
+    }
+    let (path, kind, wanted) = (escape(&document.path), escape(kind), escape(wanted));
+    Err(wrong(format!("{path}: the kind `{kind}` is nearly `{wanted}`, but not the same"))
+        .with_hint("one of the two is misspelt: the policy would be left out"))
 }
 
 fn load_options(options: &GateOptions) -> LoadOptions {

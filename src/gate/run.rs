@@ -113,6 +113,7 @@ impl Gate {
         run.inputs = gathered.finished.into_values().collect();
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
+        run.notes.clone_from(&self.left_out);
         if nothing {
             run.notes.push("there is no input: each policy was asked once without one".to_owned());
         }

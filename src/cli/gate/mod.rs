@@ -26,7 +26,7 @@ use crate::gate::{DocumentOptions, Gate, GateOptions, Place, RunOptions, Waivers
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 use attest::Attest;
-use outputs::{Format, Output};
+use outputs::{Format, Look, Output};
 
 /// How long answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -138,7 +138,7 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     if let Some(path) = &options.record {
         recording.save(path)?;
     }
-    report(&run, &args)?;
+    report(&run, &args, options.verbose > 0)?;
     Ok(match run.outcome {
         Outcome::Passed => Exit::Passed,
         Outcome::Failed => Exit::Violations,
@@ -146,18 +146,19 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     })
 }
 
-fn report(run: &Run, args: &GateArgs) -> Result<(), Error> {
+fn report(run: &Run, args: &GateArgs, calls: bool) -> Result<(), Error> {
     let mut summary = outputs::Summary::from_env();
     // Files first: standard output may be a pipe that is closed.
     for output in &args.output {
-        let bytes = outputs::write(output.format, run, false, &mut summary)?;
+        let bytes =
+            outputs::write(output.format, run, Look { colour: false, calls }, &mut summary)?;
         output::to_file(&output.file, &bytes)?;
     }
     if let Some(path) = &args.attest.file {
         output::to_file(path, args.attest.statement(run)?.as_bytes())?;
     }
     let colour = output::is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    output::to_stdout(&outputs::write(args.format, run, colour, &mut summary)?)
+    output::to_stdout(&outputs::write(args.format, run, Look { colour, calls }, &mut summary)?)
 }
 
 fn load(args: &GateArgs, product: &Product) -> Result<Gate, Error> {

@@ -27,9 +27,11 @@ pub(super) enum Format {
 }
 
 impl Format {
-    fn report(self, colour: bool, summary: &mut Summary) -> Box<dyn Report> {
+    fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
-            Self::Human => return Box::new(human::Human { colour }),
+            Self::Human => {
+                return Box::new(human::Human { colour: look.colour, calls: look.calls });
+            }
             Self::Json => return Box::new(json::Json),
             Self::Junit => reports::Format::Junit,
             Self::Sarif => reports::Format::Sarif,
@@ -55,6 +57,14 @@ impl Summary {
         let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
         Self(path.map(PathBuf::from))
     }
+}
+
+/// How the report for people looks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub colour: bool,
+    /// Whether every call is listed.
+    pub calls: bool,
 }
 
 /// A report for a file.
@@ -104,11 +114,11 @@ pub(super) fn check(outputs: &[Output], attest: Option<&Path>) -> Result<(), Err
 pub(super) fn write(
     format: Format,
     run: &Run,
-    colour: bool,
+    look: Look,
     summary: &mut Summary,
 ) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    format.report(colour, summary).write(run, &mut bytes).map_err(|error| {
+    format.report(look, summary).write(run, &mut bytes).map_err(|error| {
         Error::new(ErrorKind::Internal, "the report can't be written").with_source(error)
     })?;
     Ok(bytes)

@@ -27,6 +27,23 @@ fn the_json_report_is_the_model() {
 }
 
 #[test]
+fn the_report_for_people_says_where_it_comes_from() {
+    let sandbox = Sandbox::new();
+    let input = "testdata/inputs/upstream_attestations/fail.json";
+    let fixed = ["gate", "-d", "policies", "-n", "upstream_attestations", "-i", input];
+    let report = shipped(&sandbox, &["-n", "upstream_attestations", "-i", input]).code(1).json();
+    let text = sandbox.local(&fixed).output().code(1).stdout;
+    for known in [&report["inputs"][0]["digest"], &report["policies"][0]["digest"]] {
+        assert!(text.contains(known.as_str().unwrap()), "{text}");
+    }
+    assert!(text.contains("; 9 calls: 9 network, 9 requests; "), "{text}");
+    assert!(text.contains(concat!("\nrego-platform ", env!("CARGO_PKG_VERSION"))), "{text}");
+    assert!(!text.contains("pass 1: platform.discover"), "{text}");
+    let verbose = sandbox.local(&[&fixed[..], &["-v"]].concat()).output().code(1).stdout;
+    assert!(verbose.contains("pass 1: platform.discover [\"sha256:"), "{verbose}");
+}
+
+#[test]
 fn several_reports_at_once() {
     let sandbox = Sandbox::new();
     let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
