@@ -121,6 +121,8 @@ impl<'a> Gathered<'a> {
             };
             self.close(index, stop, observer);
         }
+        // Whatever is still open has lost a thread: it is no part of the verdict, and says so.
+        self.run.totals.not_evaluated += self.open.iter().flatten().count() as u64;
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 
 mod bundle;
 mod conclude;
+mod describe;
 mod documents;
 mod gathered;
 mod graph;

@@ -89,4 +89,4 @@ pub fn write(run: &Run, format: Format, out: &mut dyn Write, options: &Options) 
 }
 
 #[cfg(test)]
-mod fixture;
+pub(super) mod fixture;
