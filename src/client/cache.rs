@@ -5,6 +5,7 @@
 //! for this very token first (`download`). Failures of the disk are never failures of a call: what
 //! can't be read is fetched, what can't be written is left out.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -27,20 +28,36 @@ impl Cache {
         Self { folder, max_bytes, known: Mutex::new(None) }
     }
 
-    /// The content of `digest` (`sha256:<hex>`), if it is there and whole.
-    pub fn read(&self, digest: &str, cap: u64) -> Option<Vec<u8>> {
+    /// How much there is of `digest` (`sha256:<hex>`).
+    pub fn size(&self, digest: &str) -> Option<usize> {
+        let metadata = std::fs::metadata(self.content_path(digest)?).ok()?;
+        usize::try_from(metadata.len()).ok()
+    }
+
+    /// The content of `digest` in `room`, whose capacity is its size, if it is there and whole.
+    ///
+    /// Who lets go of the content makes the room: memory that one thread takes and another gives
+    /// back isn't free at once.
+    pub fn read(&self, digest: &str, mut room: Vec<u8>) -> Option<Vec<u8>> {
         let integrity = integrity(digest)?;
-        let path = self.content_path(digest)?;
-        if std::fs::metadata(&path).ok()?.len() > cap {
-            return None;
-        }
-        match cacache::read_hash_sync(&self.folder, &integrity) {
-            Ok(content) => {
+        let read = cacache::SyncReader::open_hash(&self.folder, integrity.clone()).and_then(
+            |mut reader| {
+                // What is larger than it was fails the check.
+                let mut whole = (&mut reader).take(room.capacity() as u64);
+                whole.read_to_end(&mut room).map_err(|error| {
+                    cacache::Error::IoError(error, "an entry can't be read".to_owned())
+                })?;
+                reader.check()
+            },
+        );
+        match read {
+            Ok(_) => {
                 // The time of last use, by which the oldest are removed.
-                if let Ok(file) = std::fs::File::options().append(true).open(&path) {
+                let path = self.content_path(digest)?;
+                if let Ok(file) = std::fs::File::options().append(true).open(path) {
                     let _ = file.set_modified(SystemTime::now());
                 }
-                Some(content)
+                Some(room)
             }
             Err(error) => {
                 tracing::warn!(%error, "an artifact in the cache is broken; it is fetched anew");
@@ -168,6 +185,10 @@ mod tests {
         format!("sha256:{:064x}", Hex(bytes))
     }
 
+    fn read(cache: &Cache, digest: &str) -> Option<Vec<u8>> {
+        cache.read(digest, Vec::with_capacity(cache.size(digest).unwrap_or(0)))
+    }
+
     struct Hex([u8; 32]);
 
     impl std::fmt::LowerHex for Hex {
@@ -181,12 +202,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path().join("artifacts"), 1 << 20);
         let digest = digest(b"content");
-        assert_eq!(cache.read(&digest, 100), None);
+        assert_eq!(cache.size(&digest), None);
+        assert_eq!(read(&cache, &digest), None);
         cache.write(b"content");
-        assert_eq!(cache.read(&digest, 100).unwrap(), b"content");
-        assert_eq!(cache.read(&digest, 3), None, "the cap holds for the cache too");
+        assert_eq!(read(&cache, &digest).unwrap(), b"content");
+        assert_eq!(cache.read(&digest, Vec::with_capacity(3)), None);
+        cache.write(b"content");
         std::fs::write(cache.content_path(&digest).unwrap(), b"CONTENT").unwrap();
-        assert_eq!(cache.read(&digest, 100), None);
+        assert_eq!(read(&cache, &digest), None);
         assert!(!cache.content_path(&digest).unwrap().exists(), "a broken entry is removed");
         #[cfg(unix)]
         {
@@ -206,7 +229,7 @@ mod tests {
             let total: u64 = entries(folder.path()).iter().map(|e| e.size).sum();
             assert!(total <= 10_000, "{total}");
         }
-        assert!(cache.read(&digest(&[49; 1000]), 2000).is_some(), "the newest is kept");
+        assert!(read(&cache, &digest(&[49; 1000])).is_some(), "the newest is kept");
     }
 
     #[test]
@@ -216,6 +239,6 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let cache = Cache::new(file, 10_000);
         cache.write(b"content");
-        assert_eq!(cache.read(&digest(b"content"), 100), None);
+        assert_eq!(read(&cache, &digest(b"content")), None);
     }
 }

@@ -72,8 +72,14 @@ async fn cached(
     digest: &str,
 ) -> Result<Option<Vec<u8>>, Failed> {
     let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
-    let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
-    let read = tokio::task::spawn_blocking(move || cache.read(&digest, cap));
+    let looked = (cache.clone(), digest.to_owned());
+    let size = tokio::task::spawn_blocking(move || looked.0.size(&looked.1)).await;
+    let cap = usize::try_from(client.settings.max_artifact_bytes).unwrap_or(usize::MAX);
+    let Ok(Some(size)) = size.map(|size| size.filter(|size| *size <= cap)) else {
+        return Ok(None);
+    };
+    let (room, digest) = (Vec::with_capacity(size), digest.to_owned());
+    let read = tokio::task::spawn_blocking(move || cache.read(&digest, room));
     let Ok(Some(content)) = read.await else { return Ok(None) };
     context.count(content.len() as u64)?;
     context.cached.store(true, std::sync::atomic::Ordering::Relaxed);

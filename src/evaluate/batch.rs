@@ -17,6 +17,7 @@ use regorus::Value;
 
 use super::call::{Call, Key};
 use super::flight::Outcome;
+use super::met::{Answered, is_plain};
 use super::scope::Calls;
 use super::session::{Guess, Session};
 use crate::builtins::Cost;
@@ -43,6 +44,7 @@ pub(super) struct Notes {
     pub first_at: Option<Instant>,
     pub guesses: Vec<Call>,
     noted: HashSet<Key>,
+    answered: Answered,
     /// Calls made while the pass was exact, with their number.
     pub used: HashMap<Key, u64>,
 }
@@ -50,13 +52,26 @@ pub(super) struct Notes {
 impl Calls for Pass {
     fn call(&self, function: &str, args: Vec<Value>) -> Result<Value, Error> {
         let exact = self.exact.load(Ordering::Relaxed);
+        let plain = is_plain(&args);
+        if plain && let Some(value) = self.notes().answered.get(function, &args, exact) {
+            return Ok(value);
+        }
         let call = match Call::new(&self.session.product, function, &args) {
             Ok(call) => call,
             Err(error) if exact => return Err(error),
             // What a guess gets wrong, the exact evaluation may never ask.
             Err(_) => return Ok(Value::Undefined),
         };
-        if exact { self.exactly(call) } else { self.guess(call) }
+        if !exact {
+            return self.guess(call);
+        }
+        let key = call.key.clone();
+        let value = self.exactly(call)?;
+        // A call that was noted has no answer yet.
+        if plain && self.exact.load(Ordering::Relaxed) {
+            self.notes().answered.put(function, args, key, value.clone());
+        }
+        Ok(value)
     }
 }
 
@@ -92,7 +107,9 @@ impl Pass {
 
     /// What it noted; nothing is left in it.
     pub(super) fn take_notes(&self) -> Notes {
-        std::mem::take(&mut *self.notes())
+        let mut notes = std::mem::take(&mut *self.notes());
+        notes.answered.settle(&mut notes.used);
+        notes
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {

@@ -60,10 +60,16 @@ const CHECK_INTERVAL: NonZeroU32 = NonZeroU32::new(16).unwrap();
 /// as a small policy.
 const SPIN: Duration = Duration::from_micros(40);
 
-type Job = Box<dyn FnOnce() + Send>;
+/// How long a caller looks while there is a core for it and for its worker.
+const SPIN_FREE: Duration = Duration::from_micros(500);
+
+/// What a worker does, and gives back what tells the caller of it.
+type Job = Box<dyn FnOnce() -> Reply + Send>;
+type Reply = Box<dyn FnOnce()>;
 
 static WORKERS: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+static SPINNING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
@@ -141,7 +147,7 @@ fn envelope<T: Send + 'static>(
             UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
         }
         // Nobody waits for the answer of an abandoned evaluation.
-        let _ = reply.send(result);
+        Box::new(move || drop(reply.send(result)))
     })
 }
 
@@ -152,9 +158,13 @@ fn wait<T>(
 ) -> Result<T, Error> {
     let lost =
         || Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer");
-    if let Some(result) = spin(answer) {
+    // While cores are free, looking costs nobody anything.
+    let waiting = Waiting::new();
+    let patience = if waiting.others_fit() { SPIN_FREE } else { SPIN };
+    if let Some(result) = spin(answer, patience) {
         return result;
     }
+    drop(waiting);
     let Some(deadline) = scope.deadline() else {
         return answer.recv().unwrap_or_else(|_| Err(lost()));
     };
@@ -175,11 +185,34 @@ fn wait<T>(
     }
 }
 
-/// What comes soon, without sleeping.
-fn spin<T>(from: &Receiver<T>) -> Option<T> {
+fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
-    if cores < 2 {
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
+}
+
+/// One of those who look for an answer without sleeping.
+struct Waiting(usize);
+
+impl Waiting {
+    fn new() -> Self {
+        Self(SPINNING.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Whether each of them, and each of their workers, has a core.
+    fn others_fit(&self) -> bool {
+        self.0 * 2 <= cores()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        SPINNING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What comes soon, without sleeping.
+fn spin<T>(from: &Receiver<T>, patience: Duration) -> Option<T> {
+    if cores() < 2 {
         return None;
     }
     let started = Instant::now();
@@ -191,7 +224,7 @@ fn spin<T>(from: &Receiver<T>) -> Option<T> {
                 Err(TryRecvError::Empty) => std::hint::spin_loop(),
             }
         }
-        if started.elapsed() > SPIN {
+        if started.elapsed() > patience {
             return None;
         }
     }
@@ -239,14 +272,20 @@ fn spawn(jobs: Receiver<Job>, this: Sender<Job>) -> Result<(), Error> {
 
 fn work(jobs: &Receiver<Job>, this: &Sender<Job>) {
     IS_WORKER.set(true);
-    while let Some(job) = spin(jobs).or_else(|| jobs.recv().ok()) {
+    while let Some(job) = spin(jobs, SPIN).or_else(|| jobs.recv().ok()) {
         let started = Instant::now();
-        job();
+        let reply = job();
         let mut workers = lock(&WORKERS);
-        if workers.len() >= IDLE || started.elapsed() > FRESH {
+        let stays = workers.len() < IDLE && started.elapsed() <= FRESH;
+        if stays {
+            workers.push(this.clone());
+        }
+        drop(workers);
+        // Only now: who evaluates again at once finds this worker, still awake, and needs no other.
+        reply();
+        if !stays {
             break;
         }
-        workers.push(this.clone());
     }
     #[cfg(feature = "cli")]
     regorus::flush_thread_memory_counters();

@@ -14,6 +14,7 @@ mod fetch;
 mod flight;
 mod ledger;
 pub mod load;
+mod met;
 mod output;
 mod policies;
 mod query;
