@@ -27,7 +27,7 @@ pub struct Input {
     /// Why it couldn't be read, or why it has no verdict although each policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
-    /// What each policy said, in the order of [`Run::policies`]; fewer where the input couldn't be
+    /// What each policy said, in the order of the run's policies; fewer where the input couldn't be
     /// read or the run was stopped.
     pub verdicts: Vec<Verdict>,
     /// What was asked of the service.
@@ -97,7 +97,7 @@ pub struct Call {
 pub struct Graph {
     /// The nodes, by digest.
     pub nodes: Vec<Node>,
-    /// The references: indices of [`nodes`](Self::nodes), from what was asked about to what it
+    /// The references: indices of `nodes`, from what was asked about to what it
     /// named.
     pub edges: Vec<(usize, usize)>,
     /// How many more nodes there were: a run keeps a bounded number of them.

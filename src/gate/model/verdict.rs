@@ -8,7 +8,7 @@ use crate::Position;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The package, as in [`Policy::name`].
+    /// The package: the `name` of a policy.
     pub policy: String,
     /// What was concluded.
     pub status: Status,
@@ -31,7 +31,7 @@ pub struct Verdict {
 pub enum Status {
     /// Nothing that counts was found.
     Passed,
-    /// At least one violation [fails](Effect::Fails).
+    /// At least one violation `fails`.
     Failed,
     /// The policy says that it isn't about this input.
     Skipped,
@@ -64,7 +64,7 @@ pub struct Violation {
     /// What it can be waived by: its own field `id`, `vulnerability.id` or the like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The waiver that matches it, an expired one too: the index in [`Run::waivers`].
+    /// The waiver that matches it, an expired one too: the index in the run's `waivers`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<usize>,
     /// The other fields that the policy gave it.
@@ -94,7 +94,7 @@ pub enum Effect {
     Fails,
     /// A warning, and warnings don't fail.
     Warns,
-    /// A waiver covers it: see [`Violation::waiver`].
+    /// A waiver covers it: see `waiver`.
     Waived,
     /// Less severe than what fails.
     BelowThreshold,
