@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::dataset::{Credential, Dataset, Organization, Timestamp, TokenKind};
+use super::dataset::{Credential, Dataset, Id, Organization, Timestamp, TokenKind};
 use super::refusal::Refusal;
 use crate::Product;
 
@@ -21,11 +21,27 @@ pub(super) struct Tokens {
     organization_header: String,
 }
 
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Anybody, without a token.
+    Anyone,
+    /// Whoever has a token.
+    Token,
+    /// A token of an organization with a paid plan: functions 2 to 5 and the whole backend
+    /// (interface 8.3).
+    Paid,
+    /// The same, of a user: API tokens can't (interface 5.3).
+    PaidUser,
+}
+
 /// Who asks, and for which organization.
 pub(super) struct Caller<'a> {
     pub organization: &'a Organization,
     /// The organization's index, as rows of the data set name it.
     pub index: usize,
+    /// The user whose token it is; an API token has none.
+    pub user: Option<&'a Id>,
 }
 
 impl Tokens {
@@ -73,8 +89,12 @@ impl Tokens {
         }
         let index = self.organization(dataset, credential, headers)?;
         let organization = dataset.identity.organizations.get(index);
+        let user = match &credential.kind {
+            TokenKind::User { user, .. } => Some(user),
+            TokenKind::Api { .. } => None,
+        };
         organization
-            .map(|organization| Caller { organization, index })
+            .map(|organization| Caller { organization, index, user })
             .ok_or_else(|| Refusal::forbidden("the token has no organization"))
     }
 
@@ -101,15 +121,18 @@ impl Tokens {
 }
 
 impl Caller<'_> {
-    /// Functions 2 to 5 and the whole backend are for paid plans (interface 8.3).
-    pub fn paid(self) -> Result<Self, Refusal> {
-        if self.organization.is_paid() {
-            return Ok(self);
+    /// Whether this caller may do what needs `access`.
+    pub fn may(&self, access: Access) -> Result<(), Refusal> {
+        if matches!(access, Access::Paid | Access::PaidUser) && !self.organization.is_paid() {
+            return Err(Refusal::forbidden(format!(
+                "this operation needs a paid plan, organization `{}` is on the free plan",
+                self.organization.name.as_str()
+            )));
         }
-        Err(Refusal::forbidden(format!(
-            "this operation needs a paid plan, organization `{}` is on the free plan",
-            self.organization.name.as_str()
-        )))
+        if access == Access::PaidUser && self.user.is_none() {
+            return Err(Refusal::forbidden("this operation is restricted to user tokens"));
+        }
+        Ok(())
     }
 }
 

@@ -28,6 +28,18 @@ pub enum RouteKind {
     Prompt,
     /// `GET {base_url}/v1/operations/…`
     Operations,
+    /// `GET {base_url}/v1/products…`, the list and one version
+    Products,
+    /// `GET {base_url}/v1/projects`
+    Projects,
+    /// `GET {base_url}/v1/environments`
+    Environments,
+    /// `POST {base_url}/v1/assessments/revisions/…/approve`
+    Approve,
+    /// `GET {base_url}/v1/compliance/product`
+    ProductCompliance,
+    /// `GET …/openapi.yaml` on either address
+    Openapi,
     /// The content store.
     Store,
 }
@@ -40,6 +52,13 @@ const ROUTES: &[(&str, RouteKind, Api, &str)] = &[
     ("compliance", RouteKind::Compliance, Api::Backend, "/v1/compliance/project"),
     ("prompt", RouteKind::Prompt, Api::Backend, "/v1/agents/evaluate-evidence"),
     ("operations", RouteKind::Operations, Api::Backend, "/v1/operations/"),
+    ("products", RouteKind::Products, Api::Backend, "/v1/products"),
+    ("projects", RouteKind::Projects, Api::Backend, "/v1/projects"),
+    ("environments", RouteKind::Environments, Api::Backend, "/v1/environments"),
+    ("approve", RouteKind::Approve, Api::Backend, "/v1/assessments/revisions/"),
+    ("product-compliance", RouteKind::ProductCompliance, Api::Backend, "/v1/compliance/product"),
+    ("openapi", RouteKind::Openapi, Api::Backend, "/openapi.yaml"),
+    ("openapi", RouteKind::Openapi, Api::ControlPlane, "/openapi.yaml"),
     ("store", RouteKind::Store, Api::Store, "/"),
 ];
 
@@ -264,15 +283,13 @@ fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
     if name == "*" {
         return Ok((FaultTarget::Any, rest));
     }
-    let route = ROUTES.iter().find(|(known, ..)| *known == name);
-    match route {
-        Some((_, kind, ..)) => Ok((FaultTarget::Route(*kind), rest)),
-        None => Err(format!(
-            "there is no route `{}`; routes are {}, `*` and paths",
-            crate::text::escape(name),
-            ROUTES.iter().map(|(known, ..)| *known).collect::<Vec<_>>().join(", ")
-        )),
+    if let Some((_, kind, ..)) = ROUTES.iter().find(|(known, ..)| *known == name) {
+        return Ok((FaultTarget::Route(*kind), rest));
     }
+    let mut names: Vec<&str> = ROUTES.iter().map(|(known, ..)| *known).collect();
+    names.dedup();
+    let (name, names) = (crate::text::escape(name), names.join(", "));
+    Err(format!("there is no route `{name}`; routes are {names}, `*` and paths"))
 }
 
 fn number(key: &str, value: &str) -> Result<u32, String> {

@@ -20,11 +20,13 @@ mod dataset;
 mod faults;
 mod inject;
 mod log;
+mod openapi;
 mod pages;
 mod query;
 mod refusal;
 mod routes;
 mod rows;
+mod schema;
 mod server;
 mod socket;
 

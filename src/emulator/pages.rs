@@ -5,18 +5,42 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::dataset::Paging;
 use super::query::Query;
 use super::refusal::Refusal;
-use super::rows::Shape;
+use super::routes::Pages;
+use super::server::Shared;
 
-/// The paging keys of a cursor-style list.
-pub(super) const CURSOR_KEYS: [&str; 2] = ["pagination.cursor", "pagination.limit"];
-/// The paging keys of a page-style list; a client that doesn't know yet starts with a limit.
-pub(super) const PAGE_KEYS: [&str; 4] =
-    ["pagination.page", "pagination.page_size", "pagination.cursor", "pagination.limit"];
+/// A query key and what it means.
+type Key = (&'static str, &'static str);
+
+const CURSOR_KEYS: &[Key] = &[
+    ("pagination.cursor", "the cursor that the page before gave for this one"),
+    ("pagination.limit", "the most entries; above the maximum, the maximum"),
+];
+const PAGE_KEYS: &[Key] = &[
+    ("pagination.page", "the zero-based offset of the first entry"),
+    ("pagination.page_size", "the most entries; above the maximum, the maximum"),
+];
+/// A list that may have cursors takes their keys when it has none: a client that doesn't know yet
+/// begins with a limit.
+const UNSURE_KEYS: &[Key] = &[
+    ("pagination.cursor", "must be empty: this list has no cursors"),
+    ("pagination.limit", "the same as `pagination.page_size`"),
+];
+
+/// The paging keys of a route.
+pub(super) fn keys(pages: Pages, shared: &Shared) -> impl Iterator<Item = Key> {
+    let both: (&[Key], &[Key]) = match (pages.style(shared), pages) {
+        (None, _) => (&[], &[]),
+        (Some(Paging::Cursor), _) => (CURSOR_KEYS, &[]),
+        (Some(Paging::Page), Pages::Always(_)) => (PAGE_KEYS, &[]),
+        (Some(Paging::Page), _) => (PAGE_KEYS, UNSURE_KEYS),
+    };
+    both.0.iter().chain(both.1).copied()
+}
 
 /// How lists are cut.
 #[derive(Debug, Clone, Copy)]
@@ -49,21 +73,14 @@ impl Limits {
         rows: Vec<T>,
         query: &Query,
         search: &str,
-        shape: Shape,
     ) -> Result<Page<T>, Refusal> {
         match style {
-            Paging::Cursor => self.by_cursor(rows, query, search, shape),
-            Paging::Page => self.by_offset(rows, query, shape),
+            Paging::Cursor => self.by_cursor(rows, query, search),
+            Paging::Page => self.by_offset(rows, query),
         }
     }
 
-    fn by_cursor<T>(
-        self,
-        rows: Vec<T>,
-        query: &Query,
-        search: &str,
-        shape: Shape,
-    ) -> Result<Page<T>, Refusal> {
+    fn by_cursor<T>(self, rows: Vec<T>, query: &Query, search: &str) -> Result<Page<T>, Refusal> {
         let mut size = self.size(query.number("pagination.limit")?, "pagination.limit")?;
         let check = &super::hex_sha256(format!("{search}?{}", query.filters()).as_bytes());
         let (offset, step) = match query.optional("pagination.cursor")? {
@@ -85,11 +102,11 @@ impl Limits {
         let rows: Vec<T> = rows.into_iter().skip(offset).take(size).collect();
         let next = offset + rows.len();
         let cursor = if next < total { write_cursor(next, step + 1, check) } else { String::new() };
-        let pagination = shape.object(vec![("next_cursor", cursor.into())]);
+        let pagination = json!({ "next_cursor": cursor });
         Ok(Page { rows, pagination })
     }
 
-    fn by_offset<T>(self, rows: Vec<T>, query: &Query, shape: Shape) -> Result<Page<T>, Refusal> {
+    fn by_offset<T>(self, rows: Vec<T>, query: &Query) -> Result<Page<T>, Refusal> {
         if query.optional("pagination.cursor")?.is_some() {
             return Err(Refusal::bad_request("this list has no cursors"));
         }
@@ -98,12 +115,12 @@ impl Limits {
         let size = self.size(size, "pagination.page_size")?;
         let offset = query.number("pagination.page")?.unwrap_or_default();
         let total = rows.len();
-        let pagination = shape.object(vec![
-            ("total_count", total.into()),
-            ("page", offset.into()),
-            ("total_pages", total.div_ceil(size).into()),
-            ("page_size", size.into()),
-        ]);
+        let pagination = json!({
+            "total_count": total,
+            "page": offset,
+            "total_pages": total.div_ceil(size),
+            "page_size": size,
+        });
         Ok(Page { rows: rows.into_iter().skip(offset).take(size).collect(), pagination })
     }
 }

@@ -25,15 +25,22 @@ pub(super) struct Refusal {
     status: StatusCode,
     message: String,
     metadata: Map<String, Value>,
+    /// The code of `rpcStatus`, when the status doesn't say it all.
+    code: Option<u8>,
 }
 
 impl Refusal {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), metadata: Map::new() }
+        Self { status, message: message.into(), metadata: Map::new(), code: None }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// What is asked for is fine, but not in this state: 400, "cannot be served".
+    pub fn wrong_state(message: impl Into<String>) -> Self {
+        Self { code: Some(9), ..Self::bad_request(message) }
     }
 
     pub fn unauthenticated(message: impl Into<String>) -> Self {
@@ -42,6 +49,10 @@ impl Refusal {
 
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {
@@ -65,7 +76,8 @@ impl Refusal {
                 "metadata": self.metadata,
             }),
             Api::Backend => {
-                json!({ "code": grpc_code(status), "message": self.message, "details": [] })
+                let code = self.code.unwrap_or_else(|| grpc_code(status));
+                json!({ "code": code, "message": self.message, "details": [] })
             }
             // A content store is somebody else's product: it speaks plain text.
             Api::Store => return (status, self.message).into_response(),

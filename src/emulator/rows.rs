@@ -1,8 +1,7 @@
 //! The spelling of JSON answers: camel or snake case, defaults written or left out.
 //!
-//! Both spellings are met in the wild, and so are both habits; owns nothing else.
-
-use serde_json::{Map, Value};
+//! Both spellings are met in the wild, and so are both habits. How a resource is written in them
+//! is in `schema`.
 
 /// How an answer's keys are spelt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +22,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// An object of fields that are given in snake case; what is inside them stays as it is.
-    pub fn object(self, fields: Vec<(&str, Value)>) -> Value {
-        let fields =
-            fields.into_iter().filter(|(_, value)| !self.omit_defaults || !is_default(value));
-        Value::Object(fields.map(|(key, value)| (self.key(key), value)).collect::<Map<_, _>>())
-    }
-
-    fn key(self, snake: &str) -> String {
+    /// A key that is given in snake case.
+    pub fn key(self, snake: &str) -> String {
         match self.casing {
             Casing::Snake => snake.to_owned(),
             Casing::Camel => {
@@ -44,16 +37,5 @@ impl Shape {
                 key
             }
         }
-    }
-}
-
-fn is_default(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Number(value) => value.as_i64() == Some(0),
-        Value::String(value) => value.is_empty(),
-        Value::Array(value) => value.is_empty(),
-        Value::Object(value) => value.is_empty(),
     }
 }

@@ -20,7 +20,7 @@ use super::faults::FaultSet;
 use super::log::Log;
 use super::pages::Limits;
 use super::refusal::{Api, Refusal};
-use super::routes::{self, Operations, Tickets};
+use super::routes::{self, Approvals, Operations, Tickets};
 use super::rows::{Casing, Shape};
 use super::socket::{Doom, Sockets};
 use crate::{Error, ErrorKind};
@@ -37,6 +37,7 @@ pub(super) struct Shared {
     casing: Option<Casing>,
     omit_defaults: bool,
     pub operations: Operations,
+    pub approvals: Approvals,
     pub tickets: Tickets,
     pub addresses: Addresses,
 }
@@ -70,6 +71,7 @@ impl Shared {
             casing: options.casing,
             omit_defaults: options.omit_defaults,
             operations: Operations::default(),
+            approvals: Approvals::default(),
             tickets: Tickets::new(options.ticket_lifetime),
             addresses,
             dataset,
@@ -193,16 +195,11 @@ pub(super) fn url(address: SocketAddr) -> String {
 }
 
 fn router(api: Api, shared: &Arc<Shared>) -> Router {
-    let router = match api {
-        Api::ControlPlane => routes::controlplane(),
-        Api::Backend => routes::backend(),
-        Api::Store => routes::store(),
-    };
     let missing = move || async move { Refusal::not_found("no such route").respond(api) };
     let method = move || async move {
         Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no such method here").respond(api)
     };
-    router
+    routes::router(api)
         .method_not_allowed_fallback(method)
         .fallback(missing)
         .layer(axum::extract::DefaultBodyLimit::disable())

@@ -1,29 +1,17 @@
-//! `frameworks.yaml` and `compliance.yaml`: requirements, and how project versions meet them.
+//! `compliance.yaml`: how project versions meet requirements.
+
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
+use super::super::schema::PROJECT_EVALUATION;
 use super::files::{Folder, Problem, Problems, Source, code};
-use super::projects::{Projects, Version};
+use super::frameworks::{Framework, Requirement};
+use super::identity::Identity;
+use super::projects::{Project, Projects, Version};
+use super::records::finish;
 use super::scalars::{Id, Name, Timestamp};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Framework {
-    id: Id,
-    name: Name,
-    requirements: Vec<Requirement>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Requirement {
-    id: Id,
-    version_id: Id,
-    revision: u32,
-    name: Name,
-    display_name: String,
-    description: String,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,55 +28,52 @@ struct File {
 struct ResultEntry {
     requirement: Name,
     status: Name,
+    #[serde(default)]
+    not_applicable: bool,
+    automation_level: Option<Name>,
+    /// The id of the exception under which it isn't met.
+    exception: Option<Id>,
+    manual_evidence: Option<Value>,
+    expired_tests: Option<Value>,
+    #[serde(rename = "override")]
+    overridden: Option<Value>,
+    policies: Option<Value>,
 }
 
 /// How a project version meets a requirement.
 pub(in crate::emulator) struct Evaluation {
-    pub requirement_id: Id,
-    pub requirement_version_id: Id,
-    pub requirement_revision: u32,
-    pub name: String,
-    pub display_name: String,
-    pub description: String,
+    pub requirement: Arc<Requirement>,
     pub project_version_id: Id,
     pub framework_id: Id,
     pub status: String,
+    pub not_applicable: bool,
     pub created_at: Timestamp,
+    /// As product compliance shows it, a `ProjectEvaluation`.
+    pub detail: Value,
 }
 
-/// All evaluations, and the frameworks there are.
-#[derive(Default)]
-pub(in crate::emulator) struct Compliance {
-    pub frameworks: Vec<Id>,
-    pub evaluations: Vec<Evaluation>,
-}
-
-pub(super) fn load(folder: &Folder, projects: &Projects, problems: &mut Problems) -> Compliance {
-    let mut frameworks: Vec<Framework> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<Framework>>("frameworks", problems) {
-        for entry in entries {
-            let name = entry.name.as_str();
-            if frameworks.iter().any(|known| known.name.as_str() == name || known.id == entry.id) {
-                let message = format!("the framework `{name}` is declared twice");
-                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
-            }
-            frameworks.push(entry);
-        }
-    }
+pub(super) fn load(
+    folder: &Folder,
+    identity: &Identity,
+    projects: &Projects,
+    frameworks: &[Framework],
+    problems: &mut Problems,
+) -> Vec<Evaluation> {
     let mut evaluations = Vec::new();
     for (source, entries) in folder.topic::<Vec<File>>("compliance", problems) {
         for (index, entry) in entries.iter().enumerate() {
-            let version = match version(&source, entry, entries.split_at(index).0, projects) {
-                Ok(version) => version,
+            let found = match version(&source, entry, entries.split_at(index).0, projects) {
+                Ok(found) => found,
                 Err(problem) => {
                     problems.push(problem);
                     continue;
                 }
             };
-            resolve(&source, entry, version, &frameworks, &mut evaluations, problems);
+            let context = Context { source: &source, identity, frameworks };
+            context.resolve(entry, found, &mut evaluations, problems);
         }
     }
-    Compliance { frameworks: frameworks.into_iter().map(|f| f.id).collect(), evaluations }
+    evaluations
 }
 
 /// The version that an entry is about.
@@ -97,57 +82,81 @@ fn version<'a>(
     entry: &File,
     before: &[File],
     projects: &'a Projects,
-) -> Result<&'a Version, Problem> {
+) -> Result<(&'a Project, &'a Version), Problem> {
     let name = entry.version.as_str();
-    let found = projects.named(entry.project.as_str(), name);
-    found.map(|(_, version)| version).map_err(|message| {
+    projects.named(entry.project.as_str(), name).map_err(|message| {
         // Several entries may name the same version: it is this one's line that is meant.
         let same = before.iter().filter(|other| other.version == entry.version).count();
         source.at(&format!("version: {name}"), same, code::REFERENCE, message)
     })
 }
 
-fn resolve(
-    source: &Source,
-    entry: &File,
-    version: &Version,
-    frameworks: &[Framework],
-    evaluations: &mut Vec<Evaluation>,
-    problems: &mut Problems,
-) {
-    let name = entry.framework.as_str();
-    let Some(framework) = frameworks.iter().find(|known| known.name.as_str() == name) else {
-        let message = format!("there is no framework `{name}` in `frameworks.yaml`");
-        problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
-        return;
-    };
-    for result in &entry.results {
-        let name = result.requirement.as_str();
-        let known = framework.requirements.iter().find(|known| known.name.as_str() == name);
-        let Some(requirement) = known else {
-            let framework = framework.name.as_str();
-            let message = format!("the framework `{framework}` has no requirement `{name}`");
-            problems.push(source.at(&format!("requirement: {name}"), 0, code::REFERENCE, message));
-            continue;
+/// What an entry's names are looked up in.
+struct Context<'a> {
+    source: &'a Source,
+    identity: &'a Identity,
+    frameworks: &'a [Framework],
+}
+
+impl Context<'_> {
+    fn resolve(
+        &self,
+        entry: &File,
+        (project, version): (&Project, &Version),
+        evaluations: &mut Vec<Evaluation>,
+        problems: &mut Problems,
+    ) {
+        let name = entry.framework.as_str();
+        let source = self.source;
+        let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
+        let Some(framework) = visible.find(|known| known.name == name) else {
+            let message = format!("there is no framework `{name}` in `frameworks.yaml`");
+            problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
+            return;
         };
-        let twin = evaluations.iter().any(|known: &Evaluation| {
-            known.requirement_id == requirement.id && known.project_version_id == version.id
-        });
-        if twin {
-            let message = format!("`{name}` is evaluated twice for this version");
-            problems.push(source.at(name, 1, code::DUPLICATE, message));
+        for result in &entry.results {
+            let name = result.requirement.as_str();
+            let Some(requirement) = framework.named(name) else {
+                let message =
+                    format!("the framework `{}` has no requirement `{name}`", framework.name);
+                let needle = format!("requirement: {name}");
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                continue;
+            };
+            let twin = evaluations.iter().any(|known: &Evaluation| {
+                known.requirement.id == requirement.id && known.project_version_id == version.id
+            });
+            if twin {
+                let message = format!("`{name}` is evaluated twice for this version");
+                problems.push(source.at(name, 1, code::DUPLICATE, message));
+            }
+            let detail = detail(result, entry.created_at, project, version);
+            evaluations.push(Evaluation {
+                requirement: requirement.clone(),
+                project_version_id: version.id.clone(),
+                framework_id: framework.id.clone(),
+                status: result.status.as_str().to_owned(),
+                not_applicable: result.not_applicable,
+                created_at: entry.created_at,
+                detail: finish(&PROJECT_EVALUATION, detail, source, self.identity, problems),
+            });
         }
-        evaluations.push(Evaluation {
-            requirement_id: requirement.id.clone(),
-            requirement_version_id: requirement.version_id.clone(),
-            requirement_revision: requirement.revision,
-            name: name.to_owned(),
-            display_name: requirement.display_name.clone(),
-            description: requirement.description.clone(),
-            project_version_id: version.id.clone(),
-            framework_id: framework.id.clone(),
-            status: result.status.as_str().to_owned(),
-            created_at: entry.created_at,
-        });
     }
+}
+
+fn detail(result: &ResultEntry, time: Timestamp, project: &Project, version: &Version) -> Value {
+    json!({
+        "project_id": project.id,
+        "project_name": project.name,
+        "project_version_id": version.id,
+        "requirement_exception_id": result.exception,
+        "status": result.status,
+        "created_at": time,
+        "not_applicable": result.not_applicable,
+        "automation_level": result.automation_level,
+        "manual_evidence_submissions": result.manual_evidence,
+        "expired_tests": result.expired_tests,
+        "override": result.overridden,
+        "policies": result.policies,
+    })
 }

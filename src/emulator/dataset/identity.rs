@@ -1,8 +1,10 @@
 //! `organizations.yaml` and `users.yaml`: who may ask, for which organization.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::{Folder, Problem, Problems, Source, code};
+use super::records::compact;
 use super::scalars::{Id, Name, Timestamp};
 
 /// An organization.
@@ -43,6 +45,12 @@ struct File {
 struct User {
     id: Id,
     email: Name,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    created_at: Option<Timestamp>,
+    #[serde(default)]
+    instance_admin: bool,
+    intercom_hash: Option<String>,
     organizations: Vec<Name>,
     default_organization: Name,
 }
@@ -91,12 +99,25 @@ pub(in crate::emulator) struct Credential {
 pub(in crate::emulator) struct Identity {
     pub organizations: Vec<Organization>,
     pub credentials: Vec<Credential>,
+    /// Each user's id, email, and what is shown of them.
+    users: Vec<(Id, Name, Value)>,
 }
 
 impl Identity {
     /// An organization's index, by its name.
     pub fn organization(&self, name: &str) -> Option<usize> {
         self.organizations.iter().position(|organization| organization.name.as_str() == name)
+    }
+
+    /// What is shown of a user.
+    pub fn user(&self, id: &Id) -> Option<Value> {
+        self.users.iter().find(|(known, ..)| known == id).map(|(.., user)| user.clone())
+    }
+
+    /// The same, by email.
+    pub(super) fn user_by_email(&self, email: &str) -> Option<Value> {
+        let mut users = self.users.iter();
+        users.find(|(_, known, _)| known.as_str() == email).map(|(.., user)| user.clone())
     }
 
     /// A token, by its name.
@@ -123,6 +144,14 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
         problems.push(folder.problem(path, code::CONTENT, message));
     }
     for (source, file) in folder.topic::<File>("users", problems) {
+        for user in &file.users {
+            let twin = identity.user(&user.id).is_some();
+            if twin || identity.user_by_email(user.email.as_str()).is_some() {
+                let message = format!("the user `{}` is declared twice", user.email.as_str());
+                problems.push(source.at(user.email.as_str(), 1, code::DUPLICATE, message));
+            }
+            identity.users.push((user.id.clone(), user.email.clone(), user.json()));
+        }
         for token in &file.tokens {
             if let Some(credential) = credential(&source, &file.users, token, &identity, problems) {
                 let name = credential.name.as_str();
@@ -134,6 +163,20 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
         }
     }
     identity
+}
+
+impl User {
+    fn json(&self) -> Value {
+        compact(json!({
+            "id": self.id,
+            "email": self.email,
+            "instance_admin": self.instance_admin,
+            "first_name": self.first_name,
+            "last_name": self.last_name,
+            "created_at": self.created_at,
+            "intercom_hash": self.intercom_hash,
+        }))
+    }
 }
 
 fn duplicate(source: &Source, what: &str, name: &str) -> Problem {

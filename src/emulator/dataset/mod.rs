@@ -4,14 +4,20 @@
 //! file. It shares no type with the client. Everything is read at load, so a running emulator
 //! opens no file at all.
 
+mod aggregate;
 mod artifacts;
+mod assessments;
 mod compliance;
+mod environments;
 mod evidence;
 mod files;
+mod frameworks;
 mod graph;
 mod identity;
+mod products;
 mod projects;
 mod prompts;
+mod records;
 mod scalars;
 mod service;
 
@@ -21,12 +27,17 @@ use std::path::Path;
 use crate::Error;
 
 pub(super) use artifacts::Artifact;
-pub(super) use compliance::{Compliance, Evaluation};
+pub(super) use assessments::Assessment;
+pub(super) use compliance::Evaluation;
+pub(super) use environments::Environment;
 pub(super) use evidence::Evidence;
+pub(super) use frameworks::Framework;
 pub(super) use graph::{Graph, Node};
 pub(super) use identity::{Credential, Identity, Organization, TokenKind};
-pub(super) use projects::Projects;
+pub(super) use products::Product;
+pub(super) use projects::{Project, Projects};
 pub(super) use prompts::{Outcome, Prompts};
+pub(super) use records::with;
 pub(super) use scalars::{Digest, Id, Timestamp};
 pub use service::Paging;
 pub(super) use service::Service;
@@ -43,7 +54,11 @@ pub struct Dataset {
     pub(super) artifacts: HashMap<Digest, Artifact>,
     pub(super) projects: Projects,
     pub(super) evidence: Vec<Evidence>,
-    pub(super) compliance: Compliance,
+    pub(super) frameworks: Vec<Framework>,
+    pub(super) evaluations: Vec<Evaluation>,
+    pub(super) products: Vec<Product>,
+    pub(super) environments: Vec<Environment>,
+    pub(super) assessments: Vec<Assessment>,
     pub(super) prompts: Prompts,
 }
 
@@ -66,9 +81,22 @@ impl Dataset {
         let Some(service) = service else { return Err(Error::policy(Vec::new())) };
         let artifacts = artifacts::load(&folder, &mut problems);
         let graph = graph::load(&folder, &identity, &artifacts, &mut problems);
-        let projects = projects::load(&folder, &identity, &mut problems);
+        let frameworks = frameworks::load(&folder, &identity, &mut problems);
+        let mut projects = projects::load(&folder, &identity, &frameworks, &mut problems);
+        let entries = products::link(&folder, &identity, &mut projects, &mut problems);
         let evidence = evidence::load(&folder, &projects, &graph, &mut problems);
-        let compliance = compliance::load(&folder, &projects, &mut problems);
+        let evaluations =
+            compliance::load(&folder, &identity, &projects, &frameworks, &mut problems);
+        let products = products::build(
+            entries,
+            &identity,
+            &frameworks,
+            &evaluations,
+            &mut projects,
+            &mut problems,
+        );
+        let environments = environments::load(&folder, &identity, &mut problems);
+        let assessments = assessments::load(&folder, &identity, &projects, &mut problems);
         let prompts = prompts::load(&folder, &artifacts, &mut problems);
         service.check(&identity, &mut problems);
         problems.check()?;
@@ -79,7 +107,11 @@ impl Dataset {
             artifacts: artifacts.by_digest,
             projects,
             evidence,
-            compliance,
+            frameworks,
+            evaluations,
+            products,
+            environments,
+            assessments,
             prompts,
         })
     }
@@ -97,7 +129,9 @@ const FILES: &[&str] = &["artifacts", "prompts", "service"];
 
 /// Topics that are one file, a folder of files, or both.
 const TOPICS: &[&str] = &[
+    "assessments",
     "compliance",
+    "environments",
     "evidence",
     "frameworks",
     "graph",

@@ -1,20 +1,30 @@
-//! `projects.yaml` and `products.yaml`: names, versions and workflows that evidence and
-//! compliance refer to.
+//! `projects.yaml`: projects with their repository, workflows and versions.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
+use super::super::schema::PROJECT;
 use super::files::{Folder, Problems, Source, code};
+use super::frameworks::Framework;
 use super::identity::Identity;
-use super::scalars::{Id, Name};
+use super::records::{compact, finish, with};
+use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ProjectEntry {
+struct Entry {
     id: Id,
     organization: Name,
     name: Name,
     #[serde(default)]
-    workflows: Vec<Named>,
+    description: String,
+    created_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    repository: Option<Value>,
+    #[serde(default)]
+    workflows: Vec<Workflow>,
     versions: Vec<VersionEntry>,
 }
 
@@ -23,33 +33,34 @@ struct ProjectEntry {
 struct VersionEntry {
     id: Id,
     version: Name,
+    created_at: Option<Timestamp>,
+    released_at: Option<Timestamp>,
+    last_workflow_run_at: Option<Timestamp>,
+    #[serde(default)]
+    workflow_runs_count: u64,
+    #[serde(default)]
+    pre_release: bool,
+    status: Option<Name>,
+    #[serde(default)]
+    frameworks: Vec<Name>,
 }
 
-/// Something with an id and a name.
+/// A workflow.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator) struct Named {
+pub(in crate::emulator) struct Workflow {
     pub id: Id,
     pub name: Name,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProductEntry {
-    id: Id,
-    organization: Name,
-    #[serde(rename = "name")]
-    _name: Name,
-    versions: Vec<ProductVersionEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProductVersionEntry {
-    id: Id,
-    #[serde(rename = "name")]
-    _name: Name,
-    project_versions: Vec<Id>,
+    #[serde(default)]
+    description: String,
+    #[serde(rename = "workflow_template_id")]
+    template_id: Option<Id>,
+    #[serde(default)]
+    pull_request: bool,
+    #[serde(default)]
+    managed: bool,
+    #[serde(default)]
+    inputs: BTreeMap<String, String>,
 }
 
 /// A project.
@@ -57,8 +68,14 @@ pub(in crate::emulator) struct Project {
     pub id: Id,
     pub organization: usize,
     pub name: String,
-    pub workflows: Vec<Named>,
+    pub description: String,
+    pub workflows: Vec<Workflow>,
     pub versions: Vec<Version>,
+    /// The products it is part of.
+    pub products: Vec<Id>,
+    /// As the list of projects shows it.
+    pub json: Value,
+    repository: Option<Value>,
 }
 
 /// A version of a project, with the products it belongs to.
@@ -68,6 +85,8 @@ pub(in crate::emulator) struct Version {
     /// Ids of products and of product versions.
     pub products: Vec<Id>,
     pub product_versions: Vec<Id>,
+    pub frameworks: Vec<Id>,
+    pub json: Value,
 }
 
 /// All projects.
@@ -100,9 +119,44 @@ impl Projects {
     }
 }
 
-pub(super) fn load(folder: &Folder, identity: &Identity, problems: &mut Problems) -> Projects {
+impl Project {
+    /// What other resources show of it.
+    pub fn brief(&self) -> Value {
+        json!({ "id": self.id, "name": self.name, "description": self.description })
+    }
+
+    /// As the lists of products show it: with workflows and repository.
+    pub fn in_product(&self) -> Value {
+        let workflows = self.workflows.iter().map(Workflow::json).collect();
+        compact(with(
+            self.json.clone(),
+            [("workflows", workflows), ("repository", json!(self.repository))],
+        ))
+    }
+}
+
+impl Workflow {
+    fn json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "workflow_template_id": self.template_id.as_ref().map_or("", Id::as_str),
+            "pull_request": self.pull_request,
+            "managed": self.managed,
+            "inputs": self.inputs,
+        })
+    }
+}
+
+pub(super) fn load(
+    folder: &Folder,
+    identity: &Identity,
+    frameworks: &[Framework],
+    problems: &mut Problems,
+) -> Projects {
     let mut all = Projects::default();
-    for (source, entries) in folder.topic::<Vec<ProjectEntry>>("projects", problems) {
+    for (source, entries) in folder.topic::<Vec<Entry>>("projects", problems) {
         for entry in entries {
             let name = entry.name.as_str();
             let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
@@ -112,40 +166,118 @@ pub(super) fn load(folder: &Folder, identity: &Identity, problems: &mut Problems
                 let message = format!("the project `{name}` is declared twice");
                 problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
             }
-            let versions = entry.versions.into_iter().map(|version| Version {
-                id: version.id,
-                name: version.version.as_str().to_owned(),
-                products: Vec::new(),
-                product_versions: Vec::new(),
-            });
-            let versions: Vec<Version> = versions.collect();
-            for version in &versions {
-                let taken = versions.iter().filter(|other| other.id == version.id).count() > 1;
-                if taken || all.version(&version.id).is_some() {
+            let project = build(entry, organization, identity, frameworks, &source, problems);
+            for version in &project.versions {
+                let twins = project.versions.iter().filter(|other| other.id == version.id);
+                if twins.count() > 1 || all.version(&version.id).is_some() {
                     let message = format!("two versions have the id `{}`", version.id.as_str());
                     problems.push(source.at(version.id.as_str(), 1, code::DUPLICATE, message));
                 }
             }
-            all.projects.push(Project {
-                id: entry.id,
-                organization,
-                name: entry.name.as_str().to_owned(),
-                workflows: entry.workflows,
-                versions,
-            });
-        }
-    }
-    for (source, entries) in folder.topic::<Vec<ProductEntry>>("products", problems) {
-        for entry in entries {
-            if let Some(organization) = owner(&source, identity, &entry.organization, problems) {
-                link_product(&source, &entry, organization, &mut all, problems);
-            }
+            finish(&PROJECT, project.in_product(), &source, identity, problems);
+            all.projects.push(project);
         }
     }
     all
 }
 
-fn owner(
+fn build(
+    entry: Entry,
+    organization: usize,
+    identity: &Identity,
+    frameworks: &[Framework],
+    source: &Source,
+    problems: &mut Problems,
+) -> Project {
+    // The latest is the one created last, the last in the file of those without a time.
+    let newest = |time: &dyn Fn(&VersionEntry) -> Option<Timestamp>| {
+        let versions = entry.versions.iter().enumerate();
+        versions.max_by_key(|(index, version)| (time(version), *index)).map(|(index, _)| index)
+    };
+    let latest = newest(&|version| version.created_at);
+    let released = newest(&|version| version.released_at)
+        .filter(|index| entry.versions.get(*index).is_some_and(|v| v.released_at.is_some()));
+    let mut versions = Vec::new();
+    for (index, version) in entry.versions.iter().enumerate() {
+        let names = version.frameworks.iter();
+        let used: Vec<&Framework> = names
+            .filter_map(|name| named_framework(name, organization, frameworks, source, problems))
+            .collect();
+        versions.push(version.build(&entry.id, latest == Some(index), &used));
+    }
+    let owner = identity.organizations.get(organization);
+    let version = |index: Option<usize>| index.and_then(|index| versions.get(index));
+    let json = compact(json!({
+        "id": entry.id,
+        "name": entry.name,
+        "description": entry.description,
+        "organization": owner.map(|owner| json!({ "id": owner.id, "name": owner.name })),
+        "products": [],
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "latest_version": version(latest).map(|version| version.json.clone()),
+        "latest_released_version": version(released).map(|version| version.json.clone()),
+    }));
+    Project {
+        id: entry.id,
+        organization,
+        name: entry.name.as_str().to_owned(),
+        description: entry.description,
+        workflows: entry.workflows,
+        versions,
+        products: Vec::new(),
+        json,
+        repository: entry.repository,
+    }
+}
+
+impl VersionEntry {
+    fn build(&self, project: &Id, latest: bool, frameworks: &[&Framework]) -> Version {
+        let brief: Vec<Value> = frameworks.iter().map(|framework| framework.brief()).collect();
+        let json = compact(json!({
+            "id": self.id,
+            "project_id": project,
+            "version": self.version,
+            "frameworks": brief,
+            "workflow_runs_count": self.workflow_runs_count.to_string(),
+            "pre_release": self.pre_release,
+            "latest": latest,
+            "last_workflow_run_at": self.last_workflow_run_at,
+            "created_at": self.created_at,
+            "released_at": self.released_at,
+            "status": self.status,
+        }));
+        Version {
+            id: self.id.clone(),
+            name: self.version.as_str().to_owned(),
+            products: Vec::new(),
+            product_versions: Vec::new(),
+            frameworks: frameworks.iter().map(|framework| framework.id.clone()).collect(),
+            json,
+        }
+    }
+}
+
+/// The framework that a version names; another organization's isn't there.
+pub(super) fn named_framework<'a>(
+    name: &Name,
+    organization: usize,
+    frameworks: &'a [Framework],
+    source: &Source,
+    problems: &mut Problems,
+) -> Option<&'a Framework> {
+    let name = name.as_str();
+    let mut visible = frameworks.iter().filter(|known| known.visible(organization));
+    let found = visible.find(|known| known.name == name);
+    if found.is_none() {
+        let message = format!("there is no framework `{name}` in `frameworks.yaml`");
+        problems.push(source.at(name, 0, code::REFERENCE, message));
+    }
+    found
+}
+
+/// The organization that an entry names.
+pub(super) fn owner(
     source: &Source,
     identity: &Identity,
     name: &Name,
@@ -153,41 +285,10 @@ fn owner(
 ) -> Option<usize> {
     let found = identity.organization(name.as_str());
     if found.is_none() {
-        let message =
-            format!("there is no organization `{}` in `organizations.yaml`", name.as_str());
-        problems.push(source.at(
-            &format!("organization: {}", name.as_str()),
-            0,
-            code::REFERENCE,
-            message,
-        ));
+        let name = name.as_str();
+        let message = format!("there is no organization `{name}` in `organizations.yaml`");
+        let needle = format!("organization: {name}");
+        problems.push(source.at(&needle, 0, code::REFERENCE, message));
     }
     found
-}
-
-/// Notes on each project version which product and product version it is part of.
-fn link_product(
-    source: &Source,
-    product: &ProductEntry,
-    organization: usize,
-    all: &mut Projects,
-    problems: &mut Problems,
-) {
-    for product_version in &product.versions {
-        for id in &product_version.project_versions {
-            let version = all
-                .projects
-                .iter_mut()
-                .filter(|project| project.organization == organization)
-                .flat_map(|project| project.versions.iter_mut())
-                .find(|version| version.id == *id);
-            let Some(version) = version else {
-                let message = format!("there is no project version `{}`", id.as_str());
-                problems.push(source.at(id.as_str(), 0, code::REFERENCE, message));
-                continue;
-            };
-            version.products.push(product.id.clone());
-            version.product_versions.push(product_version.id.clone());
-        }
-    }
 }

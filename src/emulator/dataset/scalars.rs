@@ -6,6 +6,7 @@ use std::fmt;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// Reads a scalar by `parse`, whose error is placed at the scalar itself.
 fn scalar<'de, D, T>(
@@ -107,7 +108,8 @@ impl<'de> Deserialize<'de> for Kind {
 pub(in crate::emulator) struct Timestamp(pub DateTime<Utc>);
 
 impl Timestamp {
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads a time; `None` when it isn't one.
+    pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text).ok().map(|time| Self(time.to_utc()))
     }
 
@@ -122,6 +124,12 @@ impl Timestamp {
     }
 }
 
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
+}
+
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         scalar(deserializer, "a time such as `2026-03-01T09:00:00Z`", Self::parse)
@@ -129,7 +137,8 @@ impl<'de> Deserialize<'de> for Timestamp {
 }
 
 /// A UUID in its usual form.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(transparent)]
 pub(in crate::emulator) struct Id(String);
 
 impl Id {
@@ -152,7 +161,8 @@ impl<'de> Deserialize<'de> for Id {
 }
 
 /// A name that isn't empty and has no control characters: it may travel in a header.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(transparent)]
 pub(in crate::emulator) struct Name(String);
 
 impl Name {

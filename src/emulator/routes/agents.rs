@@ -2,18 +2,54 @@
 //! the waiting that real ones take.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use axum::extract::{Path, State};
-use axum::http::HeaderMap;
 use axum::response::Response;
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::auth::Access;
 use super::super::dataset::{Digest, Outcome, Timestamp};
-use super::super::refusal::{Api, Refusal, json_response};
-use super::super::server::Shared;
+use super::super::refusal::{Api, Refusal};
+use super::super::schema::{OPERATION_ANSWER, PROMPT, STARTED};
+use super::{Answer, Ask, Method, Pages, Route};
+
+pub(super) static EVALUATE_EVIDENCE: Route = Route {
+    api: Api::Backend,
+    method: Method::Post,
+    path: "/v1/agents/evaluate-evidence",
+    operation: "AgentsService_EvaluateEvidence",
+    tag: "AgentsService",
+    summary: "Starts an AI evaluation of an artifact (`digest`) or of a text (`content`).",
+    section: "4.7",
+    access: Access::Paid,
+    query: &[],
+    pages: Pages::None,
+    body: Some(super::Body {
+        shape: &PROMPT,
+        required: &["prompt"],
+        either: &["digest", "content"],
+        needed: true,
+    }),
+    answer: Answer::Json(&STARTED),
+    handle: start,
+};
+
+pub(super) static OPERATION: Route = Route {
+    api: Api::Backend,
+    method: Method::Get,
+    path: "/v1/operations/{id}",
+    operation: "AsyncOperationsService_Get",
+    tag: "AsyncOperationsService",
+    summary: "Returns the state of an asynchronous operation.",
+    section: "4.7",
+    access: Access::Paid,
+    query: &[],
+    pages: Pages::None,
+    body: None,
+    answer: Answer::Json(&OPERATION_ANSWER),
+    handle: poll,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,20 +73,9 @@ struct Operation {
     finished_at: Option<Timestamp>,
 }
 
-pub(super) async fn evaluate_evidence(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    match start(&shared, &headers, &body) {
-        Ok(id) => json_response(&json!({ "operation_id": id })),
-        Err(refusal) => refusal.respond(Api::Backend),
-    }
-}
-
-fn start(shared: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<String, Refusal> {
-    let caller = shared.tokens.caller(&shared.dataset, headers)?.paid()?;
-    let body: Body = serde_json::from_slice(body)
+fn start(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (ask.shared, ask.caller()?);
+    let body: Body = serde_json::from_slice(ask.body)
         .map_err(|error| Refusal::bad_request(format!("the request's body is wrong: {error}")))?;
     if body.prompt.trim().is_empty() {
         return Err(Refusal::bad_request("`prompt` is empty"));
@@ -87,40 +112,27 @@ fn start(shared: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<String, Re
             finished_at: None,
         },
     );
-    Ok(id)
+    ask.answer(json!({ "operation_id": id }))
 }
 
-pub(super) async fn operation(
-    State(shared): State<Arc<Shared>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    match poll(&shared, &id, &headers) {
-        Ok(body) => json_response(&body),
-        Err(refusal) => refusal.respond(Api::Backend),
-    }
-}
-
-fn poll(shared: &Shared, id: &str, headers: &HeaderMap) -> Result<Value, Refusal> {
-    let caller = shared.tokens.caller(&shared.dataset, headers)?.paid()?;
+fn poll(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (ask.shared, ask.caller()?);
+    let id = ask.path("id");
     let mut operations = shared.operations.0.lock().unwrap_or_else(PoisonError::into_inner);
     let operation = operations
         .get_mut(id)
         .filter(|operation| operation.organization == caller.index)
         .ok_or_else(|| Refusal::not_found(format!("operation `{id}` not found")))?;
     let (status, output, error) = operation.advance();
-    let time = |time: Option<Timestamp>| time.map_or(Value::Null, |time| time.text().into());
-    let shape = shared.shape(Api::Backend);
-    let operation = shape.object(vec![
-        ("id", id.into()),
-        ("status", format!("ASYNC_OPERATION_STATUS_{status}").into()),
-        ("output", output.into()),
-        ("error_message", error.into()),
-        ("created_at", operation.created_at.text().into()),
-        ("started_at", time(operation.started_at)),
-        ("finished_at", time(operation.finished_at)),
-    ]);
-    Ok(json!({ "operation": operation }))
+    ask.answer(json!({ "operation": {
+        "id": id,
+        "status": format!("ASYNC_OPERATION_STATUS_{status}"),
+        "output": output,
+        "error_message": error,
+        "created_at": operation.created_at.text(),
+        "started_at": operation.started_at.map(Timestamp::text),
+        "finished_at": operation.finished_at.map(Timestamp::text),
+    } }))
 }
 
 impl Operation {

@@ -1,49 +1,69 @@
-//! `GET /v1/compliance/project`: how a project version meets its requirements.
+//! `GET /v1/compliance/project` and `GET /v1/compliance/product`: how versions meet their
+//! requirements, for a project row by row, for a product as a whole.
 
-use std::sync::Arc;
-
-use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::dataset::{Evaluation, Id};
-use super::super::query::Query;
-use super::super::refusal::{Api, Refusal, json_response};
-use super::super::rows::Shape;
-use super::super::server::Shared;
-use super::evidence::keys;
+use super::super::auth::Access;
+use super::super::dataset::Evaluation;
+use super::super::refusal::{Api, Refusal};
+use super::super::schema::{EVALUATION_LIST, PRODUCT_COMPLIANCE};
+use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
-pub(super) async fn project(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    match answer(&shared, &headers, &uri) {
-        Ok(body) => json_response(&body),
-        Err(refusal) => refusal.respond(Api::Backend),
-    }
-}
+const FRAMEWORK_IDS: Parameter =
+    Parameter::new("framework_ids", Form::Texts, "only these frameworks; all unless given");
 
-fn answer(shared: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<Value, Refusal> {
-    let caller = shared.tokens.caller(&shared.dataset, headers)?.paid()?;
-    let keys = keys(shared.compliance_paging, &["project_version_id", "framework_ids"]);
-    let query = Query::parse(uri.query(), &keys)?;
-    let version = query.one("project_version_id")?;
-    let version =
-        version.ok_or_else(|| Refusal::bad_request("`project_version_id` is required"))?;
-    let version = Id::parse(version)
-        .ok_or_else(|| Refusal::bad_request("`project_version_id` must be a valid UUID"))?;
-    let projects = &shared.dataset.projects;
-    if projects.version(&version).is_none_or(|(project, _)| project.organization != caller.index) {
+pub(super) static PROJECT: Route = Route {
+    api: Api::Backend,
+    method: Method::Get,
+    path: "/v1/compliance/project",
+    operation: "ComplianceService_ListProjectEvaluations",
+    tag: "ComplianceService",
+    summary: "Lists how a project version meets its requirements.",
+    section: "4.7",
+    access: Access::Paid,
+    query: &[
+        Parameter::new("project_version_id", Form::Id, "the project version").required(),
+        FRAMEWORK_IDS,
+    ],
+    pages: Pages::Compliance,
+    body: None,
+    answer: Answer::Json(&EVALUATION_LIST),
+    handle: project,
+};
+
+pub(super) static PRODUCT: Route = Route {
+    api: Api::Backend,
+    method: Method::Get,
+    path: "/v1/compliance/product",
+    operation: "ComplianceService_GetProductCompliance",
+    tag: "ComplianceService",
+    summary: "Returns how a product version meets its requirements, across its project versions.",
+    section: "4.6",
+    access: Access::Paid,
+    query: &[
+        Parameter::new("product_version_id", Form::Id, "the product version").required(),
+        FRAMEWORK_IDS,
+    ],
+    pages: Pages::None,
+    body: None,
+    answer: Answer::Json(&PRODUCT_COMPLIANCE),
+    handle: product,
+};
+
+fn project(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let version = ask.required_id("project_version_id")?;
+    let dataset = &ask.shared.dataset;
+    let caller = ask.caller()?.index;
+    let found = dataset.projects.version(&version);
+    if found.is_none_or(|(project, _)| project.organization != caller) {
         let message = format!("project version `{}` not found", version.as_str());
         return Err(Refusal::not_found(message));
     }
-    let compliance = &shared.dataset.compliance;
-    let wanted = query.many("framework_ids")?;
+    let wanted = ask.query.many("framework_ids")?;
     for id in wanted {
         // An unknown framework has no failures, which would read as a pass.
-        if !compliance.frameworks.iter().any(|known| known.as_str() == id) {
+        if !dataset.frameworks.iter().any(|known| known.is(id) && known.visible(caller)) {
             return Err(Refusal::not_found(format!("framework `{id}` not found")));
         }
     }
@@ -51,25 +71,50 @@ fn answer(shared: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<Value, Refu
         let framework = || wanted.iter().any(|id| id == row.framework_id.as_str());
         row.project_version_id == version && (wanted.is_empty() || framework())
     };
-    let rows: Vec<&Evaluation> = compliance.evaluations.iter().filter(fits).collect();
-    let shape = shared.shape(Api::Backend);
-    let search = format!("compliance {}", caller.index);
-    let page = shared.limits.cut(shared.compliance_paging, rows, &query, &search, shape)?;
-    let rows: Vec<Value> = page.rows.into_iter().map(|row| show(row, shape)).collect();
-    Ok(shape.object(vec![("evaluations", rows.into()), ("pagination", page.pagination)]))
+    let page = ask.page(dataset.evaluations.iter().filter(fits).collect(), "")?;
+    let rows: Vec<Value> = page.rows.into_iter().map(show).collect();
+    ask.answer(json!({ "evaluations": rows, "pagination": page.pagination }))
 }
 
-fn show(row: &Evaluation, shape: Shape) -> Value {
-    shape.object(vec![
-        ("requirement_id", row.requirement_id.as_str().into()),
-        ("requirement_version_id", row.requirement_version_id.as_str().into()),
-        ("requirement_revision", row.requirement_revision.into()),
-        ("name", row.name.as_str().into()),
-        ("display_name", row.display_name.as_str().into()),
-        ("description", row.description.as_str().into()),
-        ("project_version_id", row.project_version_id.as_str().into()),
-        ("framework_id", row.framework_id.as_str().into()),
-        ("status", row.status.as_str().into()),
-        ("created_at", row.created_at.text().into()),
-    ])
+fn show(row: &Evaluation) -> Value {
+    let requirement = &row.requirement;
+    json!({
+        "requirement_id": requirement.id,
+        "requirement_version_id": requirement.version_id,
+        "requirement_revision": requirement.revision,
+        "name": requirement.name,
+        "display_name": requirement.display_name,
+        "description": requirement.description,
+        "project_version_id": row.project_version_id,
+        "framework_id": row.framework_id,
+        "status": row.status,
+        "created_at": row.created_at,
+    })
+}
+
+fn product(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let id = ask.required_id("product_version_id")?;
+    let caller = ask.caller()?.index;
+    let products = ask.shared.dataset.products.iter();
+    let mut versions = products
+        .filter(|product| product.organization == caller)
+        .flat_map(|product| &product.versions);
+    let version = versions.find(|version| version.id == id);
+    let version = version.ok_or_else(|| {
+        Refusal::not_found(format!("product version `{}` not found", id.as_str()))
+    })?;
+    let wanted = ask.query.many("framework_ids")?;
+    for id in wanted {
+        // A framework that the version doesn't have has no failures, which would read as a pass.
+        if !version.compliance.iter().any(|(known, _)| known.as_str() == id) {
+            let version = version.id.as_str();
+            let message = format!("product version `{version}` has no framework `{id}`");
+            return Err(Refusal::not_found(message));
+        }
+    }
+    let chosen = version.compliance.iter().filter(|(framework, _)| {
+        wanted.is_empty() || wanted.iter().any(|id| id == framework.as_str())
+    });
+    let frameworks: Vec<&Value> = chosen.map(|(_, compliance)| compliance).collect();
+    ask.answer(json!({ "frameworks": frameworks }))
 }

@@ -1,54 +1,46 @@
 //! `GET /discover/{digest}`: a node of the reference graph and what it refers to.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::super::dataset::{Digest, Node, Paging};
-use super::super::pages::CURSOR_KEYS;
-use super::super::query::Query;
-use super::super::refusal::{Api, Refusal, json_response};
-use super::super::rows::Shape;
-use super::super::server::Shared;
+use super::super::auth::Access;
+use super::super::dataset::{Digest, Node, Paging, with};
+use super::super::refusal::{Api, Refusal};
+use super::super::schema::DISCOVERY;
+use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
-pub(super) async fn get(
-    State(shared): State<Arc<Shared>>,
-    Path(digest): Path<String>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    match answer(&shared, &digest, &headers, &uri) {
-        Ok(body) => json_response(&body),
-        Err(refusal) => refusal.respond(Api::ControlPlane),
-    }
-}
+pub(super) static DISCOVER: Route = Route {
+    api: Api::ControlPlane,
+    method: Method::Get,
+    path: "/discover/{digest}",
+    operation: "ReferrerService_Discover",
+    tag: "ReferrerService",
+    summary: "Returns an artifact and what it refers to.",
+    section: "4.7",
+    access: Access::Token,
+    query: &[Parameter::new(
+        "kind",
+        Form::MaybeEmpty,
+        "the artifact's kind, for a digest that is known under several",
+    )],
+    pages: Pages::Always(Paging::Cursor),
+    body: None,
+    answer: Answer::Json(&DISCOVERY),
+    handle: discover,
+};
 
-fn answer(shared: &Shared, digest: &str, headers: &HeaderMap, uri: &Uri) -> Result<Value, Refusal> {
-    let caller = shared.tokens.caller(&shared.dataset, headers)?;
-    let [cursor, limit] = CURSOR_KEYS;
-    let query = Query::parse(uri.query(), &["kind", cursor, limit])?;
+fn discover(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let graph = &ask.shared.dataset.graph;
+    let digest = ask.path("digest");
     let digest = Digest::parse(digest)
         .ok_or_else(|| Refusal::bad_request(format!("`{digest}` is not a digest")))?;
-    let nodes = shared.dataset.graph.visible(&digest, caller.index);
-    let node = choose(&nodes, &digest, query.optional("kind")?)?;
-    let shape = shared.shape(Api::ControlPlane);
-    let search = format!("discover {} {digest} {}", caller.index, node.kind.as_str());
-    let references = shared.dataset.graph.references(node);
-    let page = shared.limits.cut(Paging::Cursor, references, &query, &search, shape)?;
-    let references: Vec<Value> = page.rows.into_iter().map(|to| reference(to, shape)).collect();
-    let result = shape.object(vec![
-        ("digest", node.digest.as_str().into()),
-        ("kind", node.kind.as_str().into()),
-        ("downloadable", node.downloadable.into()),
-        ("public", node.public.into()),
-        ("created_at", node.created_at.text().into()),
-        ("metadata", json!(node.metadata)),
-        ("references", references.into()),
-    ]);
-    Ok(json!({ "result": result, "pagination": page.pagination }))
+    let nodes = graph.visible(&digest, ask.caller()?.index);
+    let node = choose(&nodes, &digest, ask.query.optional("kind")?)?;
+    let search = format!("{digest} {}", node.kind.as_str());
+    let page = ask.page(graph.references(node), &search)?;
+    let references = page.rows.into_iter().map(show).collect();
+    let result = with(show(node), [("references", references)]);
+    ask.answer(json!({ "result": result, "pagination": page.pagination }))
 }
 
 /// The one node that is meant.
@@ -81,13 +73,13 @@ fn choose<'a>(
     }
 }
 
-fn reference(node: &Node, shape: Shape) -> Value {
-    shape.object(vec![
-        ("digest", node.digest.as_str().into()),
-        ("kind", node.kind.as_str().into()),
-        ("downloadable", node.downloadable.into()),
-        ("public", node.public.into()),
-        ("created_at", node.created_at.text().into()),
-        ("metadata", json!(node.metadata)),
-    ])
+fn show(node: &Node) -> Value {
+    json!({
+        "digest": node.digest.as_str(),
+        "kind": node.kind.as_str(),
+        "downloadable": node.downloadable,
+        "public": node.public,
+        "created_at": node.created_at.text(),
+        "metadata": node.metadata,
+    })
 }

@@ -6,18 +6,49 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
+use super::super::auth::Access;
 use super::super::dataset::{Digest, Timestamp};
-use super::super::query::Query;
 use super::super::refusal::{Api, Refusal};
-use super::super::server::{Shared, url};
+use super::super::server::url;
+use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+
+pub(super) static REDIRECT: Route = Route {
+    api: Api::ControlPlane,
+    method: Method::Get,
+    path: "/download/{digest}",
+    operation: "DownloadService_Download",
+    tag: "DownloadService",
+    summary: "Redirects to an artifact's content, on another origin and for a short time.",
+    section: "4.7",
+    access: Access::Paid,
+    query: &[],
+    pages: Pages::None,
+    body: None,
+    answer: Answer::Found,
+    handle: redirect,
+};
+
+pub(super) static CONTENT: Route = Route {
+    api: Api::Store,
+    method: Method::Get,
+    path: "/content/{digest}",
+    operation: "Store_Content",
+    tag: "Store",
+    summary: "Returns content.",
+    section: "4.7",
+    access: Access::Anyone,
+    query: &[Parameter::new("ticket", Form::Text, "proves that the control plane sent you")],
+    pages: Pages::None,
+    body: None,
+    answer: Answer::Bytes,
+    handle: content,
+};
 
 /// Writes and checks the tickets of the content store.
 pub(in crate::emulator) struct Tickets {
@@ -58,26 +89,9 @@ impl Tickets {
 }
 
 /// On the control plane: where the content is.
-pub(super) async fn redirect(
-    State(shared): State<Arc<Shared>>,
-    Path(digest): Path<String>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    match locate(&shared, &digest, &headers, &uri) {
-        Ok(location) => (StatusCode::FOUND, [(header::LOCATION, location)]).into_response(),
-        Err(refusal) => refusal.respond(Api::ControlPlane),
-    }
-}
-
-fn locate(
-    shared: &Shared,
-    digest: &str,
-    headers: &HeaderMap,
-    uri: &Uri,
-) -> Result<String, Refusal> {
-    let caller = shared.tokens.caller(&shared.dataset, headers)?.paid()?;
-    Query::parse(uri.query(), &[])?;
+fn redirect(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (ask.shared, ask.caller()?);
+    let digest = ask.path("digest");
     let digest = Digest::parse(digest)
         .filter(|digest| digest.sha256_hex().is_some())
         .ok_or_else(|| Refusal::bad_request(format!("`{digest}` is not a sha256 digest")))?;
@@ -89,8 +103,9 @@ fn locate(
     if !stored || !nodes.iter().any(|node| node.downloadable) {
         return Err(Refusal::forbidden(format!("artifact `{digest}` is not downloadable")));
     }
-    let store = store_url(shared.addresses.store, headers);
-    Ok(format!("{store}/content/{digest}?ticket={}", shared.tickets.write(&digest)))
+    let store = store_url(shared.addresses.store, ask.headers);
+    let location = format!("{store}/content/{digest}?ticket={}", shared.tickets.write(&digest));
+    Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
 /// The store as the caller reaches it: listening everywhere, only the caller knows by which name.
@@ -108,31 +123,16 @@ fn store_url(store: SocketAddr, headers: &HeaderMap) -> String {
 }
 
 /// On the content store: the bytes.
-pub(super) async fn content(
-    State(shared): State<Arc<Shared>>,
-    Path(digest): Path<String>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    read(&shared, &digest, &headers, &uri).unwrap_or_else(|refusal| refusal.respond(Api::Store))
-}
-
-fn read(
-    shared: &Shared,
-    digest: &str,
-    headers: &HeaderMap,
-    uri: &Uri,
-) -> Result<Response, Refusal> {
-    if headers.contains_key(header::AUTHORIZATION) {
+fn content(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    if ask.headers.contains_key(header::AUTHORIZATION) {
         return Err(Refusal::bad_request("only one authentication mechanism is allowed"));
     }
-    let query = Query::parse(uri.query(), &["ticket"])?;
     let missing = || Refusal::not_found("no such content");
-    let digest = Digest::parse(digest).ok_or_else(missing)?;
-    let ticket = query.one("ticket")?;
+    let digest = Digest::parse(ask.path("digest")).ok_or_else(missing)?;
+    let ticket = ask.query.one("ticket")?;
     let ticket = ticket.ok_or_else(|| Refusal::unauthenticated("the link has no ticket"))?;
-    shared.tickets.check(&digest, ticket)?;
-    let artifact = shared.dataset.artifacts.get(&digest).ok_or_else(missing)?;
+    ask.shared.tickets.check(&digest, ticket)?;
+    let artifact = ask.shared.dataset.artifacts.get(&digest).ok_or_else(missing)?;
     let mut response = Response::new(Body::from(artifact.bytes.clone()));
     if let Ok(value) = HeaderValue::from_str(&artifact.content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, value);

@@ -1,63 +1,49 @@
 //! `GET /v1/evidence`: evidence by its filters, newest first.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::super::dataset::{Evidence, Paging};
-use super::super::pages::{CURSOR_KEYS, PAGE_KEYS};
+use super::super::auth::Access;
+use super::super::dataset::Evidence;
 use super::super::query::Query;
-use super::super::refusal::{Api, Refusal, json_response};
-use super::super::rows::Shape;
-use super::super::server::Shared;
+use super::super::refusal::{Api, Refusal};
+use super::super::schema::EVIDENCE_LIST;
+use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
-const FILTERS: [&str; 9] = [
-    "project_name",
-    "project_version_name",
-    "kind",
-    "workflow_name",
-    "search",
-    "latest",
-    "hide_attestation",
-    "product_id",
-    "product_version_id",
-];
+pub(super) static LIST: Route = Route {
+    api: Api::Backend,
+    method: Method::Get,
+    path: "/v1/evidence",
+    operation: "EvidenceService_List",
+    tag: "EvidenceService",
+    summary: "Lists evidence, newest first.",
+    section: "4.7",
+    access: Access::Paid,
+    query: &[
+        Parameter::new("project_name", Form::Text, "the project's name"),
+        Parameter::new("project_version_name", Form::Text, "the project version's name"),
+        Parameter::new("kind", Form::Texts, "material types"),
+        Parameter::new("workflow_name", Form::Texts, "names of workflows"),
+        Parameter::new("search", Form::Text, "part of the evidence's or subject's name, any case"),
+        Parameter::new("latest", Form::Flag, "only the latest of each kind and name"),
+        Parameter::new("hide_attestation", Form::Flag, "no attestations"),
+        Parameter::new("product_id", Form::Text, "the product's id"),
+        Parameter::new("product_version_id", Form::Text, "the product version's id"),
+    ],
+    pages: Pages::Evidence,
+    body: None,
+    answer: Answer::Json(&EVIDENCE_LIST),
+    handle: list,
+};
 
-pub(super) async fn list(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    match answer(&shared, &headers, &uri) {
-        Ok(body) => json_response(&body),
-        Err(refusal) => refusal.respond(Api::Backend),
-    }
-}
-
-fn answer(shared: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<Value, Refusal> {
-    let caller = shared.tokens.caller(&shared.dataset, headers)?.paid()?;
-    let query = Query::parse(uri.query(), &keys(shared.evidence_paging, &FILTERS))?;
-    let rows = select(&shared.dataset.evidence, caller.index, &query)?;
-    let shape = shared.shape(Api::Backend);
-    let search = format!("evidence {}", caller.index);
-    let page = shared.limits.cut(shared.evidence_paging, rows, &query, &search, shape)?;
-    let organization = caller.organization;
-    let organization = (organization.id.as_str(), organization.name.as_str());
-    let rows: Vec<Value> = page.rows.iter().map(|row| show(row, organization, shape)).collect();
-    Ok(shape.object(vec![("results", rows.into()), ("pagination", page.pagination)]))
-}
-
-/// A list's keys: its filters, and those of its paging.
-pub(super) fn keys<'a>(paging: Paging, filters: &[&'a str]) -> Vec<&'a str> {
-    let paging: &[&str] = match paging {
-        Paging::Cursor => &CURSOR_KEYS,
-        Paging::Page => &PAGE_KEYS,
-    };
-    [filters, paging].concat()
+fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let caller = ask.caller()?;
+    let page = ask.page(select(&ask.shared.dataset.evidence, caller.index, &ask.query)?, "")?;
+    let organization = (caller.organization.id.as_str(), caller.organization.name.as_str());
+    let rows: Vec<Value> = page.rows.into_iter().map(|row| show(row, organization)).collect();
+    ask.answer(json!({ "results": rows, "pagination": page.pagination }))
 }
 
 /// The rows that every filter lets through.
@@ -99,23 +85,23 @@ fn select<'a>(
     Ok(rows)
 }
 
-fn show(row: &Evidence, organization: (&str, &str), shape: Shape) -> Value {
-    shape.object(vec![
-        ("id", row.id.as_str().into()),
-        ("name", row.name.as_str().into()),
-        ("digest", row.digest.as_str().into()),
-        ("kind", row.kind.as_str().into()),
-        ("subject_name", row.subject_name.as_str().into()),
-        ("subject_version", row.subject_version.as_str().into()),
-        ("annotations", json!(row.annotations)),
-        ("organization_id", organization.0.into()),
-        ("organization_name", organization.1.into()),
-        ("workflow_id", row.workflow_id.as_str().into()),
-        ("workflow_name", row.workflow_name.as_str().into()),
-        ("workflow_run_id", row.workflow_run_id.as_str().into()),
-        ("project_id", row.project_id.as_str().into()),
-        ("project_name", row.project_name.as_str().into()),
-        ("project_version_id", row.project_version_id.as_str().into()),
-        ("created_at", row.created_at.text().into()),
-    ])
+fn show(row: &Evidence, (organization_id, organization_name): (&str, &str)) -> Value {
+    json!({
+        "id": row.id.as_str(),
+        "name": row.name,
+        "digest": row.digest.as_str(),
+        "kind": row.kind.as_str(),
+        "subject_name": row.subject_name,
+        "subject_version": row.subject_version,
+        "annotations": row.annotations,
+        "organization_id": organization_id,
+        "organization_name": organization_name,
+        "workflow_id": row.workflow_id.as_str(),
+        "workflow_name": row.workflow_name,
+        "workflow_run_id": row.workflow_run_id.as_str(),
+        "project_id": row.project_id.as_str(),
+        "project_name": row.project_name,
+        "project_version_id": row.project_version_id.as_str(),
+        "created_at": row.created_at.text(),
+    })
 }

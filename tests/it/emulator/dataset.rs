@@ -7,7 +7,7 @@ use rego_platform::{Diagnostic, ErrorKind};
 
 use super::*;
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -91,6 +91,45 @@ fn references_to_nothing_are_refused() {
 }
 
 #[test]
+fn resources_are_refused_with_file_and_line() {
+    let back_office = "compliance/back-office.yaml";
+    refused("products.yaml", "description: The winter", "describtion: The winter", "describtion");
+    refused("products.yaml", "    name: retail", "    nmae: retail", "no field `nmae`");
+    refused("products.yaml", "[secure-supply-chain, ", "[supply-chain, ", "`supply-chain`");
+    refused("projects.yaml", "released_at: 2026-01-20", "released_at: 2026-13-20", "2026-13-20");
+    refused("projects.yaml", "linked_projects_count: 1", "linked_projects_count: many", "number");
+    let theirs = "      created_at: 2026-01-05T09:00:00Z\n      project_versions";
+    let named =
+        theirs.replace("project_versions", "frameworks: [card-data]\n      project_versions");
+    let found = problems(|root| {
+        let path = root.join("products.yaml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(theirs));
+        std::fs::write(&path, text.replacen(theirs, &named, 1)).unwrap();
+    });
+    assert!(found[0].message.contains("no framework `card-data`"), "{found:?}");
+    refused("frameworks.yaml", "requirements: [hosted-build]", "requirements: [h]", "`h`");
+    let name = "version_id: 7b4028b2-f939-50e3-80e7-6047eb3acb75\n      revision: 1\n      name: numbers-not-logged";
+    let found = "the requirement `numbers-encrypted` is declared twice";
+    refused("frameworks.yaml", name, &name.replace("not-logged", "encrypted"), found);
+    refused("environments.yaml", "organization: acme", "organization: acne", "`acne`");
+    refused("assessments.yaml", "confidence_score: 0.82", "confidence_score: high", "high");
+    refused("assessments.yaml", "type: ASSESSMENT", "kind: ASSESSMENT", "no field `kind`");
+    refused("assessments.yaml", "reviewer: omar@", "reviewer: nobody@", "no user `nobody@");
+    refused(back_office, "user_email: dana@", "user_mail: dana@", "no field `user_mail`");
+    refused(back_office, "size_bytes: \"493\"", "size_bytes: 493", "`size_bytes` should be a text");
+    refused(
+        back_office,
+        "uploaded_at: 2026",
+        "uploaded_at: x2026",
+        "`uploaded_at` should be a time",
+    );
+    refused(back_office, "approved_by: omar@", "approved_by: nobody@", "no user `nobody@");
+    refused(back_office, "optional: true", "optional: perhaps", "`true` or `false`");
+    refused(back_office, "parameters: {severity: error}", "parameters: {severity: 1}", "of texts");
+}
+
+#[test]
 fn an_artifact_must_hash_to_its_name() {
     let hex = BINARY.strip_prefix("sha256:").unwrap();
     let content = |root: &Path| root.join("artifacts/sha256").join(hex);
@@ -116,9 +155,20 @@ fn duplicates_are_refused_at_the_second() {
     });
     assert!(found[0].message.contains("twice"), "{found:?}");
     assert!(found[0].position.as_ref().unwrap().line > 90);
-    for (file, says) in [("graph/catalog-web.yaml", "twice"), ("evidence/portal.yaml", "id")] {
+    for (file, copy, says) in [
+        ("graph/catalog-web.yaml", "graph/copy.yaml", "twice"),
+        ("evidence/portal.yaml", "evidence/copy.yaml", "id"),
+        ("compliance/back-office.yaml", "compliance/copy.yaml", "is evaluated twice"),
+        ("products.yaml", "products/copy.yaml", "two products or versions have the id"),
+        ("projects.yaml", "projects/copy.yaml", "the project `ledger-batch` is declared twice"),
+        ("frameworks.yaml", "frameworks/copy.yaml", "the framework `card-data` is declared twice"),
+        ("environments.yaml", "environments/copy.yaml", "two environments have the id"),
+        ("assessments.yaml", "assessments/copy.yaml", "two revisions have the id"),
+        ("users.yaml", "users/copy.yaml", "the user `omar@acme.example` is declared twice"),
+    ] {
         let found = problems(|root| {
-            std::fs::copy(root.join(file), root.join(file).with_file_name("copy.yaml")).unwrap();
+            std::fs::create_dir_all(root.join(copy).parent().unwrap()).unwrap();
+            std::fs::copy(root.join(file), root.join(copy)).unwrap();
         });
         assert!(found.iter().any(|problem| problem.message.contains(says)), "{file}: {found:?}");
     }

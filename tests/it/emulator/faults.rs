@@ -130,6 +130,31 @@ fn only_the_method_that_is_named_is_hit() {
 }
 
 #[test]
+fn every_route_has_a_name() {
+    let emulator = start(EmulatorOptions::default());
+    let base = emulator.base_url();
+    for (name, target) in [
+        ("products", "/v1/products"),
+        ("products", "/v1/products/a/versions/b"),
+        ("projects", "/v1/projects"),
+        ("environments", "/v1/environments"),
+        ("approve", "/v1/assessments/revisions/a/approve"),
+        ("product-compliance", "/v1/compliance/product"),
+        ("compliance", "/v1/compliance/project"),
+        ("openapi", "/openapi.yaml"),
+    ] {
+        emulator.set_faults(vec![format!("{name}:status=418").parse().unwrap()]);
+        assert_eq!(get(&format!("{base}{target}"), None).status, 418, "{name} {target}");
+        assert_ne!(get(&format!("{base}/v1/evidence"), None).status, 418, "{name}");
+    }
+    emulator.set_faults(vec!["openapi:status=418".parse().unwrap()]);
+    let control = emulator.controlplane_url();
+    assert_eq!(get(&format!("{control}/openapi.yaml"), None).status, 418);
+    emulator.set_faults(vec!["compliance:status=418".parse().unwrap()]);
+    assert_eq!(get(&format!("{base}/v1/compliance/product"), None).status, 401);
+}
+
+#[test]
 fn faults_are_read_from_text() {
     let parse = |text: &str| text.parse::<Fault>();
     let fault = parse("operations:latency=2s:after=3:count=4:method=get").unwrap();

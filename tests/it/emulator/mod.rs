@@ -1,12 +1,17 @@
 //! The emulator over real HTTP: routes, refusals, faults, and data sets that are refused.
 
 mod agents;
+mod approve;
 mod auth;
+mod complete;
 mod dataset;
 mod discover;
 mod download;
 mod faults;
 mod lists;
+mod product_compliance;
+mod resources;
+mod specification;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +30,17 @@ pub const STORED_ONLY: &str =
     "sha256:80430fcbfef194995e1f7e4be8f9f3d1ffa59af41719930f4f1f67f516559fa6";
 pub const THREAT_MODEL: &str =
     "sha256:b7b4d9068f27c970f6ed3912c3b697aae614ab107405bc644e7764f71715cb1b";
+
+pub const WEB_SHOP: &str = "f6ffc9c7-4dc5-52a6-89b3-c3bcdf4abf63";
+pub const WEB_SHOP_SPRING: &str = "a89601f5-271a-55e5-a205-4a3be66201af";
+pub const BACK_OFFICE: &str = "277e9d62-3274-5f43-8d8d-44c31d8658a1";
+pub const BACK_OFFICE_TRIAL: &str = "f1991c66-c33a-59b5-a22e-36db637ebfba";
+pub const BACK_OFFICE_RELEASE: &str = "284cf269-ba73-515d-888a-f1e94e3fd0a4";
+pub const PORTAL: &str = "63bf6566-b5ad-5b76-a9e8-bc965a3be2cf";
+pub const PORTAL_VERSION: &str = "691bead4-be7f-5a51-889a-4038b5cb4298";
+/// An assessment revision that is pending and has every field.
+pub const PENDING: &str = "0677db93-c4d9-52f4-9a70-140fd180567b";
+pub const UNKNOWN: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The shipped data set.
 pub fn data() -> PathBuf {
@@ -87,6 +103,13 @@ pub fn control(emulator: &Emulator, target: &str) -> Answer {
 /// `GET` on the backend with the default token.
 pub fn backend(emulator: &Emulator, target: &str) -> Answer {
     get(&format!("{}{target}", emulator.base_url()), Some(&emulator.default_token()))
+}
+
+/// `POST` on the backend with a token of the data set.
+pub fn post(emulator: &Emulator, target: &str, token: &str, body: &str) -> Answer {
+    let url = format!("{}{target}", emulator.base_url());
+    let token = emulator.token(token).unwrap();
+    send(|client| client.post(url).bearer_auth(token).body(body.to_owned())).unwrap()
 }
 
 /// All rows of a cursor-paged list, and how many pages they came in.

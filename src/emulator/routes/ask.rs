@@ -1,0 +1,129 @@
+//! What every route begins with: who asks, what for, and may they.
+//!
+//! Owns the way from an HTTP request to a checked one, and lists cut into pages.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::super::auth::{Access, Caller};
+use super::super::dataset::Id;
+use super::super::pages::{Page, keys};
+use super::super::query::Query;
+use super::super::refusal::{Refusal, json_response};
+use super::super::server::Shared;
+use super::{Answer, Method, Route};
+
+/// The parameters of a path, unless it isn't UTF-8.
+type Parameters = Result<Path<HashMap<String, String>>, PathRejection>;
+
+/// A request whose token and query keys are checked.
+pub(in crate::emulator) struct Ask<'a> {
+    pub shared: &'a Shared,
+    pub route: &'static Route,
+    pub query: Query,
+    pub headers: &'a HeaderMap,
+    pub body: &'a [u8],
+    path: HashMap<String, String>,
+    caller: Option<Caller<'a>>,
+}
+
+/// The handler of a route.
+pub(super) fn serve(route: &'static Route) -> MethodRouter<Arc<Shared>> {
+    let filter = match route.method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+    };
+    let handler = move |State(shared): State<Arc<Shared>>,
+                        path: Parameters,
+                        headers: HeaderMap,
+                        uri: Uri,
+                        body: Bytes| async move {
+        let answer = Ask::new(route, &shared, path, &headers, &uri, &body)
+            .and_then(|ask| (route.handle)(&ask));
+        answer.unwrap_or_else(|refusal| refusal.respond(route.api))
+    };
+    on(filter, handler)
+}
+
+impl<'a> Ask<'a> {
+    fn new(
+        route: &'static Route,
+        shared: &'a Shared,
+        path: Parameters,
+        headers: &'a HeaderMap,
+        uri: &Uri,
+        body: &'a [u8],
+    ) -> Result<Self, Refusal> {
+        let caller = match route.access {
+            Access::Anyone => None,
+            access => {
+                let caller = shared.tokens.caller(&shared.dataset, headers)?;
+                caller.may(access)?;
+                Some(caller)
+            }
+        };
+        let filters = route.query.iter().map(|parameter| parameter.name);
+        let paging = keys(route.pages, shared).map(|(name, _)| name);
+        let known: Vec<&str> = filters.chain(paging).collect();
+        let query = Query::parse(uri.query(), &known)?;
+        let Path(path) = path.map_err(|_| Refusal::bad_request("the path isn't UTF-8"))?;
+        Ok(Self { shared, route, query, headers, body, path, caller })
+    }
+
+    /// Who asks; a route that is open to anybody has nobody.
+    pub fn caller(&self) -> Result<&Caller<'a>, Refusal> {
+        let caller = self.caller.as_ref();
+        caller.ok_or_else(|| Refusal::unauthenticated("authentication is required"))
+    }
+
+    /// A parameter of the path.
+    pub fn path(&self, name: &str) -> &str {
+        self.path.get(name).map(String::as_str).unwrap_or_default()
+    }
+
+    /// A parameter of the path that is a UUID.
+    pub fn path_id(&self, name: &str) -> Result<Id, Refusal> {
+        id(name, self.path(name))
+    }
+
+    /// A filter that is a UUID.
+    pub fn query_id(&self, name: &str) -> Result<Option<Id>, Refusal> {
+        self.query.one(name)?.map(|text| id(name, text)).transpose()
+    }
+
+    /// A filter that is a UUID and has to be there.
+    pub fn required_id(&self, name: &str) -> Result<Id, Refusal> {
+        let value = self.query_id(name)?;
+        value.ok_or_else(|| Refusal::bad_request(format!("`{name}` is required")))
+    }
+
+    /// The page of `rows` that is asked for. `search` tells this list from others of the route
+    /// that have the same filters, for cursors.
+    pub fn page<T>(&self, rows: Vec<T>, search: &str) -> Result<Page<T>, Refusal> {
+        let style = self.route.pages.style(self.shared).unwrap_or_default();
+        let caller = self.caller()?.index;
+        let search = format!("{} {caller} {search}", self.route.operation);
+        self.shared.limits.cut(style, rows, &self.query, &search)
+    }
+
+    /// `value`, as this address spells its answers.
+    #[allow(clippy::unnecessary_wraps)] // so that routes end with it
+    pub fn answer(&self, value: Value) -> Result<Response, Refusal> {
+        let Answer::Json(resource) = self.route.answer else {
+            return Ok(json_response(&value));
+        };
+        Ok(json_response(&resource.spell(self.shared.shape(self.route.api), value)))
+    }
+}
+
+fn id(name: &str, text: &str) -> Result<Id, Refusal> {
+    Id::parse(text).ok_or_else(|| Refusal::bad_request(format!("`{name}` must be a valid UUID")))
+}

@@ -1,0 +1,41 @@
+//! `GET /v1/environments`: environments, searched by name and description.
+
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::super::auth::Access;
+use super::super::dataset::{Environment, Paging};
+use super::super::refusal::{Api, Refusal};
+use super::super::schema::ENVIRONMENT_LIST;
+use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+
+pub(super) static LIST: Route = Route {
+    api: Api::Backend,
+    method: Method::Get,
+    path: "/v1/environments",
+    operation: "EnvironmentsService_List",
+    tag: "EnvironmentsService",
+    summary: "Lists environments.",
+    section: "4.4",
+    access: Access::Paid,
+    query: &[Parameter::new("query", Form::Text, "part of the name or description, any case")],
+    pages: Pages::Always(Paging::Page),
+    body: None,
+    answer: Answer::Json(&ENVIRONMENT_LIST),
+    handle: list,
+};
+
+fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let caller = ask.caller()?.index;
+    let part = ask.query.one("query")?.map(str::to_lowercase);
+    let fits = |environment: &&Environment| {
+        let holds = |text: &str, part: &str| text.to_lowercase().contains(part);
+        environment.organization == caller
+            && part.as_ref().is_none_or(|part| {
+                holds(&environment.name, part) || holds(&environment.description, part)
+            })
+    };
+    let page = ask.page(ask.shared.dataset.environments.iter().filter(fits).collect(), "")?;
+    let rows: Vec<&Value> = page.rows.into_iter().map(|environment| &environment.json).collect();
+    ask.answer(json!({ "environments": rows, "pagination": page.pagination }))
+}

@@ -1,0 +1,48 @@
+//! `GET /v1/projects`: projects by name, product and description.
+
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::super::auth::Access;
+use super::super::dataset::{Paging, Project};
+use super::super::refusal::{Api, Refusal};
+use super::super::schema::PROJECT_LIST;
+use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+
+pub(super) static LIST: Route = Route {
+    api: Api::Backend,
+    method: Method::Get,
+    path: "/v1/projects",
+    operation: "ProjectsService_List",
+    tag: "ProjectsService",
+    summary: "Lists projects.",
+    section: "4.3",
+    access: Access::Paid,
+    query: &[
+        Parameter::new("project_name", Form::Text, "the project's name"),
+        Parameter::new("product_id", Form::Id, "a product that the project is part of"),
+        Parameter::new("description", Form::Text, "part of the description, any case"),
+    ],
+    pages: Pages::Always(Paging::Page),
+    body: None,
+    answer: Answer::Json(&PROJECT_LIST),
+    handle: list,
+};
+
+fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let caller = ask.caller()?.index;
+    let name = ask.query.one("project_name")?;
+    let product = ask.query_id("product_id")?;
+    let description = ask.query.one("description")?.map(str::to_lowercase);
+    let fits = |project: &&Project| {
+        project.organization == caller
+            && name.is_none_or(|wanted| project.name == wanted)
+            && product.as_ref().is_none_or(|id| project.products.contains(id))
+            && description
+                .as_ref()
+                .is_none_or(|part| project.description.to_lowercase().contains(part))
+    };
+    let page = ask.page(ask.shared.dataset.projects.projects.iter().filter(fits).collect(), "")?;
+    let rows: Vec<&Value> = page.rows.into_iter().map(|project| &project.json).collect();
+    ask.answer(json!({ "results": rows, "pagination": page.pagination }))
+}

@@ -1,0 +1,36 @@
+//! `GET /openapi.yaml`: what an address serves, for programs (interface 1.5).
+
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+
+use super::super::auth::Access;
+use super::super::openapi;
+use super::super::refusal::{Api, Refusal};
+use super::{Answer, Ask, Method, Pages, Route};
+
+pub(super) static CONTROLPLANE: Route = specification(Api::ControlPlane);
+pub(super) static BACKEND: Route = specification(Api::Backend);
+
+const fn specification(api: Api) -> Route {
+    Route {
+        api,
+        method: Method::Get,
+        path: "/openapi.yaml",
+        operation: "SpecificationService_Get",
+        tag: "SpecificationService",
+        summary: "Returns this specification.",
+        section: "1.5",
+        access: Access::Anyone,
+        query: &[],
+        pages: Pages::None,
+        body: None,
+        answer: Answer::Yaml,
+        handle: get,
+    }
+}
+
+fn get(ask: &Ask<'_>) -> Result<Response, Refusal> {
+    let text = yaml_serde::to_string(&openapi::document(ask.shared, ask.route.api))
+        .map_err(|_| Refusal::internal("the specification can't be written"))?;
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], text).into_response())
+}
