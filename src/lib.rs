@@ -2,9 +2,11 @@
 //!
 //! A policy calls five functions while it is evaluated: `platform.discover`, `platform.evidence`,
 //! `platform.project_compliance`, `platform.evidence_prompt` and `platform.download_artifact`
-//! (interface section 4.7; [`builtins::FUNCTIONS`] has their arguments, results and costs). This
-//! crate checks the calls, sends them, verifies the answers, and makes sure that a call that
-//! failed never ends as a pass. The command of the same name is built on it.
+//! (interface section 4.7; [`builtins::FUNCTIONS`] has their arguments, results and costs), and
+//! five more that read the rest of the interface where a host turns them on
+//! ([`builtins::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
+//! makes sure that a call that failed never ends as a pass. The command of the same name is built
+//! on it.
 //!
 //! # What to use when
 //!
@@ -14,6 +16,7 @@
 //! | a [`regorus::Engine`] of your own that must stay | [`Platform::register`], and [`Registration::check`] after **every** evaluation |
 //! | policies to look at, not to evaluate | [`check`] |
 //! | a question without a policy | [`Platform::call`], [`Platform::call_async`], [`Platform::download`] |
+//! | products, projects, environments, assessments, a product's compliance | [`Platform::api`], async and blocking ([`api`]) |
 //! | no service at hand | the emulator (feature `emulator`), or a recording: [`evaluate::Answers::Replay`] |
 //!
 //! Prefer [`evaluate::Policies`]. The interpreter alone gives some policies another verdict than
@@ -115,6 +118,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod builtins;
 pub mod check;
 #[cfg(feature = "cli")]
@@ -136,10 +140,11 @@ mod report;
 pub mod testing;
 pub mod text;
 
+pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
 pub use error::{Error, ErrorKind};
-pub use platform::{Infoz, NotFound, Platform, PlatformBuilder};
+pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
 pub use register::Registration;
 

@@ -9,7 +9,7 @@ use std::thread::ThreadId;
 
 use regorus::{Engine, Value};
 
-use crate::builtins::{FUNCTIONS, Function};
+use crate::builtins::Function;
 use crate::{Error, ErrorKind, NotFound, Platform};
 
 /// The failures of evaluations on an engine that [`Platform::register`] was called with.
@@ -73,7 +73,7 @@ impl Platform {
     pub fn register(&self, engine: &mut Engine) -> Result<Registration, Error> {
         engine.set_strict_builtin_errors(true);
         let registration = Registration { failures: Arc::default() };
-        for function in FUNCTIONS.iter().copied() {
+        for function in self.functions().iter() {
             let name: Arc<str> = self.product().function(function.name).into();
             let state = (self.clone(), registration.clone(), Arc::clone(&name));
             let extension = move |arguments: Vec<Value>| -> anyhow::Result<Value> {

@@ -60,7 +60,10 @@ pub(crate) fn string(name: &str, value: &Value) -> Checked<String> {
 pub(crate) fn text(name: &str, value: &Value) -> Checked<String> {
     let text = string(name, value)?;
     if text.is_empty() {
-        return Err(Invalid::new(name, "is empty").hint("leave the key out for no filter"));
+        let empty = Invalid::new(name, "is empty");
+        // Only a filter is a key that can be left out.
+        let filter = name.contains('.');
+        return Err(if filter { empty.hint("leave the key out for no filter") } else { empty });
     }
     if text.len() > 4096 {
         return Err(Invalid::new(name, format!("is {} bytes long, the limit is 4096", text.len())));
@@ -68,6 +71,16 @@ pub(crate) fn text(name: &str, value: &Value) -> Checked<String> {
     if text.chars().any(char::is_control) {
         let message = format!("`{}` holds a control character", shorten(&text, 80));
         return Err(Invalid::new(name, message));
+    }
+    Ok(text)
+}
+
+/// An opaque identifier that goes into a path as one segment of it.
+pub(crate) fn identifier(name: &str, value: &Value) -> Checked<String> {
+    let text = text(name, value)?;
+    let dots = text.replace("%2e", ".").replace("%2E", ".");
+    if dots == "." || dots == ".." {
+        return Err(Invalid::new(name, format!("`{text}` is no identifier")));
     }
     Ok(text)
 }

@@ -62,6 +62,7 @@ pub(super) static FUNCTION: Function = Function {
           Interface section 4.7.",
     cost: Cost::Request,
     paid_plan: false,
+    optional: false,
     parse,
 };
 

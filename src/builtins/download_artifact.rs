@@ -23,6 +23,7 @@ pub(super) static FUNCTION: Function = Function {
           hash to the digest never reaches a policy. Interface section 4.7; needs a paid plan.",
     cost: Cost::Content,
     paid_plan: true,
+    optional: false,
     parse,
 };
 

@@ -1,12 +1,8 @@
 //! `evidence(filters)`: the evidence that matches the filters.
 
-use std::sync::Arc;
-
-use regorus::Value;
-
-use super::arguments::{Filter, Invalid, argument, checked_filters, normalised, query};
-use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
-use crate::client::{Client, Context, EVIDENCE, List, list};
+use super::lists::Listing;
+use super::{Argument, Cost, Field, Function, Type};
+use crate::client::{EVIDENCE, Paging};
 
 static FILTERS: &[Field] = &[
     Field::optional("project_name", Type::String, "of this project"),
@@ -42,6 +38,9 @@ static EVIDENCE_ROW: &[Field] = &[
 static RESULT: &[Field] =
     &[Field::required("results", Type::Array(&Type::Object(EVIDENCE_ROW)), "the evidence found")];
 
+pub(crate) static LISTING: Listing =
+    Listing { endpoint: EVIDENCE, paging: Paging::Cursor, filters: FILTERS, result: RESULT };
+
 pub(super) static FUNCTION: Function = Function {
     name: "evidence",
     arguments: &[Argument {
@@ -55,40 +54,6 @@ pub(super) static FUNCTION: Function = Function {
           was cut. An empty filter value is an error. Interface section 4.7; needs a paid plan.",
     cost: Cost::Request,
     paid_plan: true,
-    parse,
+    optional: false,
+    parse: |arguments| LISTING.parse(arguments),
 };
-
-#[derive(Debug)]
-struct Evidence {
-    filters: Vec<(&'static str, Filter)>,
-    limit: Option<u64>,
-}
-
-fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
-    let (filters, limit) = checked_filters("filters", argument(arguments, 0), FILTERS)?;
-    Ok(Arc::new(Evidence { filters, limit }))
-}
-
-impl Request for Evidence {
-    fn normalised(&self) -> Vec<Value> {
-        vec![normalised(&self.filters, self.limit)]
-    }
-
-    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
-        Box::pin(async move {
-            let listed = list(
-                client,
-                context,
-                List {
-                    endpoint: EVIDENCE,
-                    query: query(&self.filters),
-                    name: "results",
-                    fields: EVIDENCE_ROW,
-                    limit: self.limit,
-                },
-            )
-            .await?;
-            Ok(Answer { value: super::wrap("results", listed.rows), cut: listed.cut })
-        })
-    }
-}

@@ -36,6 +36,7 @@ pub(super) static FUNCTION: Function = Function {
           error. Interface section 4.7; needs a paid plan.",
     cost: Cost::Prompt,
     paid_plan: true,
+    optional: false,
     parse,
 };
 

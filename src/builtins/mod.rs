@@ -8,9 +8,16 @@
 mod arguments;
 mod discover;
 mod download_artifact;
+pub(crate) mod environments;
 mod evidence;
 mod evidence_prompt;
+mod lists;
+pub(crate) mod product_compliance;
+mod product_version;
+pub(crate) mod products;
 mod project_compliance;
+pub(crate) mod projects;
+mod set;
 mod types;
 
 use std::future::Future;
@@ -22,7 +29,13 @@ use regorus::Value;
 use crate::client::{Client, Context};
 use crate::{Error, ErrorKind};
 
+pub use set::FunctionSet;
 pub use types::{Field, Type};
+
+pub(crate) use arguments::{Invalid, identifier};
+pub(crate) use lists::Listing;
+pub(crate) use product_version::VersionRequest;
+pub(crate) use set::turn_on;
 
 /// What calling a function costs beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +60,7 @@ pub struct Argument {
 }
 
 /// A checked call, or what is wrong with its arguments.
-pub(crate) type Parsed = Result<Arc<dyn Request>, arguments::Invalid>;
+pub(crate) type Parsed = Result<Arc<dyn Request>, Invalid>;
 
 /// A row of the table: everything there is to know about a function.
 pub struct Function {
@@ -65,6 +78,8 @@ pub struct Function {
     pub cost: Cost,
     /// Whether it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
+    /// Whether it is off until a host turns it on ([`FunctionSet`]).
+    pub optional: bool,
     pub(crate) parse: fn(&[Value]) -> Parsed,
 }
 
@@ -74,13 +89,20 @@ impl std::fmt::Debug for Function {
     }
 }
 
-/// The five functions of interface section 4.7.
+/// Every function: the five of interface section 4.7, and those that read what sections 4.1 to 4.6
+/// document, which are off until a host turns them on ([`FunctionSet`]). Nothing that writes is
+/// among them.
 pub static FUNCTIONS: &[&Function] = &[
     &discover::FUNCTION,
     &evidence::FUNCTION,
     &project_compliance::FUNCTION,
     &evidence_prompt::FUNCTION,
     &download_artifact::FUNCTION,
+    &products::FUNCTION,
+    &product_version::FUNCTION,
+    &projects::FUNCTION,
+    &environments::FUNCTION,
+    &product_compliance::FUNCTION,
 ];
 
 /// The function called `name` without prefix.
@@ -138,11 +160,6 @@ pub(crate) trait Request: Send + Sync + std::fmt::Debug {
 
     /// Asks the service.
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a>;
-}
-
-/// The documented object around a list.
-fn wrap(name: &'static str, rows: Vec<Value>) -> Value {
-    Value::from(std::collections::BTreeMap::from([(Value::from(name), Value::from(rows))]))
 }
 
 /// The rows on one page of a list function's answer (`evidence`): the parsing alone, for the

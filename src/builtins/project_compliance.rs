@@ -1,12 +1,8 @@
 //! `project_compliance(filters)`: how a project's version fares against its frameworks.
 
-use std::sync::Arc;
-
-use regorus::Value;
-
-use super::arguments::{Filter, Invalid, argument, checked_filters, normalised, query};
-use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
-use crate::client::{Client, Context, List, PROJECT_COMPLIANCE, list};
+use super::lists::Listing;
+use super::{Argument, Cost, Field, Function, Type};
+use crate::client::{PROJECT_COMPLIANCE, Paging};
 
 static FILTERS: &[Field] = &[
     Field::required("project_version_id", Type::Uuid, "the project's version, a UUID"),
@@ -37,6 +33,13 @@ static RESULT: &[Field] = &[Field::required(
     "one evaluation for each requirement",
 )];
 
+pub(crate) static LISTING: Listing = Listing {
+    endpoint: PROJECT_COMPLIANCE,
+    paging: Paging::Cursor,
+    filters: FILTERS,
+    result: RESULT,
+};
+
 pub(super) static FUNCTION: Function = Function {
     name: "project_compliance",
     arguments: &[Argument {
@@ -50,40 +53,6 @@ pub(super) static FUNCTION: Function = Function {
           list was cut. Interface section 4.7; needs a paid plan.",
     cost: Cost::Request,
     paid_plan: true,
-    parse,
+    optional: false,
+    parse: |arguments| LISTING.parse(arguments),
 };
-
-#[derive(Debug)]
-struct ProjectCompliance {
-    filters: Vec<(&'static str, Filter)>,
-    limit: Option<u64>,
-}
-
-fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
-    let (filters, limit) = checked_filters("filters", argument(arguments, 0), FILTERS)?;
-    Ok(Arc::new(ProjectCompliance { filters, limit }))
-}
-
-impl Request for ProjectCompliance {
-    fn normalised(&self) -> Vec<Value> {
-        vec![normalised(&self.filters, self.limit)]
-    }
-
-    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
-        Box::pin(async move {
-            let listed = list(
-                client,
-                context,
-                List {
-                    endpoint: PROJECT_COMPLIANCE,
-                    query: query(&self.filters),
-                    name: "evaluations",
-                    fields: EVALUATION,
-                    limit: self.limit,
-                },
-            )
-            .await?;
-            Ok(Answer { value: super::wrap("evaluations", listed.rows), cut: listed.cut })
-        })
-    }
-}

@@ -4,7 +4,11 @@
 //! owns no function.
 
 /// A type of a value that a policy passes or sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// Resources hold each other, and so do their types: an object is equal to the one with the very
+/// same table of fields, and `Debug` shows the fields' names alone. Whoever walks over a type has
+/// to stop somewhere.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Type {
     /// Any value.
@@ -21,6 +25,10 @@ pub enum Type {
     Boolean,
     /// A whole number, exact to 64 bits.
     Integer,
+    /// A whole number of 64 bits, as a string.
+    Count,
+    /// A number.
+    Number,
     /// An array of one type.
     Array(&'static Type),
     /// An object from strings to one type.
@@ -59,6 +67,34 @@ impl Field {
     }
 }
 
+impl PartialEq for Type {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Array(a), Self::Array(b)) | (Self::Map(a), Self::Map(b)) => a == b,
+            (Self::Object(a), Self::Object(b)) => std::ptr::eq(*a, *b),
+            (Self::Either(a, b), Self::Either(c, d)) => a == c && b == d,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+impl Eq for Type {}
+
+impl std::fmt::Debug for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Array(of) => write!(f, "Array({of:?})"),
+            Self::Map(of) => write!(f, "Map({of:?})"),
+            Self::Object(fields) => {
+                f.write_str("Object")?;
+                f.debug_list().entries(fields.iter().map(|field| field.name)).finish()
+            }
+            Self::Either(a, b) => write!(f, "Either({a:?}, {b:?})"),
+            other => write!(f, "{other}"),
+        }
+    }
+}
+
 impl std::fmt::Display for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -69,6 +105,8 @@ impl std::fmt::Display for Type {
             Self::Timestamp => f.write_str("timestamp"),
             Self::Boolean => f.write_str("boolean"),
             Self::Integer => f.write_str("whole number"),
+            Self::Count => f.write_str("whole number in a string"),
+            Self::Number => f.write_str("number"),
             Self::Array(of) => write!(f, "array of {of}s"),
             Self::Map(of) => write!(f, "object of {of}s"),
             Self::Object(_) => f.write_str("object"),
@@ -90,5 +128,25 @@ pub(crate) fn describe(value: &regorus::Value) -> &'static str {
         Value::Set(_) => "a set",
         Value::Object(_) => "an object",
         Value::Undefined => "undefined",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Framework, Section};
+
+    static LISTS: [Type; 2] =
+        [Type::Array(&Type::Object(&Section)), Type::Array(&Type::Object(&Section))];
+
+    #[test]
+    fn types_that_hold_themselves_can_be_compared_and_shown() {
+        let (section, framework) = (Type::Object(&Section), Type::Object(&Framework));
+        assert!(section == Type::Object(&Section) && section != framework);
+        assert!(LISTS[0] == LISTS[1] && LISTS[0] != section);
+        assert!(Type::Integer == Type::Integer && Type::Integer != Type::Count);
+        let fields: &[Field] = &Framework;
+        assert!(fields == Framework.as_slice());
+        assert!(format!("{framework:?} {fields:?}").contains("sections"));
     }
 }

@@ -5,19 +5,23 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtins::{FUNCTIONS, Field, Function, Type};
+use crate::builtins::{Field, Function, FunctionSet, Type};
 use crate::{Error, ErrorKind, Product};
 
-/// A document that holds the functions alone.
-pub fn capabilities(product: &Product) -> Value {
-    json!({ "builtins": builtins(product) })
+/// A document that holds `functions` alone.
+pub fn capabilities(product: &Product, functions: FunctionSet) -> Value {
+    json!({ "builtins": builtins(product, functions) })
 }
 
-/// `document` with the functions among its built-ins, in place of any of the same name.
+/// `document` with `functions` among its built-ins, in place of any of the same name.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] when `document` is no capabilities document.
-pub fn merged(mut document: Value, product: &Product) -> Result<Value, Error> {
+pub fn merged(
+    mut document: Value,
+    product: &Product,
+    functions: FunctionSet,
+) -> Result<Value, Error> {
     let refused = |why: &str| {
         Error::new(ErrorKind::Configuration, format!("this is no capabilities document: {why}"))
             .with_hint("`opa capabilities --current` writes one")
@@ -35,7 +39,7 @@ pub fn merged(mut document: Value, product: &Product) -> Result<Value, Error> {
     if !known.iter().all(is_builtin) {
         return Err(refused("one of `builtins` has no `name` or no `decl`"));
     }
-    for ours in builtins(product) {
+    for ours in builtins(product, functions) {
         match known.iter_mut().find(|b| b.get("name") == ours.get("name")) {
             Some(same) => *same = ours,
             None => known.push(ours),
@@ -44,8 +48,8 @@ pub fn merged(mut document: Value, product: &Product) -> Result<Value, Error> {
     Ok(document)
 }
 
-fn builtins(product: &Product) -> Vec<Value> {
-    let mut functions: Vec<_> = FUNCTIONS.to_vec();
+fn builtins(product: &Product, functions: FunctionSet) -> Vec<Value> {
+    let mut functions: Vec<_> = functions.iter().collect();
     functions.sort_by_key(|f| f.name);
     functions.into_iter().map(|function| builtin(function, product)).collect()
 }
@@ -118,18 +122,34 @@ fn argument(ty: Type) -> Value {
     }
 }
 
+/// How deep the objects of a result are described. Resources hold each other without end; OPA
+/// checks no fields further in.
+const MAX_OBJECTS: u32 = 3;
+
 /// The type of what a policy sees: objects may have undocumented fields.
 fn result(ty: Type) -> Value {
+    result_within(ty, MAX_OBJECTS)
+}
+
+fn result_within(ty: Type, objects: u32) -> Value {
+    let within = |ty: Type| result_within(ty, objects);
     match ty {
-        Type::Array(of) => json!({ "type": "array", "dynamic": result(*of) }),
-        Type::Map(of) => object(&[], result, Some(result(*of))),
-        Type::Object(fields) => object(fields, result, Some(json!({ "type": "any" }))),
-        Type::Either(a, b) => any_of(vec![result(*a), result(*b)]),
+        Type::Array(of) => json!({ "type": "array", "dynamic": within(*of) }),
+        Type::Map(of) => object(&[], within, Some(within(*of))),
+        Type::Object(fields) => {
+            let (fields, left) = match objects.checked_sub(1) {
+                Some(left) => (fields, left),
+                None => (&[][..], 0),
+            };
+            let anything = json!({ "type": "any" });
+            object(fields, |ty| result_within(ty, left), Some(anything))
+        }
+        Type::Either(a, b) => any_of(vec![within(*a), within(*b)]),
         other => scalar(other),
     }
 }
 
-fn object(fields: &[Field], translate: fn(Type) -> Value, open: Option<Value>) -> Value {
+fn object(fields: &[Field], translate: impl Fn(Type) -> Value, open: Option<Value>) -> Value {
     let mut object = Map::from_iter([("type".to_owned(), json!("object"))]);
     if !fields.is_empty() {
         let fields: Vec<Value> = fields
@@ -152,9 +172,9 @@ fn any_of(types: Vec<Value>) -> Value {
 fn scalar(ty: Type) -> Value {
     let name = match ty {
         Type::Boolean => "boolean",
-        Type::Integer => "number",
+        Type::Integer | Type::Number => "number",
         Type::Null => "null",
-        Type::String | Type::Digest | Type::Uuid | Type::Timestamp => "string",
+        Type::String | Type::Digest | Type::Uuid | Type::Timestamp | Type::Count => "string",
         _ => "any",
     };
     json!({ "type": name })

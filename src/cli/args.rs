@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use secrecy::SecretString;
 
 use super::{call, eval};
+use crate::builtins::FunctionSet;
 
 const SERVICE: &str = "Service options";
 const GENERAL: &str = "General options";
@@ -43,6 +44,9 @@ pub(super) enum Command {
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
+    /// Ask for products, projects, environments, compliance and the specification
+    #[command(subcommand)]
+    Api(super::api::ApiCommand),
     /// Show the authentication context
     #[command(subcommand)]
     Auth(AuthCommand),
@@ -139,6 +143,27 @@ pub(super) struct Options {
     /// Say what is sent and answered; twice for more
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
     pub verbose: u8,
+}
+
+/// The functions that policies can call.
+#[derive(Debug, Args)]
+pub(super) struct FunctionsArgs {
+    /// Turn on functions besides the five: `all`, or names with commas between them
+    #[arg(long, value_name = "NAMES", value_parser = functions)]
+    functions: Option<FunctionSet>,
+}
+
+impl FunctionsArgs {
+    pub fn set(&self) -> FunctionSet {
+        self.functions.unwrap_or_default()
+    }
+}
+
+fn functions(text: &str) -> Result<FunctionSet, String> {
+    text.parse().map_err(|error: crate::Error| match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    })
 }
 
 impl Options {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::Options;
+use super::args::{FunctionsArgs, Options};
 use super::{Exit, output};
 use crate::check::{capabilities, merged};
 use crate::text::escape;
@@ -22,14 +22,17 @@ pub(super) struct CapabilitiesArgs {
     /// Add them to this document, such as what `opa capabilities --current` prints
     #[arg(long, value_name = "FILE")]
     merge: Option<PathBuf>,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
 pub(super) fn run(args: CapabilitiesArgs, options: &Options) -> Result<Exit, Error> {
     options.refuse_service_options("capabilities")?;
     let product = Product::new(&options.product)?;
     let document = match &args.merge {
-        None => capabilities(&product),
-        Some(path) => merged(read(path)?, &product).map_err(|error| in_file(path, error))?,
+        None => capabilities(&product, args.functions.set()),
+        Some(path) => merged(read(path)?, &product, args.functions.set())
+            .map_err(|error| in_file(path, error))?,
     };
     output::to_stdout(format!("{}\n", output::json(&document)?).as_bytes())?;
     Ok(Exit::Passed)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::Options;
+use super::args::{FunctionsArgs, Options};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation};
 use crate::evaluate::load::LoadOptions;
@@ -37,6 +37,8 @@ pub(super) struct CheckArgs {
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,7 +79,12 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
-    let load = LoadOptions { product, rego_v0: args.v0_compatible, ..LoadOptions::default() };
+    let load = LoadOptions {
+        product,
+        enabled: args.functions.set(),
+        rego_v0: args.v0_compatible,
+        ..LoadOptions::default()
+    };
     let mut found = check::check(&sources, load)?;
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);

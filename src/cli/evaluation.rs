@@ -14,16 +14,14 @@ use crate::evaluate::sources::{SourceLimits, Sources};
 use crate::evaluate::{
     Answers, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay, set_memory_limit,
 };
-use crate::{Diagnostic, Error, ErrorKind, Product};
+use crate::{Diagnostic, Error, ErrorKind};
 
 /// Memory of the whole process while policies are evaluated.
 const MEMORY: u64 = 4 << 30;
 
 /// Reads and loads policies and data.
-pub(super) fn load(paths: &[PathBuf], product: &Product, v0: bool) -> Result<Policies, Error> {
-    let sources = read(paths)?;
-    let options = LoadOptions { product: product.clone(), rego_v0: v0, ..LoadOptions::default() };
-    Policies::load(&sources, options)
+pub(super) fn load(paths: &[PathBuf], options: LoadOptions) -> Result<Policies, Error> {
+    Policies::load(&read(paths)?, options)
 }
 
 /// Reads policies and data.

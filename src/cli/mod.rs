@@ -4,6 +4,7 @@
 //! subcommand has a file of its own; where settings come from is `context`, what is printed how is
 //! `output`.
 
+mod api;
 mod args;
 mod auth;
 mod cache;
@@ -99,6 +100,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),
+        Command::Api(command) => api::run(command, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),
         Command::Cache(command) => cache::run(&command, &options),

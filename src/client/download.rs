@@ -48,7 +48,7 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
                 return Err(protocol("the download redirects to a URL with the token in it").into());
             }
             let product = &client.settings.product;
-            let from = client.settings.endpoints.url(DOWNLOAD, Some(digest), product)?;
+            let from = client.settings.endpoints.url(DOWNLOAD, &[digest], product)?;
             // The redirect is the service's word that this token may have the content.
             let to = target(&from, &reply, client.settings.insecure)?;
             // An open answer counts as in flight: the next request may need its place.
@@ -130,6 +130,7 @@ async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply
             method: Method::GET,
             url: to.clone(),
             body: None,
+            accept: crate::client::JSON,
             authorization: None,
             organization: None,
             deadline: context.deadline,

@@ -44,6 +44,15 @@ endpoints! {
     PROJECT_COMPLIANCE: "project_compliance", Backend, "/v1/compliance/project";
     EVALUATE_EVIDENCE: "evaluate_evidence", Backend, "/v1/agents/evaluate-evidence";
     OPERATION: "operation", Backend, "/v1/operations/{operation_id}";
+    PRODUCTS: "products", Backend, "/v1/products";
+    PRODUCT_VERSION: "product_version", Backend, "/v1/products/{product_id}/versions/{version_id}";
+    PROJECTS: "projects", Backend, "/v1/projects";
+    ENVIRONMENTS: "environments", Backend, "/v1/environments";
+    APPROVE_ASSESSMENT: "approve_assessment", Backend,
+        "/v1/assessments/revisions/{revision_id}/approve";
+    PRODUCT_COMPLIANCE: "product_compliance", Backend, "/v1/compliance/product";
+    OPENAPI: "openapi", Backend, "/openapi.yaml";
+    OPENAPI_CONTROLPLANE: "openapi_controlplane", ControlPlane, "/openapi.yaml";
 }
 
 /// The service's addresses and every path, checked.
@@ -84,11 +93,11 @@ impl Endpoints {
         }
     }
 
-    /// The URL of `endpoint`, with its placeholder filled by `value` as one path segment.
+    /// The URL of `endpoint`, with each placeholder filled by one of `values` as one path segment.
     pub fn url(
         &self,
         endpoint: Endpoint,
-        value: Option<&str>,
+        values: &[impl AsRef<str>],
         product: &crate::Product,
     ) -> Result<Url, Error> {
         let base = self.address(endpoint.api).ok_or_else(|| {
@@ -104,6 +113,7 @@ impl Endpoints {
         })?;
         let path = self.overrides.get(endpoint.name).map_or(endpoint.path, String::as_str);
         let mut url = base.clone();
+        let mut values = values.iter();
         {
             let mut segments = url.path_segments_mut().map_err(|()| {
                 Error::new(ErrorKind::Configuration, "the service's address has no path")
@@ -111,7 +121,7 @@ impl Endpoints {
             segments.pop_if_empty();
             for segment in path.split('/').skip(1) {
                 if segment.starts_with('{') && segment.ends_with('}') {
-                    segments.push(one_segment(value.unwrap_or_default())?);
+                    segments.push(one_segment(values.next().map_or("", AsRef::as_ref))?);
                 } else {
                     segments.push(segment);
                 }
@@ -167,7 +177,9 @@ fn check_path(endpoint: &Endpoint, path: &str) -> Result<(), Error> {
         path.split('/').filter(|s| s.contains(['{', '}'])).map(str::to_owned).collect()
     };
     if placeholders(path) != placeholders(endpoint.path) {
-        return bad("doesn't have the placeholder of the default path as a whole segment");
+        return bad(
+            "doesn't have the placeholders of the default path as whole segments, in their order",
+        );
     }
     Ok(())
 }
@@ -223,7 +235,7 @@ mod tests {
     #[test]
     fn placeholders_stay_one_segment() {
         let endpoints = endpoints("https://api.example.com/prefix/").unwrap();
-        let url = |id: &str| endpoints.url(OPERATION, Some(id), &Product::default());
+        let url = |id: &str| endpoints.url(OPERATION, &[id], &Product::default());
         assert_eq!(
             url("a/../b?c#d%2fé\\").unwrap().as_str(),
             "https://api.example.com/prefix/v1/operations/a%2F..%2Fb%3Fc%23d%252f%C3%A9%5C"
@@ -231,6 +243,15 @@ mod tests {
         for bad in ["", ".", "..", "%2e%2E", ".%2e", "a\nb"] {
             assert_eq!(url(bad).unwrap_err().kind(), ErrorKind::Protocol, "{bad}");
         }
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_their_order() {
+        let endpoints = endpoints("https://a.example").unwrap();
+        let url = |ids: &[&str]| endpoints.url(PRODUCT_VERSION, ids, &Product::default());
+        let full = url(&["a/b", "c"]).unwrap();
+        assert_eq!(full.as_str(), "https://a.example/v1/products/a%2Fb/versions/c");
+        assert!(url(&["a"]).is_err());
     }
 
     #[test]
@@ -269,7 +290,7 @@ mod tests {
             Endpoints::new(Some("https://a.example"), None, false, &paths)
         };
         let good = set("discover", "/api/x/{digest}").unwrap();
-        let url = good.url(DISCOVER, Some("sha256:ab"), &Product::default()).unwrap();
+        let url = good.url(DISCOVER, &["sha256:ab"], &Product::default()).unwrap();
         assert_eq!(url.as_str(), "https://a.example/api/x/sha256:ab");
         for bad in [
             "x/{digest}",

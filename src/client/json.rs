@@ -53,6 +53,11 @@ impl Typed<'_> {
                 let shown = shorten(text, 40);
                 format!("`{shown}` in `{}` is no whole number of 64 bits", self.name)
             }),
+            Type::Count if integer(text).is_some() => Ok(Value::from(text)),
+            Type::Count => {
+                let shown = shorten(text, 40);
+                Err(format!("`{shown}` in `{}` is no whole number of 64 bits", self.name))
+            }
             _ => Err(String::new()),
         }
     }
@@ -74,7 +79,8 @@ pub(crate) fn default(ty: &Type) -> Value {
         Type::Any | Type::Null => Value::Null,
         Type::String | Type::Digest | Type::Uuid | Type::Timestamp => Value::from(""),
         Type::Boolean => Value::Bool(false),
-        Type::Integer => Value::from(0_u64),
+        Type::Integer | Type::Number => Value::from(0_u64),
+        Type::Count => Value::from("0"),
         Type::Array(_) => Value::new_array(),
         Type::Map(_) => Value::new_object(),
         Type::Object(fields) => {
@@ -109,14 +115,16 @@ impl<'de> Visitor<'de> for Typed<'_> {
 
     fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Value, E> {
         match self.ty {
-            Type::Any | Type::Integer => Ok(Value::from(v)),
+            Type::Any | Type::Integer | Type::Number => Ok(Value::from(v)),
+            Type::Count => Ok(Value::from(v.to_string())),
             _ => Err(self.unexpected(serde::de::Unexpected::Signed(v))),
         }
     }
 
     fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Value, E> {
         match self.ty {
-            Type::Any | Type::Integer => Ok(Value::from(v)),
+            Type::Any | Type::Integer | Type::Number => Ok(Value::from(v)),
+            Type::Count => Ok(Value::from(v.to_string())),
             _ => Err(self.unexpected(serde::de::Unexpected::Unsigned(v))),
         }
     }
@@ -127,9 +135,11 @@ impl<'de> Visitor<'de> for Typed<'_> {
             return Err(E::custom(format!("a number in `{}` is beyond 64 bits", self.name)));
         }
         match self.ty {
-            Type::Any => Ok(Value::from(v)),
+            Type::Any | Type::Number => Ok(Value::from(v)),
             #[allow(clippy::cast_possible_truncation)]
             Type::Integer if v.fract() == 0.0 => Ok(Value::from(v as i64)),
+            #[allow(clippy::cast_possible_truncation)]
+            Type::Count if v.fract() == 0.0 => Ok(Value::from((v as i64).to_string())),
             _ => Err(self.unexpected(serde::de::Unexpected::Float(v))),
         }
     }

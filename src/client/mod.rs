@@ -12,6 +12,7 @@ mod download;
 mod endpoints;
 mod json;
 mod operations;
+mod page;
 mod pages;
 mod retry;
 mod runtime;
@@ -38,15 +39,16 @@ pub(crate) use answer::protocol;
 pub(crate) use auth::{Credentials, TokenSource};
 pub(crate) use download::download;
 pub(crate) use endpoints::{
-    DISCOVER, DOWNLOAD, EVALUATE_EVIDENCE, EVIDENCE, Endpoint, Endpoints, INFOZ, OPERATION,
-    PROJECT_COMPLIANCE,
+    APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,
+    Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
+    PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
-pub(crate) use pages::{
-    List, Pager, Pagination, list, parse_object, parse_page, parse_rows, too_many, within_list,
-};
+pub(crate) use page::{PageSeed, Pagination, parse, parse_object, parse_page, parse_rows};
+pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;
+pub(crate) use shape::same_name;
 use transport::Failed;
 
 /// Everything that is fixed when a client is built.
@@ -198,6 +200,9 @@ pub(crate) struct Client {
     permits: Arc<Semaphore>,
 }
 
+/// The form of almost every answer.
+const JSON: &str = "application/json";
+
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
@@ -208,22 +213,25 @@ const MAX_URL_BYTES: usize = 32 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub endpoint: Endpoint,
-    /// What fills the path's placeholder.
-    pub segment: Option<String>,
+    /// What fills the path's placeholders, in their order.
+    pub segments: Vec<String>,
     pub query: Vec<(&'static str, String)>,
     pub body: Option<Bytes>,
+    /// The forms of an answer that are wanted.
+    pub accept: &'static str,
     /// Whether it may be sent again after it may have arrived.
     pub idempotent: bool,
     pub authenticated: bool,
 }
 
 impl Call {
-    pub const fn get(endpoint: Endpoint, segment: Option<String>) -> Self {
+    pub fn get(endpoint: Endpoint, segments: impl IntoIterator<Item = String>) -> Self {
         Self {
             endpoint,
-            segment,
+            segments: segments.into_iter().collect(),
             query: Vec::new(),
             body: None,
+            accept: JSON,
             idempotent: true,
             authenticated: true,
         }
@@ -336,8 +344,7 @@ impl Client {
         token: Option<&Token>,
     ) -> Result<transport::Reply, Failed> {
         let product = &self.settings.product;
-        let mut url =
-            self.settings.endpoints.url(call.endpoint, call.segment.as_deref(), product)?;
+        let mut url = self.settings.endpoints.url(call.endpoint, &call.segments, product)?;
         if !call.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&call.query);
         }
@@ -355,6 +362,7 @@ impl Client {
             method: if call.body.is_some() { Method::POST } else { Method::GET },
             url,
             body: call.body.clone(),
+            accept: call.accept,
             authorization: token.map(Token::header).transpose()?,
             organization,
             deadline: context.deadline,

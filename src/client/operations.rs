@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use regorus::Value;
 
-use super::pages::parse;
+use super::page::parse;
 use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
 use crate::builtins::{Field, Type};
 use crate::text::{escape, shorten};

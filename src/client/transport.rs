@@ -51,6 +51,8 @@ pub(crate) struct Request {
     pub method: Method,
     pub url: Url,
     pub body: Option<Bytes>,
+    /// The forms of an answer that are wanted.
+    pub accept: &'static str,
     /// The credentials; `None` for the content store and for unauthenticated routes.
     pub authorization: Option<HeaderValue>,
     pub organization: Option<(HeaderName, HeaderValue)>,
@@ -93,7 +95,7 @@ impl Transport {
         let mut builder = self
             .client()?
             .request(request.method, request.url)
-            .header(ACCEPT, HeaderValue::from_static("application/json"));
+            .header(ACCEPT, HeaderValue::from_static(request.accept));
         if let Some(value) = request.authorization {
             builder = builder.header(AUTHORIZATION, value);
         }

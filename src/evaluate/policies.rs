@@ -23,7 +23,7 @@ use super::scope::{Chance, Fixed, Scope};
 use super::session::Session;
 use super::sources::Sources;
 use super::{Ledger, bounded, contain, query};
-use crate::builtins::FUNCTIONS;
+use crate::builtins::FunctionSet;
 use crate::{Diagnostic, Error, ErrorKind, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
@@ -172,8 +172,8 @@ struct Aside {
 impl Policies {
     /// Loads sources: checks them, refuses what would be evaluated wrongly, prepares the rest.
     ///
-    /// `options` need the product only: the functions and the built-ins that this crate provides
-    /// are filled in.
+    /// `options` need the product and what is turned on: the functions and the built-ins that this
+    /// crate provides are filled in.
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
@@ -192,21 +192,28 @@ impl Policies {
         mut options: LoadOptions,
         more: Inspection<'_>,
     ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
-        options.functions = FUNCTIONS
+        options.functions = options
+            .enabled
             .iter()
             .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
             .collect();
         options.provided_builtins = bounded::provided_builtins();
         let (product, rego_v0) = (options.product.clone(), options.rego_v0);
+        let enabled = options.enabled;
         let (found, loaded) = super::load::inspect(sources, &options, more)?;
         let Some(loaded) = loaded else { return Ok((found, None)) };
-        Ok((found, Some(Self::prepared(loaded, product, rego_v0)?)))
+        Ok((found, Some(Self::prepared(loaded, product, enabled, rego_v0)?)))
     }
 
-    fn prepared(loaded: Loaded, product: Product, rego_v0: bool) -> Result<Self, Error> {
+    fn prepared(
+        loaded: Loaded,
+        product: Product,
+        enabled: FunctionSet,
+        rego_v0: bool,
+    ) -> Result<Self, Error> {
         let mut template = loaded.engine();
         let names: Vec<(String, u8)> =
-            FUNCTIONS.iter().map(|f| (product.function(f.name), f.arity())).collect();
+            enabled.iter().map(|f| (product.function(f.name), f.arity())).collect();
         let builtins = &loaded.uses().builtins;
         bounded::install(&mut template, &names, |name| has(builtins, name))?;
         template.set_gather_prints(true);

@@ -15,6 +15,7 @@ use super::model::{Policy, Source};
 use super::packages::{self, Asked, Manner};
 use super::policy_yaml::{self, PolicyDocument};
 use super::split::hex;
+use crate::builtins::FunctionSet;
 use crate::evaluate::Policies;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{SourceLimits, Sources};
@@ -26,6 +27,8 @@ use crate::{Error, ErrorKind, Product};
 pub struct GateOptions {
     /// The product whose functions the policies call.
     pub product: Product,
+    /// The functions that the policies can call.
+    pub enabled: FunctionSet,
     /// Modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
     /// The packages, and policy documents, that count; all when there is none.
@@ -230,6 +233,7 @@ fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Resul
 fn load_options(options: &GateOptions) -> LoadOptions {
     LoadOptions {
         product: options.product.clone(),
+        enabled: options.enabled,
         rego_v0: options.rego_v0,
         ..LoadOptions::default()
     }

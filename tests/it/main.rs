@@ -5,6 +5,7 @@
 #![allow(clippy::format_push_string, clippy::format_collect, clippy::needless_for_each)]
 #![allow(clippy::doc_markdown, clippy::explicit_auto_deref, clippy::single_match_else)]
 
+mod api;
 mod auth;
 mod check;
 mod cli;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rego_platform::builtins::FunctionSet;
 use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
@@ -25,6 +26,7 @@ pub fn builder(emulator: &Emulator) -> PlatformBuilder {
         .controlplane_url(emulator.controlplane_url())
         .base_url(emulator.base_url())
         .token(Token::new(emulator.default_token()).unwrap())
+        .functions(FunctionSet::all())
         .first_pause(Duration::from_millis(1))
 }
 
@@ -44,7 +46,8 @@ pub fn try_policies(modules: &[(&str, &str)]) -> Result<Policies, Error> {
         let module = ModuleSource { path: (*path).to_owned(), text: (*text).to_owned() };
         sources.modules.push(module);
     }
-    Policies::load(&sources, LoadOptions::default())
+    let all = LoadOptions { enabled: FunctionSet::all(), ..LoadOptions::default() };
+    Policies::load(&sources, all)
 }
 
 pub fn options(platform: &Platform) -> EvaluateOptions {

@@ -10,13 +10,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{NotFound, Options};
+use super::args::{FunctionsArgs, NotFound, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};
 use crate::builtins::{FUNCTIONS, Function};
-use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Platform};
 
 /// Call one function and print its answer
@@ -33,6 +32,8 @@ pub(super) struct CallArgs {
     /// Write the answer to this file, whole or not at all
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,6 +47,9 @@ pub(super) fn functions_help() -> String {
     let mut help = "Functions:\n".to_owned();
     for function in FUNCTIONS {
         let _ = writeln!(help, "  {}\n      {}", function.signature(), function.summary);
+        if function.optional {
+            let _ = writeln!(help, "      off unless `--functions {}` turns it on", function.name);
+        }
         for argument in function.arguments {
             let _ = writeln!(help, "      {}: {}; {}", argument.name, argument.ty, argument.doc);
             for field in arguments::fields(argument.ty) {
@@ -67,7 +71,8 @@ pub(super) fn functions_help() -> String {
 pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let function = find(&args.function, context.product.as_str())?;
+    let functions = args.functions.set();
+    let function = functions.find(bare(&args.function, context.product.as_str()))?;
     if args.format == Format::Raw && function.name != "download_artifact" {
         let message = format!("`--format raw` can't write what `{}` answers", function.name);
         return Err(Error::new(ErrorKind::InvalidArgument, message)
@@ -75,7 +80,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     }
     let values = arguments::parse(function, &args.arguments, &mut stdin)
         .map_err(|error| error.in_call(context.product.function(function.name)))?;
-    let platform = context.platform(options)?;
+    let platform = context.builder(options)?.functions(functions).build()?;
     let answer = {
         let _watchdog = watchdog::start(options.timeout)?;
         ask(&platform, function, &values, args.format)
@@ -111,16 +116,7 @@ fn ask(
     Ok(text.into_bytes())
 }
 
-fn find(name: &str, product: &str) -> Result<&'static Function, Error> {
-    let bare = name.strip_prefix(product).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
-    crate::builtins::function(bare).ok_or_else(|| {
-        let names: Vec<String> = FUNCTIONS.iter().map(|f| format!("`{}`", f.name)).collect();
-        let list = format!("the functions are {}", names.join(", "));
-        let hint = match nearest(bare, FUNCTIONS.iter().map(|f| f.name)) {
-            Some(near) => format!("did you mean `{near}`? {list}"),
-            None => list,
-        };
-        let message = format!("there is no function `{}`", escape(name));
-        Error::new(ErrorKind::InvalidArgument, message).with_hint(hint)
-    })
+/// The name without the product's.
+fn bare<'a>(name: &'a str, product: &str) -> &'a str {
+    name.strip_prefix(product).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
 }

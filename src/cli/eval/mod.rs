@@ -11,11 +11,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::Options;
+use super::args::{FunctionsArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watchdog};
+use crate::evaluate::load::LoadOptions;
 use crate::text::escape_lines;
 use crate::{Error, evaluate};
 use format::Format;
@@ -52,6 +53,8 @@ pub(super) struct EvalArgs {
     /// Take a built-in function's error as undefined; failed calls of the service stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
@@ -60,7 +63,13 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
     let input = args.input.as_deref().map(|path| input::read(path, &mut stdin)).transpose()?;
     let evaluated = {
         let _watchdog = watchdog::start(options.timeout)?;
-        let policies = evaluation::load(&args.data, &context.product, args.v0_compatible)?;
+        let load = LoadOptions {
+            product: context.product.clone(),
+            enabled: args.functions.set(),
+            rego_v0: args.v0_compatible,
+            ..LoadOptions::default()
+        };
+        let policies = evaluation::load(&args.data, load)?;
         let query = policies.query(&args.query)?;
         if let Some(warning) = unknown::warning(&policies, &args.query) {
             reporter.warning(&warning);

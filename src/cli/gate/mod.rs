@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::args::Options;
+use super::args::{FunctionsArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -96,6 +96,8 @@ pub(super) struct GateArgs {
     /// Take a built-in function's error as undefined; failed calls of the service stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -166,6 +168,7 @@ fn load(args: &GateArgs, product: &Product) -> Result<Gate, Error> {
         args.data.iter().cloned().map(evaluation::utf8).collect::<Result<_, _>>()?;
     let options = GateOptions {
         product: product.clone(),
+        enabled: args.functions.set(),
         rego_v0: args.v0_compatible,
         packages: args.namespace.clone(),
         kind: args.kind.clone(),

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
-use super::args::Options;
+use super::args::{FunctionsArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -71,6 +71,8 @@ pub(super) struct TestArgs {
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -146,6 +148,7 @@ impl Work<'_> {
         let _watchdog = watchdog::start(self.options.timeout)?;
         let load = LoadOptions {
             product: self.product.clone(),
+            enabled: self.args.functions.set(),
             rego_v0: self.args.v0_compatible,
             ..LoadOptions::default()
         };

@@ -77,6 +77,8 @@ pub struct FunctionName {
 pub struct LoadOptions {
     /// The name that the functions start with.
     pub product: Product,
+    /// The functions that policies can call; any other name is refused.
+    pub enabled: crate::builtins::FunctionSet,
     /// The product's functions.
     pub functions: Vec<FunctionName>,
     /// The host's own extensions: full name and number of arguments.

@@ -251,6 +251,15 @@ impl Names<'_> {
         } else {
             Diagnostic::error("unknown-function", format!("there is no function `{full}`"))
         };
+        if crate::builtins::function(short).is_some_and(|function| function.optional)
+            && names.clone().all(|name| name != short)
+        {
+            return Diagnostic::error(
+                "unknown-function",
+                format!("nobody turned on the function `{full}`"),
+            )
+            .with_hint(crate::builtins::turn_on(short));
+        }
         match crate::text::nearest(short, names.clone()) {
             Some(near) if near != short => {
                 diagnostic.with_hint(format!("did you mean `{}`?", options.product.function(near)))

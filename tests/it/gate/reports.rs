@@ -37,7 +37,8 @@ fn the_json_report_is_the_model() {
 fn the_report_for_people_says_where_it_comes_from() {
     let sandbox = Sandbox::new();
     let input = "testdata/inputs/upstream_attestations/fail.json";
-    let fixed = ["gate", "-d", "policies", "-n", "upstream_attestations", "-i", input];
+    let policy = "policies/upstream_attestations.rego";
+    let fixed = ["gate", "-d", policy, "-i", input];
     let report = shipped(&sandbox, &["-n", "upstream_attestations", "-i", input]).code(1).json();
     let text = sandbox.local(&fixed).output().code(1).stdout;
     for known in [&report["inputs"][0]["digest"], &report["policies"][0]["digest"]] {
@@ -252,7 +253,8 @@ fn a_run_can_be_recorded_and_replayed() {
     let recording = path.to_str().unwrap();
     let input = ["-i", "testdata/inputs/release"];
     let first = shipped(&sandbox, &[&input[..], &["--record", recording]].concat()).code(1).json();
-    let fixed = ["gate", "-d", "policies", "-f", "json", "--replay", recording];
+    let fixed =
+        ["gate", "-d", "policies", "--functions", "all", "-f", "json", "--replay", recording];
     let again = sandbox.run(&[&fixed[..], &input].concat()).output().code(1).json();
     assert_eq!(again["answers"], "replay");
     let verdicts = |report: &serde_json::Value| report["inputs"][0]["verdicts"].clone();

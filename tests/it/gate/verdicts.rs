@@ -7,6 +7,7 @@ const POLICIES: &[&str] = &[
     "base_image_provenance",
     "document_review",
     "release_compliance",
+    "release_gate",
     "required_evidence",
     "sbom_licences",
     "static_analysis",

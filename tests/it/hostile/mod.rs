@@ -4,8 +4,8 @@
 
 mod logs;
 mod matrix;
-mod script;
-mod server;
+pub mod script;
+pub mod server;
 mod shapes;
 mod stage;
 mod tls;

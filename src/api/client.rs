@@ -1,0 +1,169 @@
+//! The typed client, async.
+//!
+//! Owns what a host calls and where it runs; what is sent is `operations`'.
+
+use futures_util::stream::{self, Stream, TryStreamExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::operations::{self, Pages, Sender};
+use super::{
+    AssessmentRevision, BlockingApiClient, Environment, EnvironmentFilters, FrameworkCompliance,
+    Infoz, Product, ProductComplianceFilters, ProductVersion, Project, ProjectFilters,
+};
+use crate::builtins::{environments, product_compliance, products, projects};
+use crate::client::Api;
+use crate::{Error, Platform};
+
+/// The documented operations of the service, async; cheap to clone.
+///
+/// Works in any async runtime: requests are sent from a thread of the platform's own. Each
+/// request, and each page of a list, may take
+/// [`call_timeout`](crate::PlatformBuilder::call_timeout). Calls that only read are retried on
+/// broken connections, 408, 429 and 5xx. Errors have the [`kind`](Error::kind) of their status
+/// (interface 7), as those of functions have; an answer without its envelope is
+/// [`ErrorKind::Protocol`](crate::ErrorKind::Protocol), never an empty list.
+///
+/// ```no_run
+/// use futures_util::TryStreamExt;
+/// use rego_platform::api::ProjectFilters;
+///
+/// # async fn projects() -> Result<(), Box<dyn std::error::Error>> {
+/// let platform = rego_platform::Platform::builder().from_env()?.build()?;
+/// let filters = ProjectFilters::new().product_id("0d1f1a52-…");
+/// let mut projects = std::pin::pin!(platform.api().projects(&filters));
+/// while let Some(project) = projects.try_next().await? {
+///     println!("{}", project.name.unwrap_or_default());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ApiClient {
+    platform: Platform,
+}
+
+impl ApiClient {
+    pub(crate) fn new(platform: Platform) -> Self {
+        Self { platform }
+    }
+
+    /// The same operations for code that waits.
+    pub fn blocking(&self) -> BlockingApiClient {
+        BlockingApiClient::new(self.platform.clone())
+    }
+
+    /// One version of a product, with its projects and frameworks (interface 4.1).
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) when the product has no such version;
+    /// [`Protocol`](crate::ErrorKind::Protocol) when the answer is about another one.
+    pub async fn product_version(
+        &self,
+        product_id: &str,
+        version_id: &str,
+    ) -> Result<ProductVersion, Error> {
+        let (product_id, version_id) = (product_id.to_owned(), version_id.to_owned());
+        let sender = sender(&self.platform);
+        self.platform.run_async(operations::product_version(sender, product_id, version_id)).await
+    }
+
+    /// The organization's products (interface 4.2).
+    ///
+    /// Pages are asked for as they are needed. The stream ends after its first error.
+    pub fn products(&self) -> impl Stream<Item = Result<Product, Error>> + Send + use<> {
+        let everything = regorus::Value::new_object();
+        self.stream(Pages::new(&products::LISTING, &everything))
+    }
+
+    /// The projects that match `filters` (interface 4.3); as [`products`](Self::products).
+    ///
+    /// An empty filter value is [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub fn projects(
+        &self,
+        filters: &ProjectFilters,
+    ) -> impl Stream<Item = Result<Project, Error>> + Send + use<> {
+        self.stream(Pages::new(&projects::LISTING, &filters.argument()))
+    }
+
+    /// The environments that match `filters` (interface 4.4); as [`products`](Self::products).
+    ///
+    /// An empty filter value is [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub fn environments(
+        &self,
+        filters: &EnvironmentFilters,
+    ) -> impl Stream<Item = Result<Environment, Error>> + Send + use<> {
+        self.stream(Pages::new(&environments::LISTING, &filters.argument()))
+    }
+
+    /// Approves a pending revision of an assessment, with a note (interface 4.5).
+    ///
+    /// Never sent again once it may have arrived, and not cancelled when the future is dropped.
+    ///
+    /// # Errors
+    /// [`Unavailable`](crate::ErrorKind::Unavailable), [`TimedOut`](crate::ErrorKind::TimedOut) and
+    /// [`Protocol`](crate::ErrorKind::Protocol) leave open whether it was approved.
+    pub async fn approve(
+        &self,
+        revision_id: &str,
+        review_note: Option<&str>,
+    ) -> Result<AssessmentRevision, Error> {
+        let (id, note) = (revision_id.to_owned(), review_note.map(str::to_owned));
+        self.platform.run_async(operations::approve(sender(&self.platform), id, note)).await
+    }
+
+    /// How a product's version fares against its frameworks, over all its projects
+    /// (interface 4.6). Requirements that are not applicable are left out by the service.
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) when there is no such version;
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an empty filter value.
+    pub async fn product_compliance(
+        &self,
+        filters: &ProductComplianceFilters,
+    ) -> Result<Vec<FrameworkCompliance>, Error> {
+        let pages = Pages::new(&product_compliance::LISTING, &filters.argument())?;
+        self.platform.run_async(pages.all(sender(&self.platform))).await
+    }
+
+    /// What the control plane says of itself (interface 1.6); needs no token.
+    ///
+    /// # Errors
+    /// When the control plane can't be reached or answers with something else.
+    pub async fn infoz(&self) -> Result<Infoz, Error> {
+        self.platform.run_async(operations::infoz(sender(&self.platform))).await
+    }
+
+    /// The specification that one of the two APIs publishes, as it is (interface 1.5); needs no
+    /// token.
+    ///
+    /// # Errors
+    /// [`Protocol`](crate::ErrorKind::Protocol) when the answer is no specification.
+    pub async fn openapi(&self, api: Api) -> Result<String, Error> {
+        self.platform.run_async(operations::openapi(sender(&self.platform), api)).await
+    }
+
+    fn stream<T>(
+        &self,
+        pages: Result<Pages<T>, Error>,
+    ) -> impl Stream<Item = Result<T, Error>> + Send + use<T>
+    where
+        T: Serialize + DeserializeOwned + Send + Sync + 'static,
+    {
+        let platform = self.platform.clone();
+        stream::try_unfold(pages, move |pages| {
+            let platform = platform.clone();
+            async move {
+                let page = platform.run_async(pages?.next(sender(&platform))).await?;
+                Ok(page.map(|(rows, left)| (rows, Ok(left))))
+            }
+        })
+        .map_ok(|rows| stream::iter(rows.into_iter().map(Ok)))
+        .try_flatten()
+    }
+}
+
+/// What a request that starts now is sent with.
+pub(super) fn sender(platform: &Platform) -> Sender {
+    Sender { client: platform.client().clone(), deadline: platform.call_deadline() }
+}

@@ -1,0 +1,86 @@
+//! The documented operations of the service as a typed client, and their resources.
+//!
+//! What policies call is in [`builtins`](crate::builtins); this is for hosts and tools, over the
+//! same connection: [`Platform::api`](crate::Platform::api) gives an [`ApiClient`], and that a
+//! [`BlockingApiClient`].
+//!
+//! | Operation | Interface | Async and blocking |
+//! |---|---|---|
+//! | `GET /v1/products/{product_id}/versions/{version_id}` | 4.1 | `product_version` |
+//! | `GET /v1/products` | 4.2 | `products` |
+//! | `GET /v1/projects` | 4.3 | `projects` |
+//! | `GET /v1/environments` | 4.4 | `environments` |
+//! | `POST /v1/assessments/revisions/{revision_id}/approve` | 4.5 | `approve` |
+//! | `GET /v1/compliance/product` | 4.6 | `product_compliance` |
+//! | `GET /infoz` | 1.6 | `infoz` |
+//! | `GET /openapi.yaml`, on either address | 1.5 | `openapi` |
+//!
+//! # Resources
+//!
+//! Every field of interface section 2 is there and optional; a field that isn't documented stays in
+//! `other`, so that reading and writing loses nothing but the casing and nulls. Enumerations are
+//! open: the interface names only some values, and any other is kept. Whole numbers are exact to 64
+//! bits, also when they come as strings; where strings are documented they stay strings ([`Count`]).
+//!
+//! ```
+//! use rego_platform::api::{Environment, EnvironmentType};
+//!
+//! let json = r#"{"name":"production","type":"ENVIRONMENT_TYPE_PRODUCTION","region":"eu"}"#;
+//! let environment: Environment = serde_json::from_str(json)?;
+//! assert_eq!(environment.name.as_deref(), Some("production"));
+//! assert!(matches!(environment.kind, Some(EnvironmentType::Other(_))));
+//! assert_eq!(environment.other["region"], "eu");
+//! assert_eq!(serde_json::to_string(&environment)?, json);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+mod assessments;
+mod blocking;
+mod client;
+mod compliance;
+mod environments;
+mod filters;
+mod frameworks;
+mod infoz;
+mod manual;
+mod operations;
+mod policies;
+mod products;
+mod projects;
+mod resource;
+mod scalars;
+mod users;
+
+pub use assessments::{
+    AiAgent, ApiTokenReference, AssessmentApprovalStatus, AssessmentCreator, AssessmentCreatorType,
+    AssessmentProduct, AssessmentRevision, ConfidenceAxis, ConfidenceBreakdown, ConfidenceDerived,
+    ConfidenceScore,
+};
+pub use blocking::BlockingApiClient;
+pub use client::ApiClient;
+pub use compliance::{
+    AutomationLevel, ComplianceMetrics, FrameworkCompliance, ProjectEvaluation,
+    RequirementEvaluation,
+};
+pub use environments::{Environment, EnvironmentType};
+pub use filters::{EnvironmentFilters, ProductComplianceFilters, ProjectFilters};
+pub use frameworks::{
+    Framework, RawSchema, Requirement, RequirementScope, RequirementStatus, SchemaFormat, Section,
+    VersionReference,
+};
+pub use infoz::Infoz;
+pub use manual::{
+    ApprovalStatus, FileUpload, ManualEvidence, ManualEvidenceGroup, Override, Submission,
+};
+pub use policies::{
+    ExpiredTest, Interval, Periodicity, PolicyDefinition, PolicyEvaluation, PolicyEvaluationStatus,
+    PolicyResult, Sla,
+};
+pub use products::{
+    BusinessUnit, Product, ProductSummary, ProductVersion, ProjectVersionLink, VersionStatus,
+};
+pub use projects::{
+    OrganizationReference, Project, ProjectVersion, Reachability, Repository, Workflow,
+};
+pub use scalars::{Count, Timestamp};
+pub use users::User;

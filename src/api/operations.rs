@@ -1,0 +1,235 @@
+//! The documented operations: what is sent for each and what counts as its answer.
+//!
+//! Owns envelopes and the steps through typed lists. How a host waits for them, async or blocking,
+//! belongs to `client` and `blocking`; how pages are followed to the client's `pages`.
+
+use std::collections::HashSet;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use regorus::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+
+use super::resource::resource;
+use super::{AssessmentRevision, Infoz, ProductVersion};
+use crate::builtins::{Invalid, Listing, VersionRequest, identifier};
+use crate::client::{
+    APPROVE_ASSESSMENT, Api, Call, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, PageSeed,
+    Reader, parse, parse_object, protocol,
+};
+use crate::{Error, ErrorKind};
+
+/// Where requests are sent from: what every operation needs.
+#[derive(Clone)]
+pub(super) struct Sender {
+    pub client: Arc<Client>,
+    pub deadline: Instant,
+}
+
+impl Sender {
+    fn context(&self) -> Context {
+        Context::new(self.deadline, None)
+    }
+}
+
+/// A violation outside a policy: there is no signature to show.
+fn wrong(invalid: Invalid) -> Error {
+    let message = format!("`{}` {}", invalid.argument, invalid.message);
+    let error = Error::new(ErrorKind::InvalidArgument, message);
+    match invalid.hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+resource! {
+    /// The answer of interface 4.1.
+    VersionAnswer {
+        /// the version
+        version: {ProductVersion},
+    }
+}
+
+/// Interface 4.1.
+pub(super) async fn product_version(
+    sender: Sender,
+    product_id: String,
+    version_id: String,
+) -> Result<ProductVersion, Error> {
+    let arguments = [Value::from(product_id), Value::from(version_id)];
+    let request = VersionRequest::new(&arguments).map_err(wrong)?;
+    let (call, context) = (request.call(), sender.context());
+    let answer = sender.client.json(&context, &call, parse_object::<VersionAnswer>).await?;
+    let version = answer.version;
+    let version = version.ok_or_else(|| protocol("the service's answer has no `version`"))?;
+    request.check(version.id.as_deref(), version.product_id.as_deref())?;
+    Ok(*version)
+}
+
+resource! {
+    /// The answer of interface 4.5.
+    ApproveAnswer {
+        /// the revision
+        result: {AssessmentRevision},
+    }
+}
+
+/// Interface 4.5. Sent once: nobody can tell whether a request whose answer is lost was acted on.
+pub(super) async fn approve(
+    sender: Sender,
+    revision_id: String,
+    review_note: Option<String>,
+) -> Result<AssessmentRevision, Error> {
+    let id = identifier("revision_id", &Value::from(revision_id)).map_err(wrong)?;
+    let body = match review_note {
+        None => serde_json::json!({}),
+        Some(note) if note.trim().is_empty() => {
+            return Err(wrong(Invalid::new("review_note", "is empty").hint("leave it out")));
+        }
+        Some(note) => serde_json::json!({ "review_note": note }),
+    };
+    let call = Call {
+        body: Some(Bytes::from(body.to_string())),
+        idempotent: false,
+        ..Call::get(APPROVE_ASSESSMENT, [id])
+    };
+    let context = sender.context();
+    let answer = sender.client.json(&context, &call, parse_object::<ApproveAnswer>).await;
+    let answer = answer.map_err(unsure)?;
+    let revision = answer.result.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty()));
+    match revision {
+        Some(revision) => Ok(*revision),
+        None => Err(unsure(protocol("the service's answer has no `result`"))),
+    }
+}
+
+/// An approval whose answer is lost, or makes no sense, may have been made.
+fn unsure(error: Error) -> Error {
+    let unsure =
+        matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut | ErrorKind::Protocol);
+    if unsure && (error.hint().is_none() || error.kind() == ErrorKind::TimedOut) {
+        return error.with_hint("it may be approved all the same: look before you approve again");
+    }
+    error
+}
+
+/// Interface 1.6.
+pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
+    let call = Call { authenticated: false, ..Call::get(INFOZ, None) };
+    let infoz = sender.client.json(&sender.context(), &call, parse_object::<Infoz>).await?;
+    // An envelope never defaults: an object without any of this is another service's.
+    if infoz == Infoz::default() {
+        return Err(protocol("the control plane's answer says nothing of itself"));
+    }
+    Ok(infoz)
+}
+
+/// Interface 1.5.
+pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
+    let endpoint = match api {
+        Api::ControlPlane => OPENAPI_CONTROLPLANE,
+        Api::Backend => OPENAPI,
+    };
+    let accept = "application/yaml, application/json;q=0.9, */*;q=0.5";
+    let call = Call { accept, authenticated: false, ..Call::get(endpoint, None) };
+    let read = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
+    let text = sender.client.json(&sender.context(), &call, read).await?;
+    if is_specification(&text) {
+        return Ok(text);
+    }
+    Err(protocol("the service answered with something else than a specification")
+        .with_hint("check the configured addresses"))
+}
+
+/// Whether a document says which version of the specifications' language it is in.
+fn is_specification(text: &str) -> bool {
+    let versions = ["openapi", "swagger"];
+    if text.trim_start().starts_with('{') {
+        let document = serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
+        return versions
+            .iter()
+            .any(|key| document.get(key).is_some_and(serde_json::Value::is_string));
+    }
+    let key = |line: &str| {
+        let (key, value) = line.split_once(':')?;
+        Some(versions.contains(&key.trim_matches(['"', '\''])) && !value.trim().is_empty())
+    };
+    text.lines().any(|line| key(line) == Some(true))
+}
+
+/// A typed list that is being read.
+pub(super) struct Pages<T> {
+    reader: Reader,
+    name: &'static str,
+    /// What came, by its hash: rows that move between two requests come twice.
+    seen: HashSet<[u8; 32]>,
+    /// Whether something came twice.
+    twice: bool,
+    rows: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for filters that a policy couldn't give either.
+    pub fn new(listing: &'static Listing, filters: &Value) -> Result<Self, Error> {
+        let reader = Reader::new(listing.list(filters).map_err(wrong)?);
+        let (name, _) = listing.rows();
+        Ok(Self { reader, name, seen: HashSet::new(), twice: false, rows: PhantomData })
+    }
+
+    /// The next page, with what is left of the list; nothing when it is over.
+    pub async fn next(mut self, sender: Sender) -> Result<Option<(Vec<T>, Self)>, Error> {
+        let seed = PageSeed { name: self.name, row: PhantomData::<T> };
+        let context = sender.context();
+        let page = self.reader.next(&sender.client, &context, |body| parse(seed, body)).await?;
+        let Some(rows) = page else { return Ok(None) };
+        for row in &rows {
+            let text = serde_json::to_vec(row).map_err(|error| {
+                Error::new(ErrorKind::Internal, "a result has no JSON").with_source(error)
+            })?;
+            self.twice |= !self.seen.insert(Sha256::digest(&text).into());
+        }
+        if self.twice && self.reader.must_be_distinct() {
+            return Err(protocol("the service sent the same result on two pages"));
+        }
+        Ok(Some((rows, self)))
+    }
+
+    /// The whole list.
+    pub async fn all(self, sender: Sender) -> Result<Vec<T>, Error> {
+        let mut rows = Vec::new();
+        let mut left = Some(self);
+        while let Some(pages) = left {
+            left = match pages.next(sender.clone()).await? {
+                Some((page, pages)) => {
+                    rows.extend(page);
+                    Some(pages)
+                }
+                None => None,
+            };
+        }
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_specification_says_its_language() {
+        for good in ["openapi: 3.0.3\ninfo:", "---\n\"openapi\": '3.1.0'", "{\"swagger\": \"2.0\"}"]
+        {
+            assert!(is_specification(good), "{good}");
+        }
+        for bad in
+            ["", "<html>openapi: 3</html>", "{}", "{\"openapi\": 3", " openapi: 3", "openapi:"]
+        {
+            assert!(!is_specification(bad), "{bad}");
+        }
+    }
+}

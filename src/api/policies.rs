@@ -1,0 +1,119 @@
+//! What policies said about requirements (interface 2.14).
+
+use super::resource::{open_enum, resource};
+
+resource! {
+    /// A policy and its evaluations (interface 2.14).
+    PolicyResult {
+        /// the policy
+        definition: {PolicyDefinition},
+        /// what it said
+        evaluations: [PolicyEvaluation],
+        /// when that is too old to count
+        expiration: {Periodicity},
+    }
+}
+
+resource! {
+    /// A policy as a requirement names it (interface 2.14).
+    PolicyDefinition {
+        /// the policy's identifier
+        policy_id: text,
+        /// name
+        name: text,
+        /// the group that it comes from
+        group: text,
+        /// whether it comes with the platform
+        policy_built_in: flag,
+        /// how often it has to be evaluated
+        periodicity: {Periodicity},
+        /// how long it may fail
+        sla: {Sla},
+        /// what it is given
+        parameters: texts,
+    }
+}
+
+open_enum! {
+    /// What a policy said (interface 2.14).
+    PolicyEvaluationStatus {
+        /// the default
+        Unknown = "UNKNOWN",
+    }
+}
+
+resource! {
+    /// One evaluation of a policy (interface 2.14).
+    PolicyEvaluation {
+        /// identifier
+        policy_evaluation_id: text,
+        /// the policy's identifier
+        policy_id: text,
+        /// the identifier of the policy's version
+        policy_version_id: text,
+        /// the policy's name
+        name: text,
+        /// the name of the workflow that evaluated it
+        workflow_name: text,
+        /// the identifier of the workflow's run
+        workflow_run_id: text,
+        /// the name of the material that it was evaluated on
+        material_name: text,
+        /// the name of the organization that the policy is of
+        policy_organization_name: text,
+        /// whether the policy comes with the platform
+        policy_built_in: flag,
+        /// when it was evaluated
+        created_at: time,
+        /// until when it has to pass
+        sla_due_date: time,
+        /// since when it fails
+        failing_since: time,
+        /// how long it may fail
+        sla: {Sla},
+        /// how often it has to be evaluated
+        periodicity: {Periodicity},
+        /// the outcome
+        status: (PolicyEvaluationStatus),
+    }
+}
+
+resource! {
+    /// How long something may fail (interface 2.14).
+    Sla {
+        /// in hours
+        hours: count,
+        /// until when it has to pass
+        due_date: time,
+        /// since when it fails
+        failing_since: time,
+    }
+}
+
+open_enum! {
+    /// A length of time after which something has to be done again (interface 2.14).
+    Interval {
+        /// the value shown
+        UnknownPeriod = "unknown_period",
+    }
+}
+
+resource! {
+    /// How often something has to be done (interface 2.14).
+    Periodicity {
+        /// how often
+        interval: (Interval),
+        /// when the last time is too long ago
+        expires_at: time,
+    }
+}
+
+resource! {
+    /// A test that is too old to count (interface 2.14).
+    ExpiredTest {
+        /// the test's name
+        test_name: text,
+        /// when it expired
+        expires_at: time,
+    }
+}

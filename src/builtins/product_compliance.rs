@@ -1,0 +1,47 @@
+//! `product_compliance(filters)`: how a version of a product fares against its frameworks.
+
+use super::lists::Listing;
+use super::{Argument, Cost, Field, Function, Type};
+use crate::api::FrameworkCompliance;
+use crate::client::{PRODUCT_COMPLIANCE, Paging};
+
+static FILTERS: &[Field] = &[
+    Field::required("product_version_id", Type::String, "the version of the product"),
+    Field::optional(
+        "framework_ids",
+        Type::Array(&Type::String),
+        "only these frameworks; all frameworks of the version when absent",
+    ),
+];
+
+static RESULT: &[Field] = &[Field::required(
+    "frameworks",
+    Type::Array(&Type::Object(&FrameworkCompliance)),
+    "each framework, with an evaluation for each of its requirements",
+)];
+
+pub(crate) static LISTING: Listing = Listing {
+    endpoint: PRODUCT_COMPLIANCE,
+    paging: Paging::Whole,
+    filters: FILTERS,
+    result: RESULT,
+};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "product_compliance",
+    arguments: &[Argument {
+        name: "filters",
+        ty: Type::Object(FILTERS),
+        doc: "which version and frameworks; `product_version_id` is required",
+    }],
+    result: Type::Object(RESULT),
+    summary: "how a version of a product fares against its frameworks, over all its projects",
+    doc: "The worst of a requirement's projects is its overall status; requirements that are not \
+          applicable are left out by the service. A nested resource, such as `override`, is \
+          absent when the service leaves it out. Interface sections 2.14 and 4.6; needs a paid \
+          plan.",
+    cost: Cost::Request,
+    paid_plan: true,
+    optional: true,
+    parse: |arguments| LISTING.parse(arguments),
+};

@@ -1,0 +1,38 @@
+//! `projects(filters)`: the projects that match the filters.
+
+use super::lists::Listing;
+use super::{Argument, Cost, Field, Function, Type};
+use crate::api::Project;
+use crate::client::{PROJECTS, Paging};
+
+static FILTERS: &[Field] = &[
+    Field::optional("project_name", Type::String, "with this name"),
+    Field::optional("product_id", Type::String, "of this product"),
+    Field::optional("description", Type::String, "with this description"),
+    Field::optional("limit", Type::Integer, "at most this many projects, at least 1"),
+];
+
+static RESULT: &[Field] =
+    &[Field::required("results", Type::Array(&Type::Object(&Project)), "the projects found")];
+
+pub(crate) static LISTING: Listing =
+    Listing { endpoint: PROJECTS, paging: Paging::Offset, filters: FILTERS, result: RESULT };
+
+pub(super) static FUNCTION: Function = Function {
+    name: "projects",
+    arguments: &[Argument {
+        name: "filters",
+        ty: Type::Object(FILTERS),
+        doc: "what to look for; all keys are optional, an empty object asks for everything",
+    }],
+    result: Type::Object(RESULT),
+    summary: "the projects that match the filters",
+    doc: "Every page is read, unless `limit` bounds the results; reports then say that the list \
+          was cut. How a name or description matches is the service's to say: compare what comes. \
+          A nested resource is absent when the service leaves it out. Interface sections 2.5 and \
+          4.3; needs a paid plan.",
+    cost: Cost::Request,
+    paid_plan: true,
+    optional: true,
+    parse: |arguments| LISTING.parse(arguments),
+};

@@ -1,0 +1,36 @@
+//! `api environments`.
+
+use clap::Args;
+
+use super::table::Table;
+use super::{Answer, Form, named, text};
+use crate::Error;
+use crate::api::{BlockingApiClient, Environment, EnvironmentFilters};
+
+/// List the environments that match
+#[derive(Debug, Args)]
+pub(in crate::cli) struct EnvironmentsArgs {
+    /// With this in the name or description, in any case
+    #[arg(long, value_name = "TEXT")]
+    query: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+pub(super) fn ask(args: &EnvironmentsArgs, api: &BlockingApiClient) -> Result<Answer, Error> {
+    let mut filters = EnvironmentFilters::new();
+    filters.query.clone_from(&args.query);
+    let environments: Vec<Environment> = api.environments(&filters).collect::<Result<_, _>>()?;
+    let rows = environments.iter().map(|environment| {
+        vec![
+            text(environment.id.as_ref()),
+            text(environment.name.as_ref()),
+            text(environment.kind.as_ref()),
+            text(environment.description.as_ref()),
+        ]
+    });
+    Ok(Answer {
+        tables: vec![Table::new(&["ID", "NAME", "TYPE", "DESCRIPTION"], rows)],
+        json: named("environments", &environments)?,
+    })
+}

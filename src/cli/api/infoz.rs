@@ -1,0 +1,28 @@
+//! `api infoz`.
+
+use clap::Args;
+
+use super::table::Table;
+use super::{Answer, Form};
+use crate::api::BlockingApiClient;
+use crate::{Error, ErrorKind};
+
+/// Show what the control plane says of itself; needs no token
+#[derive(Debug, Args)]
+pub(in crate::cli) struct InfozArgs {
+    #[command(flatten)]
+    pub form: Form,
+}
+
+pub(super) fn ask(api: &BlockingApiClient) -> Result<Answer, Error> {
+    let infoz = api.infoz()?;
+    let json = serde_json::to_value(&infoz).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the answer can't be written as JSON").with_source(error)
+    })?;
+    let table = Table::of_fields([
+        ("Version", infoz.version),
+        ("Chart", infoz.chart_version),
+        ("Login", infoz.login_url),
+    ]);
+    Ok(Answer { tables: vec![table], json })
+}

@@ -1,0 +1,114 @@
+//! `api`: the documented operations from the shell, for people who look things up.
+//!
+//! Owns the way from options to a client and the choice of the form. What is asked and which
+//! columns a table has belongs to each subcommand's file.
+
+mod approve;
+mod environments;
+mod infoz;
+mod openapi;
+mod product_compliance;
+mod product_version;
+mod products;
+mod projects;
+mod table;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
+
+use super::args::{NotFound, Options};
+use super::context::Context;
+use super::output::{self, Reporter};
+use super::stdin::Stdin;
+use super::{Exit, watchdog};
+use crate::{Error, ErrorKind};
+use table::Table;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ApiCommand {
+    Products(products::ProductsArgs),
+    ProductVersion(product_version::ProductVersionArgs),
+    Projects(projects::ProjectsArgs),
+    Environments(environments::EnvironmentsArgs),
+    Approve(approve::ApproveArgs),
+    ProductCompliance(product_compliance::ProductComplianceArgs),
+    Infoz(infoz::InfozArgs),
+    Openapi(openapi::OpenapiArgs),
+}
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, Args)]
+pub(in crate::cli) struct Form {
+    /// How the answer is written [default: a table on a terminal, JSON elsewhere]
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Format {
+    /// The documented answer
+    Json,
+    /// What fits on lines
+    Table,
+}
+
+/// An answer in both forms.
+struct Answer {
+    /// In the documented form.
+    json: Value,
+    tables: Vec<Table>,
+}
+
+pub(super) fn run(
+    command: ApiCommand,
+    options: &Options,
+    reporter: Reporter,
+) -> Result<Exit, Error> {
+    for (name, given) in [
+        ("--record", options.record.is_some()),
+        ("--replay", options.replay.is_some()),
+        ("--not-found undefined", options.not_found == NotFound::Undefined),
+    ] {
+        if given {
+            let message = format!("`{name}` means nothing to `api`, which evaluates no policy");
+            return Err(Error::new(ErrorKind::Configuration, message).with_hint("leave it out"));
+        }
+    }
+    let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
+    let api = context.platform(options)?.api().blocking();
+    let (form, answer) = {
+        let _watchdog = watchdog::start(options.timeout)?;
+        match command {
+            ApiCommand::Products(args) => (args.form, products::ask(&api)?),
+            ApiCommand::ProductVersion(args) => (args.form, product_version::ask(&args, &api)?),
+            ApiCommand::Projects(args) => (args.form, projects::ask(&args, &api)?),
+            ApiCommand::Environments(args) => (args.form, environments::ask(&args, &api)?),
+            ApiCommand::Approve(args) => (args.form, approve::ask(&args, &api)?),
+            ApiCommand::ProductCompliance(args) => {
+                (args.form, product_compliance::ask(&args, &api)?)
+            }
+            ApiCommand::Infoz(args) => (args.form, infoz::ask(&api)?),
+            ApiCommand::Openapi(args) => return openapi::run(&args, &api),
+        }
+    };
+    let table = if output::is_terminal() { Format::Table } else { Format::Json };
+    let text = match form.format.unwrap_or(table) {
+        Format::Json => format!("{}\n", output::json(&answer.json)?),
+        Format::Table => table::text(&answer.tables),
+    };
+    output::to_stdout(text.as_bytes())?;
+    Ok(Exit::Passed)
+}
+
+/// A resource, or several, under the name of the documented answer.
+fn named(name: &str, value: &impl serde::Serialize) -> Result<Value, Error> {
+    let value = serde_json::to_value(value).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the answer can't be written as JSON").with_source(error)
+    })?;
+    Ok(serde_json::json!({ name: value }))
+}
+
+/// The text of a field, or nothing.
+fn text<T: ToString>(field: Option<&T>) -> String {
+    field.map(ToString::to_string).unwrap_or_default()
+}

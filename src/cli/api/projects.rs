@@ -1,0 +1,44 @@
+//! `api projects`.
+
+use clap::Args;
+
+use super::table::Table;
+use super::{Answer, Form, named, text};
+use crate::Error;
+use crate::api::{BlockingApiClient, Project, ProjectFilters};
+
+/// List the projects that match
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProjectsArgs {
+    /// With this name
+    #[arg(long, value_name = "NAME")]
+    project_name: Option<String>,
+    /// Of this product
+    #[arg(long, value_name = "ID")]
+    product_id: Option<String>,
+    /// With this description
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+pub(super) fn ask(args: &ProjectsArgs, api: &BlockingApiClient) -> Result<Answer, Error> {
+    let mut filters = ProjectFilters::new();
+    filters.project_name.clone_from(&args.project_name);
+    filters.product_id.clone_from(&args.product_id);
+    filters.description.clone_from(&args.description);
+    let projects: Vec<Project> = api.projects(&filters).collect::<Result<_, _>>()?;
+    let rows = projects.iter().map(|project| {
+        let version = project.latest_version.as_deref();
+        vec![
+            text(project.id.as_ref()),
+            text(project.name.as_ref()),
+            text(version.and_then(|v| v.version.as_ref())),
+            text(version.and_then(|v| v.id.as_ref())),
+            text(project.description.as_ref()),
+        ]
+    });
+    let headings = ["ID", "NAME", "LATEST VERSION", "VERSION ID", "DESCRIPTION"];
+    Ok(Answer { tables: vec![Table::new(&headings, rows)], json: named("results", &projects)? })
+}

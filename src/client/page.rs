@@ -1,0 +1,248 @@
+//! One page of a list, as the service sends it.
+//!
+//! Owns the envelope (the array under its name, `pagination` in either style), which is never
+//! defaulted, and the parsing of whole bodies. What a row is belongs to whoever reads the list;
+//! the way from page to page to `pages`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use regorus::Value;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::json::Row;
+use super::shape::same_name;
+use crate::builtins::Field;
+
+/// The `pagination` object of an answer, in either style.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Pagination {
+    /// Absent where the service doesn't page by cursors; empty at the end.
+    pub next_cursor: Option<String>,
+    pub total_count: Option<u64>,
+    pub page: Option<u64>,
+}
+
+impl<'de> serde::Deserialize<'de> for Pagination {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PaginationVisitor;
+        impl<'de> Visitor<'de> for PaginationVisitor {
+            type Value = Pagination;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a `pagination` object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pagination, A::Error> {
+                let mut out = Pagination::default();
+                let mut seen = BTreeSet::new();
+                let (mut cursor, mut total) = (None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    if same_name("next_cursor", &key) {
+                        let next = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        out.next_cursor = Some(next.clone());
+                        agree(&mut cursor, next)?;
+                    } else if same_name("total_count", &key) {
+                        let count = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                        out.total_count = count;
+                        agree(&mut total, count)?;
+                    } else if key == "page" {
+                        out.page = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                    if !seen.insert(key) {
+                        return Err(serde::de::Error::custom(
+                            "a key of `pagination` stands there twice",
+                        ));
+                    }
+                }
+                Ok(out)
+            }
+        }
+        deserializer.deserialize_map(PaginationVisitor)
+    }
+}
+
+/// Refuses a field that stands there in both casings with different values.
+fn agree<T: PartialEq, E: serde::de::Error>(first: &mut Option<T>, value: T) -> Result<(), E> {
+    if first.as_ref().is_some_and(|first| *first != value) {
+        return Err(E::custom("a key of `pagination` stands there twice with different values"));
+    }
+    *first = Some(value);
+    Ok(())
+}
+
+/// A count, also when it comes as a string.
+struct Count(u64);
+
+impl<'de> serde::Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl Visitor<'_> for CountVisitor {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count")
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<Count, E> {
+                Ok(Count(v))
+            }
+            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Count, E> {
+                v.parse().map(Count).map_err(|_| E::custom("a count isn't a whole number"))
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+/// A page of a list: its rows, if the array was there, and its `pagination`.
+#[derive(Debug)]
+pub(crate) struct Page<T> {
+    pub rows: Option<Vec<T>>,
+    pub pagination: Option<Pagination>,
+}
+
+/// Reads a page whose array is called `name`, and each of its rows by `row`.
+#[derive(Clone, Copy)]
+pub(crate) struct PageSeed<'a, S> {
+    pub name: &'a str,
+    pub row: S,
+}
+
+impl<'a> PageSeed<'a, Row<'a>> {
+    /// A page of policy values.
+    pub const fn of_values(name: &'a str, fields: &'static [Field]) -> Self {
+        Self { name, row: Row { fields, name } }
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for PageSeed<'_, S> {
+    type Value = Page<S::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for PageSeed<'_, S> {
+    type Value = Page<S::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with `{}`", self.name)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut page = Page { rows: None, pagination: None };
+        let mut seen = BTreeSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if key == self.name {
+                page.rows = map.next_value_seed(Rows(self))?;
+            } else if key == "pagination" {
+                page.pagination = map.next_value()?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+            if !seen.insert(key) {
+                return Err(serde::de::Error::custom("a key of the answer stands there twice"));
+            }
+        }
+        if page.rows.is_none() && page.pagination.is_none() {
+            return Err(serde::de::Error::custom(format!(
+                "there is neither `{}` nor `pagination`",
+                self.name
+            )));
+        }
+        Ok(page)
+    }
+}
+
+/// The rows themselves; null counts as absent.
+struct Rows<'a, S>(PageSeed<'a, S>);
+
+impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for Rows<'_, S> {
+    type Value = Option<Vec<S::Value>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Rows<'_, S> {
+    type Value = Option<Vec<S::Value>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array in `{}`", self.0.name)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut rows = Vec::new();
+        while let Some(value) = seq.next_element_seed(self.0.row)? {
+            rows.push(value);
+        }
+        Ok(Some(rows))
+    }
+}
+
+/// The rows on one page whose array is called `name`.
+pub(crate) fn parse_rows(
+    name: &str,
+    fields: &'static [Field],
+    body: &[u8],
+) -> serde_json::Result<Vec<Value>> {
+    parse(PageSeed::of_values(name, fields), body).map(|page| page.rows.unwrap_or_default())
+}
+
+/// Parses a whole body; nothing may follow the value.
+pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    parse(std::marker::PhantomData::<T>, body)
+}
+
+/// Parses a whole body that is an object; derived types would take an array for one as well.
+pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None | Some(b'{') => parse(std::marker::PhantomData::<T>, body),
+        Some(_) => Err(serde::de::Error::custom("it isn't an object")),
+    }
+}
+
+/// Parses a whole body with a seed; nothing may follow the value.
+pub(crate) fn parse<'de, S: DeserializeSeed<'de>>(
+    seed: S,
+    body: &'de [u8],
+) -> serde_json::Result<S::Value> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value = seed.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn envelopes_never_default() {
+        let seed = PageSeed::of_values("results", &[]);
+        for bad in [
+            "{}",
+            "[]",
+            "null",
+            "",
+            "{\"results\":null}",
+            "{\"results\":{}}",
+            "{\"pagination\":null}",
+            "{\"results\":[1]}",
+            "{\"results\":[]} x",
+            "{\"results\":[],\"results\":[]}",
+            "{\"code\":5,\"message\":\"x\"}",
+            "{\"pagination\":[]}",
+        ] {
+            assert!(parse(seed, bad.as_bytes()).is_err(), "{bad}");
+        }
+        for good in ["{\"results\":[]}", "{\"pagination\":{}}", "{\"results\":[{}],\"more\":1}"] {
+            assert!(parse(seed, good.as_bytes()).is_ok(), "{good}");
+        }
+    }
+}
