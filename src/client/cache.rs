@@ -12,8 +12,6 @@ use std::time::SystemTime;
 
 use cacache::{Algorithm, Integrity};
 
-use crate::{Error, ErrorKind};
-
 /// A folder of artifacts, shared by any number of processes.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -119,13 +117,14 @@ impl Cache {
 }
 
 /// Removes everything from a cache folder.
-pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
+#[cfg(any(feature = "cli", test))]
+pub(crate) fn clear(folder: &Path) -> Result<(), crate::Error> {
     if !folder.exists() {
         return Ok(());
     }
     cacache::clear_sync(folder).map_err(|e| {
         let message = format!("the cache `{}` can't be cleared", folder.display());
-        Error::new(ErrorKind::Configuration, message).with_source(e.to_string())
+        crate::Error::new(crate::ErrorKind::Configuration, message).with_source(e.to_string())
     })
 }
 

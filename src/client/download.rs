@@ -87,6 +87,7 @@ async fn cached(
 }
 
 #[cfg(not(feature = "cache"))]
+#[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
 async fn cached(_: &Client, _: &Context, _: &str) -> Result<Option<Vec<u8>>, Failed> {
     Ok(None)
 }
@@ -103,6 +104,7 @@ async fn keep(client: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
 }
 
 #[cfg(not(feature = "cache"))]
+#[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
 async fn keep(_: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
     Ok(content)
 }

@@ -27,7 +27,8 @@ fn input(path: &str) -> String {
 }
 
 fn policy(name: &str) -> (String, String) {
-    let path = format!("policies/{name}.rego");
+    let folder = if name == "release_gate" { "examples/release_gate" } else { "policies" };
+    let path = format!("{folder}/{name}.rego");
     let text = text(&path);
     (path, text)
 }
@@ -252,6 +253,8 @@ fn every_policy_is_tested() {
         .filter_map(|name| name.strip_suffix(".rego").map(str::to_owned))
         .filter(|name| !name.ends_with("_test"))
         .collect();
+    // It asks functions that are off by default, and so stands apart.
+    found.push("release_gate".to_owned());
     found.sort();
     assert_eq!(found, POLICIES.map(|(name, _)| name));
     for name in found {

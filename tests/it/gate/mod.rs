@@ -24,12 +24,7 @@ fn gate_with(sandbox: &Sandbox, policy: &str, arguments: &[&str], stdin: &str) -
 
 /// Runs `gate` with the shipped policies and data set.
 fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    sandbox
-        .local(
-            &[&["gate", "-d", "policies", "--functions", "all", "--format", "json"], arguments]
-                .concat(),
-        )
-        .output()
+    sandbox.local(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
 }
 
 /// The outcomes of a report's inputs, by name.

@@ -7,7 +7,6 @@ const POLICIES: &[&str] = &[
     "base_image_provenance",
     "document_review",
     "release_compliance",
-    "release_gate",
     "required_evidence",
     "sbom_licences",
     "static_analysis",
@@ -36,6 +35,23 @@ fn each_shipped_policy_passes_fails_and_has_no_verdict() {
             assert!(verdict["error"]["message"].as_str().unwrap().contains("403"));
         }
     }
+}
+
+/// It asks read functions, so it has a folder of its own, which isn't loaded with the others.
+#[test]
+fn the_release_gate_on_product_compliance() {
+    let sandbox = Sandbox::new();
+    let run = |name: &str, functions: &[&str]| {
+        let input = format!("testdata/inputs/release_gate/{name}.json");
+        let fixed = ["gate", "-d", "examples/release_gate", "-f", "json", "-i", &input];
+        sandbox.local(&[&fixed[..], functions].concat()).output()
+    };
+    let all = ["--functions", "all"];
+    run("pass", &all).code(0);
+    let report = run("fail", &all).code(1).json();
+    assert_eq!(report["inputs"][0]["verdicts"][0]["policy"], "release_gate");
+    run("pass", &[&all[..], &["--fault", "*:status=403"]].concat()).code(2);
+    run("pass", &[]).code(2).says("--functions");
 }
 
 #[test]
