@@ -17,6 +17,7 @@ pub enum Level {
 
 /// A position in a file as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Position {
     /// The file's path as it was given.
     pub file: String,

@@ -15,8 +15,8 @@ pub fn escape_lines(text: &str) -> String {
     escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_unseen(c))
 }
 
-/// Like [`escape_lines`], and breaks the prefixes `::` and `##[` at the start of a line, from
-/// which CI systems read commands.
+/// Like [`escape_lines`], and breaks what CI systems read commands from: `::` at the start of a
+/// line, `##[` and `##vso[` anywhere.
 pub fn escape_for_log(text: &str) -> String {
     let escaped = escape_lines(text);
     let mut out = String::with_capacity(escaped.len());
@@ -24,19 +24,30 @@ pub fn escape_for_log(text: &str) -> String {
         if index > 0 {
             out.push('\n');
         }
-        let rest = line.trim_start();
-        if rest.starts_with("::") || rest.starts_with("##[") {
-            out.push_str(&line[..line.len() - rest.len()]);
-            out.push('\\');
-            out.push_str(rest);
-        } else {
-            out.push_str(line);
+        let start = line.len() - line.trim_start().len();
+        let prefixed = line[start..].starts_with("::");
+        for (at, c) in line.char_indices() {
+            if prefixed && at == start {
+                out.push('\\');
+            }
+            out.push(c);
+            if begins_command(&line[at..]) {
+                out.push('\\');
+            }
         }
     }
     out
 }
 
-/// Characters without a glyph: of no width, or with an effect on the text around them. Two names
+/// Whether CI systems take a text for a command, wherever in a line it stands.
+pub fn begins_command(text: &str) -> bool {
+    text.strip_prefix("##").is_some_and(|rest| {
+        let name = rest.get(..4).unwrap_or_default();
+        rest.starts_with('[') || name.eq_ignore_ascii_case("vso[")
+    })
+}
+
+/// Characters without a glyph, or without a place in XML: of no width, or with an effect on the text around them. Two names
 /// that differ in them look alike, and text between them reads in another order than it has.
 fn is_unseen(c: char) -> bool {
     matches!(c,
@@ -44,11 +55,11 @@ fn is_unseen(c: char) -> bool {
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
         | '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2065}'
         | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
         // Direction.
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}'
-    )
+    ) || u32::from(c) & 0xfffe == 0xfffe
 }
 
 fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
@@ -95,7 +106,10 @@ mod tests {
     #[test]
     fn control_characters_and_commands_are_escaped() {
         assert_eq!(escape("a\nb\u{1b}[0m\u{202e}"), "a\\nb\\u{1b}[0m\\u{202e}");
-        assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n\\##[group]");
+        assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n#\\#[group]");
+        let azure = escape_for_log("x ###vso[task.complete result=Succeeded;] ##VSO[x] ## heading");
+        assert_eq!(azure, "x ##\\#vso[task.complete result=Succeeded;] #\\#VSO[x] ## heading");
+        assert_eq!(escape("a\u{feff}\u{2028}\u{ffff}"), "a\\u{feff}\\u{2028}\\u{ffff}");
         assert_eq!(shorten("abcdef", 3), "abc…");
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::text::{escape, escape_for_log};
+use crate::text::{begins_command, escape, escape_for_log};
 use crate::{Diagnostic, Error, ErrorKind};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -132,9 +132,12 @@ pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 /// Escapes, as JSON does, the characters that JSON lets through and terminals obey.
 fn escape_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
+    let mut command = false;
+    for (at, c) in text.char_indices() {
+        // What CI systems take for a command is broken after its first character.
+        let breaks = std::mem::replace(&mut command, c == '#' && begins_command(&text[at..]));
         // Line breaks are between values; everything else that is escaped here is in a string.
-        if c == '\n' || is_harmless(c) {
+        if c == '\n' || (!breaks && is_harmless(c)) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {

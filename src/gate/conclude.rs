@@ -69,12 +69,13 @@ fn violation(item: Item, disregarded: bool, around: &Circumstances<'_>) -> Viola
     {
         effect = Effect::Waived;
     }
+    let position = part.map(|part| part.said(&item.message).clone());
     Violation {
         message: item.message,
         class: item.class,
         effect,
         rule: part.map(|part| part.name.clone()).unwrap_or_default(),
-        position: part.map(|part| part.position.clone()),
+        position,
         severity,
         id: item.id,
         waiver: matching.map(|(index, _)| index),
@@ -180,6 +181,9 @@ pub(super) fn run(run: &mut Run) {
         Outcome::NoVerdict
     } else if run.totals.failed > 0 {
         Outcome::Failed
+    } else if run.totals.not_evaluated > 0 {
+        // Nothing stops a run that has passed so far; if something did, nobody knows the rest.
+        Outcome::NoVerdict
     } else {
         Outcome::Passed
     };
@@ -211,7 +215,12 @@ fn reasons(run: &Run) -> Vec<String> {
     }
     if totals.not_evaluated > 0 {
         let inputs = counted(totals.not_evaluated, "input");
-        reasons.push(format!("stopped at the first failure: {inputs} not evaluated"));
+        let why = if totals.no_verdict + totals.failed > 0 {
+            "stopped at the first failure"
+        } else {
+            "stopped"
+        };
+        reasons.push(format!("{why}: {inputs} not evaluated"));
     }
     let expired = |w: &&super::model::Waiver| w.expired && w.matched > 0;
     for waiver in run.waivers.iter().filter(expired) {
@@ -220,4 +229,29 @@ fn reasons(run: &Run) -> Vec<String> {
         reasons.push(format!("the waiver for `{what}` expired on {}", waiver.expires));
     }
     reasons
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::gate::reports::fixture;
+
+    #[test]
+    fn what_was_not_evaluated_never_passes() {
+        let mut sample = fixture::sample();
+        sample.inputs.retain(|input| input.outcome == Outcome::Passed);
+        sample.totals.not_evaluated = 0;
+        run(&mut sample);
+        assert_eq!((sample.outcome, sample.exit), (Outcome::Passed, 0));
+        sample.totals.not_evaluated = 1;
+        run(&mut sample);
+        assert_eq!((sample.outcome, sample.exit), (Outcome::NoVerdict, 2));
+        assert_eq!(sample.reasons[0], "stopped: 1 input not evaluated");
+        sample.inputs.clear();
+        sample.totals.not_evaluated = 0;
+        run(&mut sample);
+        assert_eq!(sample.exit, 2);
+    }
 }

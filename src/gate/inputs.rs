@@ -139,12 +139,25 @@ pub(super) struct Documents {
     places: VecDeque<Place>,
     options: DocumentOptions,
     current: Option<(String, Pieces, usize)>,
+    /// There is no place, and one document that is no input.
+    nothing: bool,
     done: bool,
 }
 
 impl Documents {
     pub fn new(places: Vec<Place>, options: DocumentOptions) -> Self {
-        Self { places: places.into(), options, current: None, done: false }
+        let nothing = places.is_empty();
+        Self { places: places.into(), options, current: None, nothing, done: false }
+    }
+
+    /// How many inputs are left, as far as is known without reading: a file or stream counts as
+    /// one.
+    pub fn left(&self) -> usize {
+        if self.options.combine {
+            return usize::from(!self.done);
+        }
+        let open = self.current.as_ref().is_some_and(|(_, pieces, _)| !pieces.is_over());
+        self.places.len() + usize::from(open) + usize::from(self.nothing)
     }
 
     fn one(&mut self) -> Option<Document> {
@@ -219,6 +232,9 @@ impl Iterator for Documents {
     type Item = Document;
 
     fn next(&mut self) -> Option<Document> {
+        if std::mem::take(&mut self.nothing) {
+            return Some(Document::none());
+        }
         if self.options.combine {
             return (!std::mem::replace(&mut self.done, true)).then(|| self.combined());
         }

@@ -9,9 +9,9 @@ use regorus::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::bundle;
+use super::describe::describe;
 use super::documents::argument;
-use super::metadata::{Annotation, annotations};
-use super::model::{Policy, Rule, Severity, Source};
+use super::model::{Policy, Source};
 use super::packages::{self, Asked, Manner};
 use super::policy_yaml::{self, PolicyDocument};
 use super::split::hex;
@@ -48,6 +48,8 @@ pub struct Gate {
     pub(super) product: Product,
     /// Whether any policy calls the service.
     pub(super) asks: bool,
+    /// What isn't asked because it is for another kind, a line each.
+    pub(super) left_out: Vec<String>,
 }
 
 /// A package that is asked.
@@ -79,6 +81,7 @@ impl Gate {
             sources: Vec::new(),
             product: options.product.clone(),
             asks: false,
+            left_out: Vec::new(),
         };
         let documents = gate.take_documents(&mut sources)?;
         for path in bundles {
@@ -175,7 +178,14 @@ impl Gate {
         let arguments = document.arguments(&options.arguments)?;
         let several = document.entries.len() > 1;
         for (number, entry) in (1..).zip(&document.entries) {
-            if options.kind.is_some() && entry.kind.is_some() && entry.kind != options.kind {
+            if let (Some(wanted), Some(kind)) = (&options.kind, &entry.kind)
+                && wanted != kind
+            {
+                refuse_misspelt(document, wanted, kind)?;
+                self.left_out.push(format!(
+                    "the policy `{}` is for `{kind}`, not for `{wanted}`: it was not asked",
+                    document.name
+                ));
                 continue;
             }
             let module = entry.module.clone();
@@ -206,6 +216,18 @@ impl Gate {
         }
         Ok(())
     }
+}
+
+/// Refuses two kinds of which one is most likely the other, misspelt: a policy that is left out for
+/// that would pass.
+fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Result<(), Error> {
+    let (a, b) = (wanted.to_lowercase(), kind.to_lowercase());
+    if strsim::damerau_levenshtein(&a, &b) > 1 {
+        return Ok(());
+    }
+    let (path, kind, wanted) = (escape(&document.path), escape(kind), escape(wanted));
+    Err(wrong(format!("{path}: the kind `{kind}` is nearly `{wanted}`, but not the same"))
+        .with_hint("one of the two is misspelt: the policy would be left out"))
 }
 
 fn load_options(options: &GateOptions) -> LoadOptions {
@@ -257,103 +279,5 @@ fn digest_of(path: &str) -> Result<String, Error> {
             return Ok(hex(&hash.finalize()));
         }
         hash.update(buffer.get(..length).unwrap_or_default());
-    }
-}
-
-/// What reports say of a package.
-fn describe(asked: &Asked, sources: &Sources) -> Policy {
-    let modules: Vec<_> =
-        sources.modules.iter().filter(|module| asked.files.contains(&module.path)).collect();
-    let mut hash = Sha256::new();
-    let mut files = Vec::new();
-    let mut package = Annotation::default();
-    let mut notes = Vec::new();
-    for module in &modules {
-        hash.update(format!("{} {}\n", hex(&Sha256::digest(&module.text)), module.path));
-        files.push(module.path.clone());
-        let mut found = annotations(&module.text);
-        let line = (1..).zip(module.text.lines()).find(|(_, line)| line.starts_with("package"));
-        if let Some(own) = line.and_then(|(number, _)| found.remove(&number)) {
-            package.severity = most_severe(package.severity, own.severity);
-            package.title = package.title.or(own.title);
-            package.description = package.description.or(own.description);
-            package.links.extend(own.links);
-        }
-        notes.push((module, found));
-    }
-    let rules = asked.parts.iter().map(|part| {
-        let mut rule = Rule {
-            name: part.name.clone(),
-            title: None,
-            description: None,
-            severity: None,
-            position: Some(part.position.clone()),
-        };
-        let (mut all, mut some) = (true, None);
-        for (module, found) in &notes {
-            for (number, line) in (1..).zip(module.text.lines()) {
-                if !defines(line, &part.name) {
-                    continue;
-                }
-                let annotation = found.get(&number);
-                all &= annotation.is_some_and(|a| a.severity.is_some());
-                let Some(annotation) = annotation else { continue };
-                some = most_severe(some.take(), annotation.severity.clone());
-                rule.title = rule.title.take().or_else(|| annotation.title.clone());
-                rule.description =
-                    rule.description.take().or_else(|| annotation.description.clone());
-            }
-        }
-        // A definition without an annotation is as severe as the package, or unknown.
-        rule.severity = match (all, &package.severity) {
-            (true, _) => some,
-            (false, Some(own)) => most_severe(some, Some(own.clone())),
-            (false, None) => None,
-        };
-        rule
-    });
-    Policy {
-        name: asked.name.clone(),
-        rules: rules.collect(),
-        title: package.title,
-        description: package.description,
-        severity: package.severity,
-        links: package.links,
-        document: None,
-        kind: None,
-        files,
-        digest: hex(&hash.finalize()),
-    }
-}
-
-/// Whether a line may begin a definition of the rule; mentions of it count too, which at worst
-/// makes its severity unknown.
-fn defines(line: &str, name: &str) -> bool {
-    let line = line.trim_start();
-    let line = line.strip_prefix("default ").map_or(line, str::trim_start);
-    line.strip_prefix(name)
-        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
-}
-
-/// The more severe of two; what isn't known counts as the most severe.
-fn most_severe(a: Option<String>, b: Option<String>) -> Option<String> {
-    let rank = |text: &str| Severity::parse(text).map_or(usize::MAX, |severity| severity as usize);
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if rank(&b) > rank(&a) { b } else { a }),
-        (a, b) => a.or(b),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_most_severe_counts() {
-        let severe = |a: &str, b: &str| most_severe(Some(a.into()), Some(b.into()));
-        assert_eq!(severe("low", "high").as_deref(), Some("high"));
-        assert_eq!(severe("who knows", "critical").as_deref(), Some("who knows"));
-        assert!(defines("default deny := []", "deny") && defines("deny contains x", "deny"));
-        assert!(!defines("deny_x contains x", "deny"));
     }
 }

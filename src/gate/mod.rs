@@ -6,7 +6,9 @@
 
 mod bundle;
 mod conclude;
+mod describe;
 mod documents;
+mod gathered;
 mod graph;
 mod inputs;
 mod load;
@@ -20,6 +22,7 @@ mod run;
 mod split;
 mod verdict;
 mod waivers;
+mod work;
 
 pub use documents::DocumentOptions;
 pub use inputs::{Place, find};

@@ -3,7 +3,7 @@
 //! Owns the refusal of packages that would pass because a verdict rule is missing, misspelt or of
 //! the wrong kind. What the rules' values mean is `verdict`'s.
 
-use crate::evaluate::load::{Package, RuleInfo, RuleKind};
+use crate::evaluate::load::{Package, RuleDefinition, RuleInfo, RuleKind};
 use crate::evaluate::{Policies, Query, reference};
 use crate::text::nearest;
 use crate::{Diagnostic, Error, ErrorKind, Position};
@@ -27,7 +27,17 @@ pub(super) enum Role {
 pub(super) struct Part {
     pub role: Role,
     pub name: String,
+    /// Where it is first defined.
     pub position: Position,
+    pub definitions: Vec<RuleDefinition>,
+}
+
+impl Part {
+    /// The only definition that can have said a message, or else the first of those that can.
+    pub fn said(&self, message: &str) -> &Position {
+        let found = self.definitions.iter().find(|definition| definition.can_say(message));
+        found.map_or(&self.position, |definition| &definition.position)
+    }
 }
 
 /// A package that gives verdicts, ready to be asked.
@@ -174,7 +184,12 @@ fn parts(package: &Package, manner: Manner) -> Result<Vec<Part>, Vec<Diagnostic>
                     .at(rule.position.clone()),
             );
         } else {
-            parts.push(Part { role, name: first.clone(), position: rule.position.clone() });
+            parts.push(Part {
+                role,
+                name: first.clone(),
+                position: rule.position.clone(),
+                definitions: rule.definitions.clone(),
+            });
         }
     }
     if !found.is_empty() {

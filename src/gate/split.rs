@@ -60,6 +60,11 @@ impl Pieces {
         next
     }
 
+    /// Whether it is known that nothing follows.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
     fn read(&mut self) -> io::Result<Option<Piece>> {
         let form = if let Some(form) = self.form {
             form
@@ -77,6 +82,7 @@ impl Pieces {
         let Some((bytes, line, last)) = piece else { return Ok(None) };
         let only = last && std::mem::take(&mut self.first);
         self.first = false;
+        self.over = last;
         let digest =
             if only { self.stream.hash.clone().finalize() } else { Sha256::digest(&bytes) };
         Ok(Some(Piece { bytes, line, form, digest: hex(&digest), only }))

@@ -1,39 +1,206 @@
 //! The outcome as an in-toto statement, ready to be signed.
 //!
-//! Owns its form: the predicate `test-result` v0.1 over the inputs as subjects, with the digests of
-//! the policies as its configuration.
+//! Owns the forms: `test-result` v0.1 over the inputs, with the files of the policies as its
+//! configuration, and SLSA's `verification_summary` v1 over what the inputs are about. Neither says
+//! that something passed unless all of it did.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::Url;
 
+use crate::cli::args::Options;
 use crate::cli::output;
-use crate::gate::model::{Outcome, Run};
+use crate::gate::model::{Input, Outcome, Run, Source};
+use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// The statement.
-pub(super) fn statement(run: &Run) -> Result<String, Error> {
-    let hex = |digest: &str| digest.strip_prefix("sha256:").unwrap_or(digest).to_owned();
-    let subjects: Vec<Value> = run
-        .inputs
-        .iter()
+/// What is attested, and as what.
+#[derive(Debug, Args)]
+pub(super) struct Attest {
+    /// Write the outcome as an in-toto statement, to be signed
+    #[arg(id = "attest", long = "attest", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What the statement's predicate is: `vsa` is SLSA's verification summary
+    #[arg(id = "attest-as", long = "attest-as", value_name = "FORM", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
+    form: Predicate,
+    /// Who verifies, for `--attest-as vsa`: the URI that its readers know
+    #[arg(
+        id = "attest-verifier",
+        long = "attest-verifier",
+        value_name = "URI",
+        requires = "attest"
+    )]
+    verifier: Option<String>,
+    /// What was verified, for `--attest-as vsa`: the URI under which it is fetched
+    #[arg(
+        id = "attest-resource",
+        long = "attest-resource",
+        value_name = "URI",
+        requires = "attest"
+    )]
+    resource: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Predicate {
+    TestResult,
+    Vsa,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+impl Attest {
+    /// Refuses what would prove nothing, and what lacks something, before anything is asked.
+    pub fn check(&self, options: &Options) -> Result<(), Error> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        if options.local.is_some() || options.replay.is_some() {
+            let other = if options.local.is_some() { "--local" } else { "--replay" };
+            return Err(wrong(format!("`--attest` and `{other}` exclude each other"))
+                .with_hint("an outcome that the service took no part in proves nothing"));
+        }
+        for (option, given) in
+            [("--attest-verifier", &self.verifier), ("--attest-resource", &self.resource)]
+        {
+            match (self.form, given) {
+                (Predicate::TestResult, None) => {}
+                (Predicate::TestResult, Some(_)) => {
+                    return Err(wrong(format!("`{option}` is for a verification summary only"))
+                        .with_hint("add `--attest-as vsa`"));
+                }
+                (Predicate::Vsa, None) => {
+                    return Err(wrong(format!("a verification summary needs `{option}`"))
+                        .with_hint(format!("add `{option} URI`")));
+                }
+                (Predicate::Vsa, Some(uri)) => {
+                    Url::parse(uri).map_err(|error| {
+                        wrong(format!("`{option} {}` is no URI", escape(uri)))
+                            .with_source(error.to_string())
+                            .with_hint("a URI starts with a scheme, such as `https:` or `pkg:`")
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement.
+    pub fn statement(&self, run: &Run) -> Result<String, Error> {
+        let (kind, subjects, predicate) = match self.form {
+            Predicate::TestResult => (
+                "https://in-toto.io/attestation/test-result/v0.1",
+                inputs(run.inputs.iter()),
+                test_result(run),
+            ),
+            Predicate::Vsa => {
+                ("https://slsa.dev/verification_summary/v1", artifacts(run)?, self.summary(run))
+            }
+        };
+        if subjects.is_empty() {
+            return Err(wrong("`--attest` has nothing to attest to: there is no input")
+                .with_hint("add `-i FILE`"));
+        }
+        let statement = json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": subjects,
+            "predicateType": kind,
+            "predicate": predicate,
+        });
+        Ok(output::json(&statement)? + "\n")
+    }
+
+    /// SLSA's verification summary. No level of SLSA was looked at, and none is claimed.
+    fn summary(&self, run: &Run) -> Value {
+        let passed = run.outcome == Outcome::Passed;
+        let attested = run.inputs.iter().filter(|input| !input.subjects.is_empty());
+        let mut version = run.tool.version.clone();
+        if let Some(commit) = &run.tool.commit {
+            version = format!("{version} ({commit})");
+        }
+        json!({
+            "verifier": {
+                "id": self.verifier,
+                "version": BTreeMap::from([(&run.tool.name, version)]),
+            },
+            "timeVerified": run.started,
+            "resourceUri": self.resource,
+            "policy": policy(run),
+            "inputAttestations": inputs(attested),
+            "verificationResult": if passed { "PASSED" } else { "FAILED" },
+            "verifiedLevels": [if passed { "SLSA_BUILD_LEVEL_UNEVALUATED" } else { "FAILED" }],
+            "slsaVersion": "1.0",
+        })
+    }
+}
+
+/// All policies as one: the digest of a line `sha256:… path` for each file, and the files.
+fn policy(run: &Run) -> Value {
+    let mut hash = Sha256::new();
+    for source in &run.sources {
+        hash.update(format!("{} {}\n", source.digest, source.path));
+    }
+    let mut digest = String::new();
+    for byte in hash.finalize() {
+        let _ = write!(digest, "{byte:02x}");
+    }
+    json!({
+        "digest": {"sha256": digest},
+        "annotations": {"sources": sources(run)},
+    })
+}
+
+fn hex(digest: &str) -> &str {
+    digest.strip_prefix("sha256:").unwrap_or(digest)
+}
+
+fn sources(run: &Run) -> Vec<Value> {
+    let source = |s: &Source| json!({"name": s.path, "digest": {"sha256": hex(&s.digest)}});
+    run.sources.iter().map(source).collect()
+}
+
+/// The documents; what couldn't be read has no digest, and is no subject.
+fn inputs<'a>(inputs: impl Iterator<Item = &'a Input>) -> Vec<Value> {
+    inputs
         .filter_map(|input| {
             let digest = hex(input.digest.as_ref()?);
             Some(json!({"name": input.name, "digest": {"sha256": digest}}))
         })
-        .collect();
-    if subjects.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Configuration,
-            "`--attest` has nothing to attest to: there is no input",
-        )
-        .with_hint("add `-i FILE`"));
+        .collect()
+}
+
+/// What attestations are about; of other inputs, the documents themselves.
+fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
+    let mut found = Vec::new();
+    for input in &run.inputs {
+        for subject in &input.subjects {
+            if subject.digest.is_empty() {
+                let (name, input) = (escape(&subject.name), escape(&input.name));
+                return Err(wrong(format!("the subject `{name}` of `{input}` has no digest"))
+                    .with_hint("a statement is about digests: nothing can be said of it"));
+            }
+            let subject = json!({"name": subject.name, "digest": subject.digest});
+            if !found.contains(&subject) {
+                found.push(subject);
+            }
+        }
+        if input.subjects.is_empty() {
+            found.extend(inputs(std::iter::once(input)));
+        }
     }
-    let configuration: Vec<Value> = run
-        .sources
-        .iter()
-        .map(|source| json!({"name": source.path, "digest": {"sha256": hex(&source.digest)}}))
-        .collect();
-    let named = |outcome: Outcome| -> Vec<&str> {
-        let inputs = run.inputs.iter().filter(|input| input.outcome == outcome);
+    Ok(found)
+}
+
+fn test_result(run: &Run) -> Value {
+    let named = |outcomes: &[Outcome]| -> Vec<&str> {
+        let inputs = run.inputs.iter().filter(|input| outcomes.contains(&input.outcome));
         inputs.map(|input| input.name.as_str()).collect()
     };
     // The predicate knows pass, warn and fail: no verdict is no pass.
@@ -42,19 +209,11 @@ pub(super) fn statement(run: &Run) -> Result<String, Error> {
         Outcome::Passed => "PASSED",
         Outcome::Failed | Outcome::NoVerdict => "FAILED",
     };
-    let without: Vec<&str> = named(Outcome::NoVerdict);
-    let failed: Vec<&str> = named(Outcome::Failed).into_iter().chain(without).collect();
-    let statement = json!({
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": subjects,
-        "predicateType": "https://in-toto.io/attestation/test-result/v0.1",
-        "predicate": {
-            "result": result,
-            "configuration": configuration,
-            "passedTests": named(Outcome::Passed),
-            "warnedTests": [],
-            "failedTests": failed,
-        },
-    });
-    Ok(output::json(&statement)? + "\n")
+    json!({
+        "result": result,
+        "configuration": sources(run),
+        "passedTests": named(&[Outcome::Passed]),
+        "warnedTests": [],
+        "failedTests": named(&[Outcome::Failed, Outcome::NoVerdict]),
+    })
 }

@@ -1,8 +1,11 @@
-//! The report that people read: by input and policy, with the rule's place and what to do next.
+//! The report that people read: by input and policy, with the rule's place, what to do next, and
+//! where all of it comes from.
 //!
 //! Owns its words and colours. Everything that others said is escaped here, line by line.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
@@ -23,6 +26,8 @@ const MESSAGE: usize = 2_000;
 
 pub(super) struct Human {
     pub colour: bool,
+    /// Whether every call is listed.
+    pub calls: bool,
 }
 
 impl Report for Human {
@@ -67,13 +72,68 @@ impl Report for Human {
         if run.ai {
             sums.push("AI answers took part".to_owned());
         }
-        writeln!(out, "{}", self.paint(DIM, &sums.join(", ")))
+        writeln!(out, "{}", self.paint(DIM, &sums.join(", ")))?;
+        self.provenance(run, out)
     }
 }
 
 impl Human {
     fn paint(&self, style: Style, text: &str) -> String {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// What was asked, and by what.
+    fn provenance(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let tool = &run.tool;
+        let commit = tool.commit.as_ref().map_or_else(String::new, |c| format!(" ({})", line(c)));
+        let (name, version) = (line(&tool.name), line(&tool.version));
+        let took = Duration::from_millis(run.duration_ms);
+        let text = format!("{name} {version}{commit}, {}, {took:?}", line(&run.started));
+        writeln!(out, "{}", self.paint(DIM, &text))?;
+        for policy in &run.policies {
+            let text = format!("policy {} {}", line(&policy.name), line(&policy.digest));
+            writeln!(out, "{}", self.paint(DIM, &text))?;
+        }
+        Ok(())
+    }
+
+    /// What an input is and what was asked for it; every call where that is wanted.
+    fn about(&self, input: &Input, out: &mut dyn Write) -> io::Result<()> {
+        let mut parts: Vec<String> = input.digest.iter().map(|digest| line(digest)).collect();
+        let ledger = &input.ledger;
+        let mut origins: BTreeMap<&str, u64> = BTreeMap::new();
+        for call in &ledger.calls {
+            *origins.entry(&call.origin).or_default() += 1;
+        }
+        let mut from: Vec<String> =
+            origins.iter().map(|(origin, number)| format!("{number} {}", line(origin))).collect();
+        if ledger.left_out > 0 {
+            from.push(format!("{} not listed", ledger.left_out));
+        }
+        let calls = ledger.calls.len() as u64 + ledger.left_out;
+        if calls > 0 {
+            let requests = ledger.calls.iter().map(|call| u64::from(call.attempts)).sum();
+            from.push(count(requests, "request"));
+            parts.push(format!("{}: {}", count(calls, "call"), from.join(", ")));
+        }
+        parts.push(format!("{:?}", Duration::from_millis(input.duration_ms)));
+        writeln!(out, "  {}", self.paint(DIM, &parts.join("; ")))?;
+        for call in ledger.calls.iter().filter(|_| self.calls) {
+            let guess = if call.needed { "" } else { ", a guess" };
+            let text = format!(
+                "pass {}: {} {}: {} from {}, {}, {:?} for {}{guess}",
+                call.pass,
+                line(&call.function),
+                line(&call.arguments),
+                line(&call.outcome),
+                line(&call.origin),
+                count(call.attempts.into(), "request"),
+                Duration::from_micros(call.latency_us),
+                line(&call.policy),
+            );
+            writeln!(out, "    {}", self.paint(DIM, &text))?;
+        }
+        Ok(())
     }
 
     fn input(&self, run: &Run, input: &Input, out: &mut dyn Write) -> io::Result<()> {
@@ -91,6 +151,7 @@ impl Human {
         if let Some(predicate) = &input.predicate_type {
             writeln!(out, "  states {}", line(predicate))?;
         }
+        self.about(input, out)?;
         if let Some(error) = &input.error {
             self.failure("  ", error, out)?;
         }
@@ -121,10 +182,10 @@ impl Human {
         let mut last = None;
         for violation in &verdict.violations {
             self.violation(run, violation, out)?;
-            // The place once for what one rule said.
-            if last != Some(&violation.rule) && violation.fails() {
+            // The place once for what one definition said.
+            if last != violation.position.as_ref() && violation.fails() {
                 self.place("      ", violation.position.as_ref(), out)?;
-                last = Some(&violation.rule);
+                last = violation.position.as_ref();
             }
         }
         Ok(())
@@ -141,7 +202,7 @@ impl Human {
             found.severity.as_ref().map_or_else(String::new, |s| format!("[{}] ", line(s)));
         let id = found.id.as_ref().map_or_else(String::new, |id| format!("{}: ", line(id)));
         let class = if found.class == Class::Warning { "warning: " } else { "" };
-        let message = shorten(&found.message, MESSAGE);
+        let message = escape_for_log(&shorten(&found.message, MESSAGE));
         writeln!(out, "    {} {severity}{class}{id}{message}", self.paint(style, mark))?;
         match (found.effect, waiver) {
             (Effect::Waived, Some(waiver)) => writeln!(
@@ -179,7 +240,7 @@ impl Human {
         let text = if at.text.trim().is_empty() {
             String::new()
         } else {
-            format!("  {}", shorten(at.text.trim(), 120))
+            format!("  {}", escape_for_log(&shorten(at.text.trim(), 120)))
         };
         let place = format!("{}:{}:{}", line(&at.file), at.line, at.column);
         writeln!(out, "{indent}{}", self.paint(DIM, &format!("{place}{text}")))

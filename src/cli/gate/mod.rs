@@ -25,7 +25,8 @@ use crate::gate::model::{AnsweredBy, Outcome, Rules, Run, Severity, Tool};
 use crate::gate::{DocumentOptions, Gate, GateOptions, Place, RunOptions, Waivers, find};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
-use outputs::{Format, Output};
+use attest::Attest;
+use outputs::{Format, Look, Output};
 
 /// How long answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -87,9 +88,8 @@ pub(super) struct GateArgs {
     /// Violations that somebody answers for, until a day (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// Write the outcome as an in-toto statement, to be signed
-    #[arg(long, value_name = "FILE")]
-    attest: Option<PathBuf>,
+    #[command(flatten)]
+    attest: Attest,
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
@@ -122,13 +122,8 @@ impl From<FailOn> for Severity {
 }
 
 pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
-    if args.attest.is_some() && (options.local.is_some() || options.replay.is_some()) {
-        let other = if options.local.is_some() { "--local" } else { "--replay" };
-        let message = format!("`--attest` and `{other}` exclude each other");
-        return Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("an outcome that the service took no part in proves nothing"));
-    }
-    outputs::check(&args.output, args.attest.as_deref())?;
+    args.attest.check(options)?;
+    outputs::check(&args.output, args.attest.file.as_deref())?;
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     evaluation::limit_memory();
@@ -145,7 +140,7 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     if let Some(path) = &options.record {
         recording.save(path)?;
     }
-    report(&run, &args)?;
+    report(&run, &args, options.verbose > 0)?;
     Ok(match run.outcome {
         Outcome::Passed => Exit::Passed,
         Outcome::Failed => Exit::Violations,
@@ -153,16 +148,19 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     })
 }
 
-fn report(run: &Run, args: &GateArgs) -> Result<(), Error> {
+fn report(run: &Run, args: &GateArgs, calls: bool) -> Result<(), Error> {
+    let mut summary = outputs::Summary::from_env();
     // Files first: standard output may be a pipe that is closed.
     for output in &args.output {
-        output::to_file(&output.file, &outputs::write(output.format, run, false)?)?;
+        let bytes =
+            outputs::write(output.format, run, Look { colour: false, calls }, &mut summary)?;
+        output::to_file(&output.file, &bytes)?;
     }
-    if let Some(path) = &args.attest {
-        output::to_file(path, attest::statement(run)?.as_bytes())?;
+    if let Some(path) = &args.attest.file {
+        output::to_file(path, args.attest.statement(run)?.as_bytes())?;
     }
     let colour = output::is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    output::to_stdout(&outputs::write(args.format, run, colour)?)
+    output::to_stdout(&outputs::write(args.format, run, Look { colour, calls }, &mut summary)?)
 }
 
 fn load(args: &GateArgs, product: &Product) -> Result<Gate, Error> {

@@ -27,9 +27,11 @@ pub(super) enum Format {
 }
 
 impl Format {
-    fn report(self, colour: bool) -> Box<dyn Report> {
+    fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
-            Self::Human => return Box::new(human::Human { colour }),
+            Self::Human => {
+                return Box::new(human::Human { colour: look.colour, calls: look.calls });
+            }
             Self::Json => return Box::new(json::Json),
             Self::Junit => reports::Format::Junit,
             Self::Sarif => reports::Format::Sarif,
@@ -40,11 +42,29 @@ impl Format {
         };
         form.report(&reports::Options {
             folder: std::env::current_dir().unwrap_or_default(),
-            summary: std::env::var_os("GITHUB_STEP_SUMMARY")
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            // The other forms have nothing to do with it.
+            summary: (form == reports::Format::Github).then(|| summary.0.take()).flatten(),
         })
     }
+}
+
+/// Where GitHub wants the summary of a step. The first report that writes it takes it: a second
+/// would append the same once more.
+pub(super) struct Summary(Option<PathBuf>);
+
+impl Summary {
+    pub fn from_env() -> Self {
+        let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+        Self(path.map(PathBuf::from))
+    }
+}
+
+/// How the report for people looks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub colour: bool,
+    /// Whether every call is listed.
+    pub calls: bool,
 }
 
 /// A report for a file.
@@ -91,9 +111,14 @@ pub(super) fn check(outputs: &[Output], attest: Option<&Path>) -> Result<(), Err
 }
 
 /// A whole report.
-pub(super) fn write(format: Format, run: &Run, colour: bool) -> Result<Vec<u8>, Error> {
+pub(super) fn write(
+    format: Format,
+    run: &Run,
+    look: Look,
+    summary: &mut Summary,
+) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    format.report(colour).write(run, &mut bytes).map_err(|error| {
+    format.report(look, summary).write(run, &mut bytes).map_err(|error| {
         Error::new(ErrorKind::Internal, "the report can't be written").with_source(error)
     })?;
     Ok(bytes)

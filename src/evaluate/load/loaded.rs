@@ -17,6 +17,7 @@ use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
 use super::prints;
 use super::report;
 use super::rewrite::{self, Shim};
+use super::says::{self, RuleDefinition};
 use super::scope::{Globals, Head, Role};
 use super::sites;
 use super::text::{FileText, Rewritten};
@@ -38,6 +39,8 @@ pub struct RuleInfo {
     pub has_default: bool,
     /// Where it is first defined.
     pub position: Position,
+    /// Its definitions, in the order of the files.
+    pub definitions: Vec<RuleDefinition>,
 }
 
 /// One package, over all its files.
@@ -348,6 +351,7 @@ pub(super) fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
             kind: group.kind(),
             has_default: group.definitions.iter().any(|d| d.is_default),
             position: module.file.position(first.start, first.end),
+            definitions: group.definitions.iter().filter_map(|d| definition(modules, d)).collect(),
         });
     }
     let mut packages: Vec<Package> = tree
@@ -371,6 +375,14 @@ pub(super) fn packages(modules: &[Module], tree: &Tree) -> Vec<Package> {
         .collect();
     packages.sort_by(|a, b| a.path.cmp(&b.path));
     packages
+}
+
+fn definition(modules: &[Module], at: &tree::Definition) -> Option<RuleDefinition> {
+    let module = modules.get(at.module)?;
+    Some(RuleDefinition {
+        position: module.file.position(at.start, at.end),
+        patterns: says::patterns(module.ast.policy.get(at.rule)?),
+    })
 }
 
 fn has_test(rules: &[RuleInfo]) -> bool {

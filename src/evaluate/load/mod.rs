@@ -28,6 +28,7 @@ mod prints;
 mod query;
 mod report;
 mod rewrite;
+mod says;
 mod scope;
 mod shape;
 mod sites;
@@ -44,6 +45,7 @@ use std::sync::Arc;
 
 pub use loaded::{Loaded, Package, PrintLine, RuleInfo, Uses};
 pub use query::{QueryForm, QueryTarget, RewrittenQuery};
+pub use says::RuleDefinition;
 pub(crate) use syntax::{Meaning, ModuleSyntax, Reference, Step, Syntax, bytes, chain};
 pub use tree::RuleKind;
 

@@ -33,6 +33,8 @@ pub enum RuleKind {
 #[derive(Debug, Clone)]
 pub(super) struct Definition {
     pub(super) module: usize,
+    /// Which of the module's rules it is.
+    pub(super) rule: usize,
     pub(super) kind: RuleKind,
     pub(super) is_default: bool,
     /// Byte offsets of the head's reference.
@@ -184,7 +186,7 @@ impl Tree {
             node.modules.push(index);
         }
         let mut groups = Vec::with_capacity(module.policy.len());
-        for rule in &module.policy {
+        for (number, rule) in module.policy.iter().enumerate() {
             let (local, kind, refr) = head(rule);
             if let (Some(node), Some(first)) = (self.packages.get_mut(slot), local.first()) {
                 node.roots.insert(first.clone());
@@ -193,6 +195,7 @@ impl Tree {
             let group = self.group(path, package.len());
             let definition = Definition {
                 module: index,
+                rule: number,
                 kind,
                 is_default: matches!(rule.as_ref(), Rule::Default { .. }),
                 start: refr.span().start as usize,

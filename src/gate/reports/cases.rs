@@ -14,6 +14,8 @@ pub(super) struct Case<'a> {
     pub input: Option<&'a Input>,
     /// The policy; nothing for the input as a whole.
     pub policy: Option<&'a str>,
+    /// What the policy said; nothing for the input as a whole.
+    pub verdict: Option<&'a Verdict>,
     /// What came of it.
     pub state: State,
     /// In one line; empty when it passed.
@@ -54,6 +56,7 @@ pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
         all.push(Case {
             input: None,
             policy: None,
+            verdict: None,
             state,
             summary: if state == State::Passed { String::new() } else { facts::headline(run) },
             kind: facts::outcome(run.outcome).replace(' ', "-"),
@@ -76,6 +79,7 @@ fn of_input<'a>(run: &'a Run, input: &'a Input) -> Vec<Case<'a>> {
         cases.push(Case {
             input: Some(input),
             policy: None,
+            verdict: None,
             state: if input.error.is_some() { State::Error } else { state },
             summary: if state == State::Passed { String::new() } else { summary },
             kind: input.error.as_ref().map_or_else(|| word.replace(' ', "-"), |e| line(&e.kind)),
@@ -115,7 +119,16 @@ fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<
             (State::Skipped, "ignored".to_owned(), format!("ignored: {reason}"), Vec::new())
         }
     };
-    Case { input: Some(input), policy: Some(&verdict.policy), state, summary, kind, details, notes }
+    Case {
+        input: Some(input),
+        policy: Some(&verdict.policy),
+        verdict: Some(verdict),
+        state,
+        summary,
+        kind,
+        details,
+        notes,
+    }
 }
 
 fn failed(

@@ -56,7 +56,7 @@ pub(super) fn assert_clean(text: &str, payload: &str) {
 }
 
 /// A run with one of everything.
-pub(super) fn sample() -> Run {
+pub(in crate::gate) fn sample() -> Run {
     serde_json::from_value(run()).unwrap()
 }
 

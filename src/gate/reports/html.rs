@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::cases::{Case, State, cases};
 use super::words::{line, milliseconds};
-use super::{drawings, facts, sarif};
-use crate::gate::model::{AnsweredBy, Input, Outcome, Policy, Run};
+use super::{facts, references, sarif, waterfall};
+use crate::gate::model::{AnsweredBy, Input, Outcome, Policy, Run, Severity, Violation};
 use crate::gate::report::Report;
 
 const STYLE: &str = include_str!("page.css");
@@ -38,7 +38,7 @@ impl Report for Html {
             {
                 own.push(case);
             }
-            out.write_all(of_input(input, &own).as_bytes())?;
+            out.write_all(of_input(run, input, &own).as_bytes())?;
         }
         out.write_all(waivers(run).as_bytes())?;
         out.write_all(provenance(run).as_bytes())?;
@@ -96,7 +96,8 @@ fn head(run: &Run) -> String {
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>gate: {word}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <header class=\"{class}\"><h1>{word}</h1>\n<div>{}</div>\n",
+         <header class=\"{class}\"><h1>{word}</h1>\n{}<div>{}</div>\n",
+        shares(run),
         esc(&facts::headline(run))
     );
     list(&mut out, run.reasons.iter().map(|reason| esc(reason)));
@@ -113,6 +114,31 @@ fn head(run: &Run) -> String {
         "<p><input id=\"filter\" type=\"search\" placeholder=\"Filter\" aria-label=\"Filter\" hidden></p>\n",
     );
     out
+}
+
+/// How many inputs passed, failed and have no verdict, as shares of a bar.
+fn shares(run: &Run) -> String {
+    let t = &run.totals;
+    let parts = [
+        (t.failed, "failed"),
+        (t.no_verdict, "unknown"),
+        (t.not_evaluated, "skipped"),
+        (t.passed, "passed"),
+    ];
+    let all = parts.iter().map(|(number, _)| number).sum::<u64>().max(1);
+    let mut out = format!(
+        "<svg class=\"shares\" viewBox=\"0 0 {all} 1\" preserveAspectRatio=\"none\" \
+         aria-hidden=\"true\">"
+    );
+    let mut at = 0;
+    for (number, class) in parts.into_iter().filter(|(number, _)| *number > 0) {
+        let _ = write!(
+            out,
+            "<rect class=\"{class}\" x=\"{at}\" y=\"0\" width=\"{number}\" height=\"1\"/>"
+        );
+        at += number;
+    }
+    out + "</svg>\n"
 }
 
 fn list(out: &mut String, items: impl Iterator<Item = String>) {
@@ -140,7 +166,7 @@ fn by_policy(run: &Run, all: &[Case<'_>]) -> String {
     let blameless: Vec<&Case<'_>> = all.iter().filter(|case| case.policy.is_none()).collect();
     for case in blameless.into_iter().filter(|case| case.state >= State::Failed) {
         let name = case.input.map_or("the run", |input| input.name.as_str());
-        let _ = writeln!(out, "<div data-item>{}</div>", described(case, name));
+        let _ = writeln!(out, "<div data-item>{}</div>", described(run, case, name));
     }
     for policy in &run.policies {
         let own = |case: &&Case<'_>| case.policy == Some(policy.name.as_str());
@@ -166,7 +192,7 @@ fn by_policy(run: &Run, all: &[Case<'_>]) -> String {
         );
         about_policy(&mut out, policy);
         for case in wrong {
-            out.push_str(&described(case, case.input.map_or("", |input| input.name.as_str())));
+            out.push_str(&described(run, case, case.input.map_or("", |input| input.name.as_str())));
         }
         out.push_str("</details>\n");
     }
@@ -188,23 +214,51 @@ fn about_policy(out: &mut String, policy: &Policy) {
 }
 
 /// A case under a name, with everything that it says.
-fn described(case: &Case<'_>, name: &str) -> String {
+fn described(run: &Run, case: &Case<'_>, name: &str) -> String {
     let (class, word) = state(case.state);
     let mut out = format!("<h3><b class=\"{class}\">{word}</b> <code>{}</code></h3>\n", esc(name));
-    let says: &[String] = if case.details.is_empty() && !case.summary.is_empty() {
-        std::slice::from_ref(&case.summary)
-    } else {
-        &case.details
+    let found = |fails: bool| {
+        let all = case.verdict.iter().flat_map(|verdict| &verdict.violations);
+        all.filter(move |v| v.fails() == fails).map(|v| violation(run, v))
     };
-    list(&mut out, says.iter().map(|text| esc(text)));
-    if !case.notes.is_empty() {
+    if case.state == State::Failed && found(true).next().is_some() {
+        list(&mut out, found(true));
+    } else if case.details.is_empty() && !case.summary.is_empty() {
+        list(&mut out, std::iter::once(esc(&case.summary)));
+    } else {
+        list(&mut out, case.details.iter().map(|text| esc(text)));
+    }
+    if found(false).next().is_some() {
         out.push_str("<div class=\"dim\">does not fail:</div>\n");
-        list(&mut out, case.notes.iter().map(|text| esc(text)));
+        list(&mut out, found(false));
     }
     out
 }
 
-fn of_input(input: &Input, own: &[&Case<'_>]) -> String {
+/// What a policy found: what it says, and in small print what is known of it.
+fn violation(run: &Run, found: &Violation) -> String {
+    let mut out = String::new();
+    if let Some(severity) = &found.severity {
+        let class = Severity::parse(severity).map_or("unknown", facts::severity_name);
+        let _ = write!(out, "<b class=\"severity {class}\">{}</b> ", esc(severity));
+    }
+    out.push_str(&esc(&found.message));
+    let place = found.position.as_ref().map(facts::place);
+    let small = [
+        found.id.as_deref().map(line),
+        Some(format!("{} `{}`", facts::class(found.class), line(&found.rule))),
+        place,
+        facts::effect(run, found),
+    ];
+    let small: Vec<String> = small.into_iter().flatten().collect();
+    let _ = write!(out, "<div class=\"mono dim\">{}</div>", esc(&small.join(" · ")));
+    if let Some(fields) = facts::fields(found) {
+        let _ = write!(out, "<div class=\"mono dim\">{}</div>", esc(&fields));
+    }
+    out
+}
+
+fn of_input(run: &Run, input: &Input, own: &[&Case<'_>]) -> String {
     let (class, word) = (style(input.outcome), facts::outcome(input.outcome));
     let mut out = format!(
         "<details data-item><summary><b class=\"{class}\">{word}</b> <code>{}</code> \
@@ -214,10 +268,10 @@ fn of_input(input: &Input, own: &[&Case<'_>]) -> String {
     );
     pairs(&mut out, facts::about(input));
     for case in own {
-        out.push_str(&described(case, case.policy.unwrap_or("(verdict)")));
+        out.push_str(&described(run, case, case.policy.unwrap_or("(verdict)")));
     }
-    out.push_str(&drawings::waterfall(&input.ledger));
-    out.push_str(&drawings::graph(&input.graph));
+    out.push_str(&references::references(&input.graph, &input.ledger));
+    out.push_str(&waterfall::waterfall(&input.ledger));
     out.push_str("</details>\n");
     out
 }

@@ -5,14 +5,15 @@
 //! that do not read as a pass. The command's own forms, `human` and `json`, are not here.
 
 mod cases;
-mod drawings;
 mod facts;
 mod github;
 mod html;
 mod junit;
 mod markdown;
+mod references;
 mod sarif;
 mod tap;
+mod waterfall;
 mod words;
 
 use std::io::{self, Write};
@@ -88,4 +89,4 @@ pub fn write(run: &Run, format: Format, out: &mut dyn Write, options: &Options) 
 }
 
 #[cfg(test)]
-mod fixture;
+pub(super) mod fixture;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
     Artifact, ArtifactLocation, Invocation, Location, Message, MultiformatMessageString,
-    PhysicalLocation, PropertyBag, ReportingDescriptor, Result as Found, ResultColumnKind,
+    PhysicalLocation, PropertyBag, Region, ReportingDescriptor, Result as Found, ResultColumnKind,
     ResultKind, ResultLevel, Run as Log, SCHEMA_URL, Sarif as Document, Suppression, Tool,
     ToolComponent, Version,
 };
@@ -242,7 +242,9 @@ fn at(
     });
     let file = input.and_then(|input| file_of(&input.name)).map(|file| {
         let artifact = ArtifactLocation::builder().uri(uri(file, folder)).build();
-        let place = PhysicalLocation::builder().artifact_location(artifact).build();
+        // Readers want a line; what was found is about the whole file.
+        let region = Region::builder().start_line(1_i64).build();
+        let place = PhysicalLocation::builder().artifact_location(artifact).region(region).build();
         Location::builder().physical_location(place).build()
     });
     match (file, rule) {

@@ -21,25 +21,12 @@ pub(super) fn line(text: &str) -> String {
         if c == '#' && out.ends_with('#') {
             out.push('\\');
         }
-        if is_unseen(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
+        out.push(c);
     }
     if total > LIMIT {
         let _ = write!(out, "… ({} more characters)", total - LIMIT);
     }
     out
-}
-
-/// What nobody sees, and what XML has no place for, beyond what [`escape`] knows.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{2028}' | '\u{2029}'
-        | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{fdd0}'..='\u{fdef}' | '\u{e0000}'..='\u{e007f}')
-        || u32::from(c) & 0xfffe == 0xfffe
 }
 
 /// `1 input`, `2 inputs`.

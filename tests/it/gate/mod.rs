@@ -1,6 +1,7 @@
 //! `gate`: verdicts, inputs, reports and exit status, through the command.
 
 mod inputs;
+mod memory;
 mod policies;
 mod reports;
 mod verdicts;

@@ -40,6 +40,28 @@ fn policy_documents_get_their_arguments() {
 }
 
 #[test]
+fn policies_for_other_kinds_are_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: NAME\nspec:\n  policies:\n    \
+        - kind: KIND\n      embedded: |\n        package main\n\n        \
+        violations contains \"never\"\n";
+    let file =
+        sandbox.write("p.yaml", text.replace("NAME", "sbom").replace("KIND", "SBOM_SPDX_JSON"));
+    let plain = sandbox.write("p.rego", DENY_BAD);
+    let run = |kind: &str| {
+        let arguments =
+            ["gate", "-d", &file, "-d", &plain, "-i", "-", "-f", "json", "--kind", kind];
+        sandbox.run(&arguments).stdin("{}").output()
+    };
+    let report = run("SARIF").code(0).json();
+    assert!(report["notes"][0].as_str().unwrap().contains("`sbom` is for `SBOM_SPDX_JSON`"));
+    run("SBOM_SPDX_JSON").code(1);
+    for misspelt in ["SBOM_SPDX_JSN", "sbom_spdx_json", "SBOM_SPXD_JSON"] {
+        run(misspelt).code(2).says("nearly");
+    }
+}
+
+#[test]
 fn broken_policy_documents_are_refused_with_a_place() {
     let sandbox = Sandbox::new();
     for (from, to, says) in [

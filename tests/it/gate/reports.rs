@@ -1,6 +1,7 @@
 //! The reports: what they hold, and that nobody can write into them.
 
 use rego_platform::gate::model::Run;
+use sha2::{Digest as _, Sha256};
 
 use super::{DENY_BAD, gate, shipped};
 use crate::cli::Sandbox;
@@ -23,6 +24,31 @@ fn the_json_report_is_the_model() {
     let violation = input.verdicts[0].failing().next().unwrap();
     assert!(violation.position.as_ref().unwrap().text.contains("deny contains"));
     assert_eq!(serde_json::to_value(&run).unwrap(), output.json());
+    let schema = std::fs::read_to_string("src/gate/model/schema.json").unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let valid = jsonschema::draft202012::new(&schema).unwrap();
+    let mut report = output.json();
+    assert_eq!(valid.iter_errors(&report).map(|e| e.to_string()).collect::<Vec<_>>(), [""; 0]);
+    report["inputs"][0]["outcome"] = "fine".into();
+    assert!(!valid.is_valid(&report));
+}
+
+#[test]
+fn the_report_for_people_says_where_it_comes_from() {
+    let sandbox = Sandbox::new();
+    let input = "testdata/inputs/upstream_attestations/fail.json";
+    let policy = "policies/upstream_attestations.rego";
+    let fixed = ["gate", "-d", policy, "-i", input];
+    let report = shipped(&sandbox, &["-n", "upstream_attestations", "-i", input]).code(1).json();
+    let text = sandbox.local(&fixed).output().code(1).stdout;
+    for known in [&report["inputs"][0]["digest"], &report["policies"][0]["digest"]] {
+        assert!(text.contains(known.as_str().unwrap()), "{text}");
+    }
+    assert!(text.contains("; 9 calls: 9 network, 9 requests; "), "{text}");
+    assert!(text.contains(concat!("\nrego-platform ", env!("CARGO_PKG_VERSION"))), "{text}");
+    assert!(!text.contains("pass 1: platform.discover"), "{text}");
+    let verbose = sandbox.local(&[&fixed[..], &["-v"]].concat()).output().code(1).stdout;
+    assert!(verbose.contains("pass 1: platform.discover [\"sha256:"), "{verbose}");
 }
 
 #[test]
@@ -39,20 +65,50 @@ fn several_reports_at_once() {
     gate(&sandbox, DENY_BAD, &["--output", "json=/nonexistent/x"]).code(2).says("can't be written");
 }
 
+/// What somebody may try to say, in a message, a file's name, a reason.
+const HOSTILE: &str = "\u{1b}[31m\n::error::x\n ##[error]y\r##vso[task.complete result=Succeeded;]\
+                       \0\u{202e}\u{2028}\u{feff}<script>alert(1)</script> ]]> `# SKIP`";
+
 #[test]
 fn nobody_writes_into_the_reports() {
     let sandbox = Sandbox::new();
-    let policy = "package p\n\ndeny contains input.message\n";
-    let input = "{\"message\": \"\\u001b[31m\\n::error::x\\n##[error]y\\u0000\\u202e<script>\"}";
-    let file = sandbox.write("in.json", input);
-    let policy = sandbox.write("policy.rego", policy);
-    for format in ["human", "json"] {
-        let run = sandbox.run(&["gate", "-d", &policy, "-i", &file, "-f", format]);
-        let output = run.output().code(1);
-        let lines = || output.stdout.lines().map(str::trim_start);
-        assert!(lines().all(|line| !line.starts_with("::") && !line.starts_with("##[")));
-        let harmless = |c: char| c == '\n' || (!c.is_control() && c != '\u{202e}');
-        assert!(output.stdout.chars().all(harmless), "{}", output.stdout);
+    let policy = "package p\n\ndeny contains input.message\n\nwarn contains input.message\n";
+    let skips = "package q\n\nresult := {\"skipped\": true, \"skip_reason\": input.message}\n";
+    let fails = "package r\n\ndeny contains platform.discover(input.message, \"\").kind\n";
+    let input = serde_json::json!({ "message": HOSTILE }).to_string();
+    let file = sandbox.write("in\u{1b}[31m ::error::.json", &input);
+    let modules = [("p", policy), ("q", skips), ("r", fails)]
+        .map(|(name, text)| sandbox.write(&format!("{name}.rego"), text));
+    let [policy, skips, fails] = &modules;
+    let fixed = ["gate", "-d", policy, "-d", skips, "-i", &file];
+    let harmful = |c: char| {
+        (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{2028}' | '\u{feff}')
+    };
+    for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+        for (more, code) in [(&[][..], 1), (&["-d", fails, "--local", "testdata/platform"], 2)] {
+            let run = sandbox.run(&[&fixed[..], more, &["-f", format]].concat());
+            let output = run.output().code(code);
+            for text in [&output.stdout, &output.stderr] {
+                assert_eq!(text.find(harmful), None, "{format}: {text}");
+                assert!(!text.contains("##[") && !text.contains("##vso["), "{format}: {text}");
+                let commands = text.lines().filter(|line| line.trim_start().starts_with("::"));
+                let ours = ["::error ", "::warning ", "::notice "];
+                for line in commands {
+                    assert!(
+                        format == "github" && ours.iter().any(|c| line.starts_with(c)),
+                        "{line}"
+                    );
+                }
+            }
+            match format {
+                "json" => {
+                    let found = &output.json()["inputs"][0]["verdicts"][0]["violations"][0];
+                    assert_eq!(found["message"], HOSTILE);
+                }
+                "html" => assert!(!output.stdout.contains("<script>alert")),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -76,6 +132,118 @@ fn the_outcome_can_be_attested_to() {
     let local = ["-i", &file, "--attest", attest, "--local", "testdata/platform"];
     gate(&sandbox, DENY_BAD, &local).code(2).says("exclude each other");
     gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file]).code(2).says("exclude");
+}
+
+const VERIFIER: &str = "https://ci.example/gate";
+const RESOURCE: &str = "pkg:oci/app@sha256%3Aaa";
+
+#[test]
+fn the_outcome_can_be_a_verification_summary() {
+    let sandbox = Sandbox::new();
+    let digest = "a".repeat(64);
+    let file = sandbox.write(
+        "in.json",
+        format!(
+            "{{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
+             \"subject\": [{{\"name\": \"app\", \"digest\": {{\"sha256\": \"{digest}\"}}}}], \
+             \"predicate\": {{}}}}"
+        ),
+    );
+    let path = sandbox.path("out.json");
+    let attest = path.to_str().unwrap();
+    let vsa = ["-i", &file, "--attest", attest, "--attest-as", "vsa"];
+    let whole =
+        [&vsa[..], &["--attest-verifier", VERIFIER, "--attest-resource", RESOURCE]].concat();
+    let read = || -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    };
+    let report = gate(&sandbox, DENY_BAD, &[&whole[..], &["--attestation"]].concat());
+    let report = report.code(0).json();
+    let statement = read();
+    assert_eq!(statement["predicateType"], "https://slsa.dev/verification_summary/v1");
+    assert_eq!(
+        statement["subject"],
+        serde_json::json!([{"name": "app", "digest": {"sha256": digest}}])
+    );
+    let predicate = &statement["predicate"];
+    assert_eq!(predicate["verifier"]["id"], VERIFIER);
+    assert_eq!(predicate["resourceUri"], RESOURCE);
+    assert_eq!(predicate["timeVerified"], report["started"]);
+    assert_eq!(predicate["verificationResult"], "PASSED");
+    assert_eq!(predicate["verifiedLevels"][0], "SLSA_BUILD_LEVEL_UNEVALUATED");
+    let attested = &predicate["inputAttestations"][0];
+    assert_eq!(attested["name"], file);
+    assert_eq!(
+        format!("sha256:{}", attested["digest"]["sha256"].as_str().unwrap()),
+        report["inputs"][0]["digest"]
+    );
+    // The policy's digest can be made again from its files.
+    let source = &report["sources"][0];
+    let line =
+        format!("{} {}\n", source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
+    let again: String = Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(predicate["policy"]["digest"]["sha256"], again);
+    // Without `--attestation` the document itself is the subject.
+    gate(&sandbox, "package p\n\ndeny contains \"x\"\n", &whole).code(1);
+    let statement = read();
+    assert_eq!(statement["subject"][0]["name"], file);
+    assert_eq!(statement["predicate"]["inputAttestations"], serde_json::json!([]));
+    assert_eq!(statement["predicate"]["verificationResult"], "FAILED");
+    assert_eq!(statement["predicate"]["verifiedLevels"][0], "FAILED");
+    let none = "package p\n\nresult := {\"skipped\": true}\n";
+    gate(&sandbox, none, &whole).code(2);
+    assert_eq!(read()["predicate"]["verificationResult"], "FAILED");
+}
+
+#[test]
+fn a_verification_summary_lacks_nothing() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("in.json", "{}");
+    let path = sandbox.path("out.json");
+    let attest = ["-i", &file, "--attest", path.to_str().unwrap()];
+    let vsa = [&attest[..], &["--attest-as", "vsa"]].concat();
+    let refused = |arguments: &[&str], more: &[&str], says: &str| {
+        gate(&sandbox, DENY_BAD, &[arguments, more].concat()).code(2).says(says);
+    };
+    refused(&vsa, &["--attest-resource", RESOURCE], "needs `--attest-verifier`");
+    refused(&vsa, &["--attest-verifier", VERIFIER], "needs `--attest-resource`");
+    let verifier = ["--attest-verifier", VERIFIER];
+    refused(&vsa, &[&verifier[..], &["--attest-resource", "app"]].concat(), "is no URI");
+    refused(&attest, &verifier, "for a verification summary only");
+    refused(&["-i", &file], &verifier, "--attest");
+    assert!(!path.exists());
+    let nobody = "{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
+                  \"subject\": [{\"name\": \"app\"}], \"predicate\": {}}";
+    let file = sandbox.write("in.json", nobody);
+    let whole = ["--attest-verifier", VERIFIER, "--attest-resource", RESOURCE, "--attestation"];
+    let vsa = ["-i", &file, "--attest", path.to_str().unwrap(), "--attest-as", "vsa"];
+    gate(&sandbox, DENY_BAD, &[&vsa[..], &whole].concat()).code(2);
+    assert!(!path.exists() || !std::fs::read_to_string(&path).unwrap().contains("PASSED"));
+}
+
+#[test]
+fn the_summary_of_a_step_is_written_once() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("policy.rego", DENY_BAD);
+    let summary = sandbox.write("summary.md", "before\n");
+    let file = format!("github={}", sandbox.path("g.txt").display());
+    let markdown = format!("markdown={}", sandbox.path("g.md").display());
+    let run = |arguments: &[&str]| {
+        std::fs::write(&summary, "before\n").unwrap();
+        let all = [&["gate", "-d", &policy], arguments].concat();
+        sandbox.run(&all).env("GITHUB_STEP_SUMMARY", &summary).output().code(0);
+        std::fs::read_to_string(&summary).unwrap()
+    };
+    let once = run(&["--format", "github"]);
+    assert!(once.starts_with("before\n## "), "{once}");
+    let headings = |text: &str| text.lines().filter(|line| line.starts_with("## ")).count();
+    for both in [
+        &["--format", "github", "--output", &file, "--output", &markdown][..],
+        &["--output", &markdown, "--output", &file],
+    ] {
+        assert_eq!(headings(&run(both)), headings(&once), "{both:?}");
+    }
+    assert_eq!(run(&["--output", &markdown]), "before\n");
 }
 
 #[test]

@@ -93,6 +93,53 @@ fn a_failed_call_takes_no_other_input_with_it() {
 }
 
 #[test]
+fn a_run_that_stops_at_the_first_reads_no_further_inputs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/0.json", "{\"bad\": true}");
+    let good = "{}\n".repeat(20_000);
+    sandbox.write("in/1.jsonl", &good);
+    // Were these read, there would be no verdict.
+    sandbox.write("in/2.json", "{");
+    sandbox.write("in/3.json", "{");
+    let folder = sandbox.path("in");
+    let arguments = ["-i", folder.to_str().unwrap(), "-q"];
+    let report = gate(&sandbox, DENY_BAD, &arguments).code(2).json();
+    assert_eq!(report["totals"]["no_verdict"], 2);
+    let quick = [&arguments[..], &["--fail-fast"]].concat();
+    let report = gate(&sandbox, DENY_BAD, &quick).code(1).json();
+    assert_eq!((&report["outcome"], &report["totals"]["failed"]), (&"failed".into(), &1.into()));
+    assert!(report["totals"]["inputs"].as_u64().unwrap() < 20_000);
+    // The two files, and what is left of the third, at least.
+    assert!(report["totals"]["not_evaluated"].as_u64().unwrap() >= 3);
+    assert!(report["reasons"][1].as_str().unwrap().contains("stopped at the first failure"));
+    let unreadable = sandbox.path("in/2.json");
+    let good = sandbox.path("in/1.jsonl");
+    let paths = ["-i", unreadable.to_str().unwrap(), "-i", good.to_str().unwrap(), "--fail-fast"];
+    let report = gate(&sandbox, DENY_BAD, &paths).code(2).json();
+    assert_eq!(report["totals"]["inputs"], 1);
+    assert_eq!(report["totals"]["not_evaluated"], 1);
+}
+
+#[test]
+fn violations_have_the_place_of_the_definition_that_said_them() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"one\" if input.never\n\n\
+                  deny contains sprintf(\"two %s\", [input.x]) if input.x\n\n\
+                  deny contains message if some message in input.xs\n";
+    let input = sandbox.write("in.json", "{\"x\": \"y\", \"xs\": [\"three\", \"two z\"]}");
+    let report = gate(&sandbox, policy, &["-i", &input]).code(1).json();
+    let found = report["inputs"][0]["verdicts"][0]["violations"].as_array().unwrap();
+    let lines: Vec<_> =
+        found.iter().map(|v| (v["message"].as_str().unwrap(), &v["position"]["line"])).collect();
+    // The last may be from line 7 as well; nobody can tell.
+    assert_eq!(lines, [("three", &7.into()), ("two y", &5.into()), ("two z", &5.into())]);
+    let file = sandbox.write("policy.rego", policy);
+    let human = sandbox.run(&["gate", "-d", &file, "-i", &input]).output().code(1).stdout;
+    assert!(human.contains("policy.rego:7:1  deny contains message if"), "{human}");
+    assert!(human.contains("policy.rego:5:1  deny contains sprintf("), "{human}");
+}
+
+#[test]
 fn wrong_shapes_have_no_verdict() {
     let sandbox = Sandbox::new();
     for rules in [

@@ -1,0 +1,221 @@
+//! What workers and the reader say, made into the model, in the order given.
+//!
+//! Owns the inputs that are not complete yet, sums of calls, and the bounds on what reports keep.
+//! What a verdict means is `conclude`'s.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use super::conclude;
+use super::graph::Collector;
+use super::load::Gate;
+use super::model::{Call, Input, Outcome, Run, Totals, VERSION, Verdict};
+use super::run::{Observer, RunOptions};
+use super::work::{Done, Event, millis};
+use crate::Error;
+use crate::evaluate::Recording;
+
+/// Calls that the reports of one run keep; sums count all.
+const MAX_CALLS: usize = 100_000;
+
+/// An input whose policies are not all done.
+struct Open {
+    input: Input,
+    verdicts: Vec<Option<Verdict>>,
+    calls: Vec<(usize, Vec<Call>)>,
+    graph: Collector,
+    left: usize,
+    began: Instant,
+    dropped: bool,
+}
+
+/// What is gathered, on one thread.
+pub(super) struct Gathered<'a> {
+    gate: &'a Gate,
+    options: &'a RunOptions,
+    pub run: Run,
+    pub recording: Recording,
+    /// Inputs from the first that isn't done on.
+    open: VecDeque<Option<Open>>,
+    first: usize,
+    pub finished: std::collections::BTreeMap<usize, Input>,
+    kept: usize,
+    discover: String,
+    prompt: String,
+}
+
+impl<'a> Gathered<'a> {
+    pub fn new(gate: &'a Gate, options: &'a RunOptions) -> Self {
+        let run = Run {
+            schema_version: VERSION,
+            tool: options.tool.clone(),
+            started: String::new(),
+            duration_ms: 0,
+            answers: options.answered_by,
+            ai: false,
+            outcome: Outcome::NoVerdict,
+            exit: 2,
+            reasons: Vec::new(),
+            rules: options.rules.clone(),
+            policies: gate.policies.clone(),
+            sources: gate.sources.clone(),
+            inputs: Vec::new(),
+            waivers: options.waivers.shown(),
+            totals: Totals::default(),
+            notes: Vec::new(),
+        };
+        Self {
+            gate,
+            options,
+            run,
+            recording: Recording::new(),
+            open: VecDeque::new(),
+            first: 0,
+            finished: std::collections::BTreeMap::new(),
+            kept: 0,
+            discover: gate.product.function("discover"),
+            prompt: gate.product.function("evidence_prompt"),
+        }
+    }
+
+    pub fn listen(
+        &mut self,
+        heard: &Receiver<Event>,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        for event in heard {
+            let index = match event {
+                Event::Began(index, input, readable) => {
+                    observer.began(&input.name);
+                    let left = if readable { self.gate.checks.len() } else { 0 };
+                    self.open.push_back(Some(Open {
+                        input: *input,
+                        verdicts: vec![None; self.gate.checks.len()],
+                        calls: Vec::new(),
+                        graph: Collector::default(),
+                        left,
+                        began: Instant::now(),
+                        dropped: false,
+                    }));
+                    index
+                }
+                Event::Done(done) => {
+                    let index = done.index;
+                    self.take(*done, observer)?;
+                    index
+                }
+                Event::Dropped(index) => {
+                    if let Some(open) = self.slot(index) {
+                        open.left = open.left.saturating_sub(1);
+                        open.dropped = true;
+                    }
+                    index
+                }
+                Event::Left(inputs) => {
+                    self.run.totals.not_evaluated += inputs as u64;
+                    continue;
+                }
+            };
+            self.close(index, stop, observer);
+        }
+        // Whatever is still open has lost a thread: it is no part of the verdict, and says so.
+        self.run.totals.not_evaluated += self.open.iter().flatten().count() as u64;
+        Ok(())
+    }
+
+    fn slot(&mut self, index: usize) -> Option<&mut Open> {
+        self.open.get_mut(index.checked_sub(self.first)?)?.as_mut()
+    }
+
+    fn take(&mut self, done: Done, observer: &mut dyn Observer) -> Result<(), Error> {
+        let mut calls = Vec::new();
+        let mut passes = 0;
+        if let Some(evaluated) = &done.evaluated {
+            passes = evaluated.ledger.passes;
+            for entry in &evaluated.ledger.calls {
+                self.run.totals.calls += 1;
+                self.run.totals.attempts += u64::from(entry.attempts);
+                self.run.totals.bytes += entry.bytes;
+                self.run.ai |= entry.function == self.prompt && entry.needed;
+                if self.kept + calls.len() < MAX_CALLS {
+                    calls.push(call(&done.verdict.policy, entry));
+                }
+            }
+            if self.options.record {
+                self.recording.merge(evaluated.recording()?);
+            }
+        }
+        self.kept += calls.len();
+        let discover = self.discover.clone();
+        let Some(open) = self.slot(done.index) else { return Ok(()) };
+        if let Some(evaluated) = &done.evaluated {
+            for print in &evaluated.prints {
+                observer.printed(&open.input.name, print);
+            }
+            for (function, _, answer) in evaluated.answered() {
+                if function == discover {
+                    open.graph.add(answer);
+                }
+            }
+            let all = evaluated.ledger.calls.len();
+            open.input.ledger.left_out += (all - calls.len()) as u64;
+        }
+        open.input.ledger.passes = open.input.ledger.passes.max(passes);
+        open.calls.push((done.check, calls));
+        if let Some(slot) = open.verdicts.get_mut(done.check) {
+            *slot = Some(done.verdict);
+        }
+        open.input.duration_ms = open.input.duration_ms.max(millis(done.took));
+        open.left = open.left.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Closes an input that is done.
+    fn close(&mut self, index: usize, stop: &AtomicBool, observer: &mut dyn Observer) {
+        if self.slot(index).is_none_or(|open| open.left > 0) {
+            return;
+        }
+        let slot = index.checked_sub(self.first).and_then(|at| self.open.get_mut(at));
+        let Some(mut open) = slot.and_then(Option::take) else { return };
+        while matches!(self.open.front(), Some(None)) {
+            self.open.pop_front();
+            self.first += 1;
+        }
+        if open.dropped {
+            self.run.totals.not_evaluated += 1;
+            return;
+        }
+        open.calls.sort_by_key(|(check, _)| *check);
+        open.input.ledger.calls = open.calls.into_iter().flat_map(|(_, calls)| calls).collect();
+        open.input.verdicts = open.verdicts.into_iter().flatten().collect();
+        open.input.duration_ms = millis(open.began.elapsed()).max(open.input.duration_ms);
+        let failing = open.input.verdicts.iter().flat_map(Verdict::failing);
+        let named = failing.filter_map(|v| v.fields.get("digest")?.as_str());
+        open.input.graph = open.graph.finish(named);
+        conclude::input(&mut open.input, &self.options.rules);
+        if self.options.fail_fast && open.input.outcome != Outcome::Passed {
+            stop.store(true, Ordering::Relaxed);
+        }
+        observer.ended(&open.input);
+        self.finished.insert(index, open.input);
+    }
+}
+
+fn call(policy: &str, entry: &crate::evaluate::Entry) -> Call {
+    Call {
+        policy: policy.to_owned(),
+        function: entry.function.clone(),
+        arguments: entry.arguments.clone(),
+        pass: entry.pass,
+        needed: entry.needed,
+        origin: format!("{:?}", entry.origin).to_lowercase(),
+        outcome: entry.outcome.to_owned(),
+        cut: entry.cut,
+        attempts: entry.attempts,
+        bytes: entry.bytes,
+        latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),
+    }
+}

@@ -1,0 +1,101 @@
+//! One document and one policy: the evaluation and its verdict.
+//!
+//! Owns what travels between the threads of a run.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use regorus::Value;
+
+use super::conclude::{self, Circumstances};
+use super::documents;
+use super::load::{Check, Gate};
+use super::model::{Input, Subject, Verdict};
+use super::run::RunOptions;
+use super::verdict;
+use crate::evaluate::Evaluated;
+use crate::{Error, ErrorKind};
+
+/// A document that is being evaluated.
+pub(super) struct Work {
+    pub index: usize,
+    pub name: String,
+    pub digest: Option<String>,
+    pub subjects: Vec<Subject>,
+    pub value: Option<Value>,
+    pub started: OnceLock<Instant>,
+}
+
+/// What one policy made of one document.
+pub(super) struct Done {
+    pub index: usize,
+    pub check: usize,
+    pub verdict: Verdict,
+    pub evaluated: Option<Box<Evaluated>>,
+    pub took: Duration,
+}
+
+pub(super) enum Event {
+    /// An input was read; whether policies are asked about it.
+    Began(usize, Box<Input>, bool),
+    Done(Box<Done>),
+    /// The run was stopped before this came to anything.
+    Dropped(usize),
+    /// The run was stopped before these were read.
+    Left(usize),
+}
+
+impl Gate {
+    /// Asks one policy about one document.
+    pub(super) fn evaluate(
+        &self,
+        work: &Work,
+        index: usize,
+        check: &Check,
+        options: &RunOptions,
+    ) -> Done {
+        let began = Instant::now();
+        let name = &check.asked.name;
+        let mut how = options.evaluate.clone();
+        let started = *work.started.get_or_init(Instant::now);
+        how.budget.timeout = how.budget.timeout.saturating_sub(started.elapsed());
+        let value = documents::finish(work.value.clone(), &check.arguments, &options.documents);
+        let (verdict, evaluated) = match value {
+            Err(error) => (conclude::no_verdict(name, &error, None), None),
+            Ok(value) => {
+                let evaluated = check.policies.evaluate(&check.asked.query, value.as_ref(), &how);
+                let said = match &evaluated.result {
+                    Ok(output) => verdict::read(&check.asked.parts, output),
+                    Err(error) => Err(error.clone()),
+                };
+                let verdict = match (said, self.policies.get(index)) {
+                    (Ok(said), Some(policy)) => conclude::verdict(
+                        said,
+                        &Circumstances {
+                            asked: &check.asked,
+                            policy,
+                            rules: &options.rules,
+                            waivers: &options.waivers,
+                            input: &work.name,
+                            input_digest: work.digest.as_deref(),
+                            subjects: &work.subjects,
+                        },
+                    ),
+                    (Ok(_), None) => {
+                        let error = Error::new(ErrorKind::Internal, "a policy isn't described");
+                        conclude::no_verdict(name, &error, None)
+                    }
+                    (Err(error), _) => {
+                        conclude::no_verdict(name, &error, evaluated.failed_at.clone())
+                    }
+                };
+                (verdict, Some(Box::new(evaluated)))
+            }
+        };
+        Done { index: work.index, check: index, verdict, evaluated, took: began.elapsed() }
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
