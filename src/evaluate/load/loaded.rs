@@ -275,8 +275,9 @@ fn layered(
             parse::again(text, v0, |ast| modifiers::module(ast, binding(step)))
         })?;
     }
-    if !negation::edits(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, negation::edits)?);
+    let negated = |ast: &regorus::unstable::Module| negation::edits(ast, tree);
+    if !negated(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, v0, negated)?);
     }
     Ok(rewritten)
 }

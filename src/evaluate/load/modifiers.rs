@@ -155,7 +155,8 @@ impl Walk<'_> {
     }
 }
 
-fn is_constant(expr: &Expr) -> bool {
+/// Whether an expression is the same value whatever is asked.
+pub(super) fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::String { .. }
         | Expr::RawString { .. }

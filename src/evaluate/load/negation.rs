@@ -6,7 +6,7 @@
 //! front:
 //!
 //! ```text
-//! not startswith(input.user, "a")  →  __not0 := [(input.user)]; not startswith(__not0[0], "a")
+//! not startswith(input.user, "a")  →  __not0 := (input.user); not startswith(__not0, "a")
 //! ```
 //!
 //! and those that move `some x` to the start of its body, since the interpreter can't declare a
@@ -14,19 +14,21 @@
 //! what they mean to the interpreter.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::sync::Arc;
 
 use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, LiteralStmt, Query, Rule, RuleHead, Span};
 
-use super::pieces::{closing, extent, opening, range, separating, single_line};
-use super::scope::{Link, chain};
+use super::pieces::{closing, extent, opening, range, single_line};
+use super::scope::{Link, chain, path};
 use super::text::Edit;
+use super::tree::{Tree, package_path};
 
 /// The edits of a module whose references are rewritten already.
-pub(super) fn edits(module: &ast::Module) -> Vec<Edit> {
+pub(super) fn edits(module: &ast::Module, tree: &Tree) -> Vec<Edit> {
     let mut finder = Finder::new(module.package.span.source.get_contents());
+    finder.rules = Some((tree, package_path(module)));
     for rule in &module.policy {
         finder.rule(rule);
     }
@@ -57,6 +59,8 @@ struct Finder<'a> {
     /// What the names of the new variables start with.
     prefix: String,
     count: usize,
+    /// All rules, and the module's package; nothing in a query.
+    rules: Option<(&'a Tree, Vec<Arc<str>>)>,
     /// Whether `==` evaluates its operands first, as other calls do: in modules OPA's compiler
     /// makes `=` of it, in queries it doesn't.
     equal_is_call: bool,
@@ -68,7 +72,15 @@ impl<'a> Finder<'a> {
         while text.contains(&prefix) {
             prefix.push('_');
         }
-        Self { text, edits: Vec::new(), locals: Vec::new(), prefix, count: 0, equal_is_call: false }
+        Self {
+            text,
+            edits: Vec::new(),
+            locals: Vec::new(),
+            prefix,
+            count: 0,
+            rules: None,
+            equal_is_call: false,
+        }
     }
 
     fn rule(&mut self, rule: &'a Rule) {
@@ -188,38 +200,63 @@ impl<'a> Finder<'a> {
         };
         let Literal::NotExpr { span, .. } = &stmt.literal else { return };
         let (start, end) = range(span);
-        let name = format!("{}{}", self.prefix, self.count);
-        self.count += 1;
-        // Without braces a body has one statement only.
-        let unbraced = single && !self.closed_after(range(&stmt.span).1);
-        // Operands are put in parentheses: `[a | b]` would be a comprehension.
-        let brace = if unbraced { "{ " } else { "" };
-        opening(self.text, (start, first), &format!("{brace}{name} := [("), &mut self.edits);
-        let mut again = single_line(self.slice(start, first));
-        for (index, &(_, operand_end)) in operands.iter().enumerate() {
-            let _ = write!(again, "{name}[{index}]");
-            let next = operands.get(index + 1).map_or(end, |operand| operand.0);
-            again.push_str(&single_line(self.slice(operand_end, next)));
-            if index + 1 < operands.len() {
-                separating(self.text, (operand_end, next), &mut self.edits);
-            }
-        }
         let modifiers = match (stmt.with_mods.first(), stmt.with_mods.last()) {
             (Some(first), Some(_)) => {
                 single_line(self.slice(range(&first.span).0, range(&stmt.span).1))
             }
             _ => String::new(),
         };
-        closing(self.text, (last, end), &format!(")] {modifiers}; {again}"), &mut self.edits);
+        // Without braces a body has one statement only.
+        let unbraced = single && !self.closed_after(range(&stmt.span).1);
+        let brace = if unbraced { "{ " } else { "" };
+        let mut name = self.name();
+        opening(self.text, (start, first), &format!("{brace}{name} := ("), &mut self.edits);
+        let mut again = single_line(self.slice(start, first));
+        for (index, &(_, operand_end)) in operands.iter().enumerate() {
+            again.push_str(&name);
+            let next = operands.get(index + 1).map_or(end, |operand| operand.0);
+            again.push_str(&single_line(self.slice(operand_end, next)));
+            if index + 1 < operands.len() {
+                name = self.name();
+                let put = format!(") {modifiers}; {name} := (");
+                opening(self.text, (operand_end, next), &put, &mut self.edits);
+            }
+        }
+        closing(self.text, (last, end), &format!(") {modifiers}; {again}"), &mut self.edits);
         if unbraced {
             let at = range(&stmt.span).1;
             self.edits.push(Edit::new(at, at, " }"));
         }
     }
 
+    /// A new variable.
+    fn name(&mut self) -> String {
+        self.count += 1;
+        format!("{}{}", self.prefix, self.count - 1)
+    }
+
+    /// Whether an expression is a rule that has a value whatever is asked.
+    fn is_sure(&self, expr: &ExprRef) -> bool {
+        let (Some((tree, package)), Some((first, keys))) = (&self.rules, path(expr)) else {
+            return false;
+        };
+        if self.is_local(&first) {
+            return false;
+        }
+        if first.as_ref() == "data" {
+            return tree.always_has_value(&keys);
+        }
+        let own: Vec<_> = package.iter().cloned().chain([first]).chain(keys).collect();
+        tree.always_has_value(&own)
+    }
+
+    fn is_local(&self, name: &str) -> bool {
+        self.locals.iter().any(|names| names.contains(name))
+    }
+
     /// Whether an expression may be undefined, or iterate, before what it is an operand of.
-    fn eager(&self, expr: &Expr) -> bool {
-        match expr {
+    fn eager(&self, expr: &ExprRef) -> bool {
+        match expr.as_ref() {
             Expr::String { .. }
             | Expr::RawString { .. }
             | Expr::Number { .. }
@@ -230,8 +267,9 @@ impl<'a> Finder<'a> {
             | Expr::ObjectCompr { .. } => false,
             Expr::Var { span, .. } => {
                 let name = span.text();
-                name != "_" && !self.locals.iter().any(|names| names.contains(name))
+                name != "_" && !self.is_local(name) && !self.is_sure(expr)
             }
+            Expr::RefDot { .. } | Expr::RefBrack { .. } => !self.is_sure(expr),
             Expr::Array { .. } | Expr::Set { .. } | Expr::Object { .. } => {
                 children(expr).into_iter().any(|child| self.eager(child))
             }

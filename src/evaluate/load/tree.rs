@@ -10,6 +10,7 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Rule, RuleHead};
 
+use super::modifiers::is_constant;
 use super::scope::{self, Step};
 
 /// What the definitions of a rule make together.
@@ -37,6 +38,8 @@ pub(super) struct Definition {
     pub(super) rule: usize,
     pub(super) kind: RuleKind,
     pub(super) is_default: bool,
+    /// Whether it gives the rule a value whatever is asked.
+    pub(super) always: bool,
     /// Byte offsets of the head's reference.
     pub(super) start: usize,
     pub(super) end: usize,
@@ -170,6 +173,17 @@ fn head(rule: &Rule) -> (Vec<Arc<str>>, RuleKind, &ExprRef) {
     }
 }
 
+/// Whether one definition gives its rule a value whatever is asked.
+fn always(rule: &Rule) -> bool {
+    match rule {
+        Rule::Default { .. } => true,
+        Rule::Spec { head: RuleHead::Compr { assign: Some(assign), .. }, bodies, .. } => {
+            bodies.is_empty() && is_constant(&assign.value)
+        }
+        Rule::Spec { .. } => false,
+    }
+}
+
 /// The path of a module's package.
 pub(super) fn package_path(module: &ast::Module) -> Vec<Arc<str>> {
     scope::path(&module.package.refr)
@@ -198,6 +212,7 @@ impl Tree {
                 rule: number,
                 kind,
                 is_default: matches!(rule.as_ref(), Rule::Default { .. }),
+                always: always(rule),
                 start: refr.span().start as usize,
                 end: whole_end(refr),
             };
@@ -231,6 +246,16 @@ impl Tree {
         let group = self.node(path).and_then(|node| node.group);
         let group = group.and_then(|group| self.groups.get(group));
         group.is_some_and(|group| matches!(group.kind(), RuleKind::Function { .. }))
+    }
+
+    /// Whether a path below `data` is a rule's that has a value whatever is asked.
+    pub(super) fn always_has_value(&self, path: &[Arc<str>]) -> bool {
+        let group = self.node(path).and_then(|node| node.group);
+        group.and_then(|group| self.groups.get(group)).is_some_and(|group| match group.kind() {
+            RuleKind::PartialSet | RuleKind::PartialObject => true,
+            RuleKind::Complete => group.definitions.iter().any(|d| d.always),
+            RuleKind::Function { .. } => false,
+        })
     }
 
     fn group(&mut self, path: Vec<Arc<str>>, package: usize) -> usize {
