@@ -418,6 +418,7 @@ fn index(loaded: &Loaded) -> RuleIndex {
     let rules = loaded.packages().flat_map(|package| &package.rules).map(|rule| RulePath {
         path: rule.path.clone(),
         is_function: matches!(rule.kind, RuleKind::Function { .. }),
+        is_partial_object: rule.kind == RuleKind::PartialObject,
     });
     RuleIndex {
         rules: rules.collect(),

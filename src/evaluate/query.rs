@@ -23,6 +23,8 @@ pub(crate) struct RulePath {
     pub path: Vec<String>,
     /// Functions have no document.
     pub is_function: bool,
+    /// An object that is built key by key: the interpreter doesn't know all of them by their path.
+    pub is_partial_object: bool,
 }
 
 /// What queries can name: filled from the loaded modules, without what is hidden from authors.
@@ -165,6 +167,10 @@ fn rule(
                     text: name,
                 },
             )]))
+        }
+        Some(rule) if rule.is_partial_object => {
+            let value = values(engine, &[rule], explain)?.into_iter().next().flatten();
+            Ok(value.unwrap_or(Value::Undefined))
         }
         Some(_) => engine.eval_rule(name).map_err(explain),
         None => Ok(Value::Undefined),

@@ -27,6 +27,7 @@ fn index() -> RuleIndex {
     let rule = |text: &str| RulePath {
         path: path(text),
         is_function: text.rsplit('.').next() == Some("f"),
+        is_partial_object: text == "p.o",
     };
     let rules = "p.allow p.deny p.s p.o p.f p.e p.n p.u p.t p.sub.y p.onlyf.f p.nodef.a";
     RuleIndex {

@@ -34,6 +34,16 @@ fn a_failed_call_is_no_verdict() {
 }
 
 #[test]
+fn an_object_with_two_variable_keys_is_a_rule_like_others() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\nr[a][b] := 1 if {\n\tsome a in [\"x\", \"y\"]\n\tb := \"z\"\n}\n";
+    let file = sandbox.write("p.rego", text);
+    let answer = sandbox.run(&["eval", "-d", &file, "-f", "raw", "data.p.r"]).output().code(0);
+    let expected = serde_json::json!({"x": {"z": 1}, "y": {"z": 1}});
+    assert_eq!(answer.json(), expected);
+}
+
+#[test]
 fn formats_are_those_of_opa() {
     let sandbox = Sandbox::new();
     let name = |format| eval(&sandbox, &["data.release.name", "-f", format]).code(0).stdout;
