@@ -10,6 +10,7 @@ mod budget;
 mod call;
 pub(crate) mod contain;
 mod drive;
+mod failures;
 mod fetch;
 mod flight;
 mod ledger;

@@ -22,7 +22,7 @@ use super::recording::{Recording, Replay};
 use super::scope::{Chance, Fixed, Scope};
 use super::session::Session;
 use super::sources::Sources;
-use super::{Ledger, bounded, contain, query};
+use super::{Ledger, bounded, contain, failures, query};
 use crate::builtins::FunctionSet;
 use crate::{Diagnostic, Error, ErrorKind, NotFound, Position, Product};
 
@@ -325,8 +325,8 @@ impl Policies {
         let output = contain::evaluate(scope, &self.inner.template, move |engine| {
             let failed_at = Cell::new(None);
             let explain = |error: anyhow::Error| {
-                let explained = policies.explain(&inner, &error);
-                failed_at.set(position(&inner, &error, &explained));
+                let explained = failures::explained(&policies.inner.loaded, &inner, &error);
+                failed_at.set(failures::position(&inner, &error, &explained));
                 explained
             };
             engine.set_enable_coverage(coverage);
@@ -360,20 +360,6 @@ impl Policies {
             engine.add_policy(name, text).map_err(explain)?;
         }
         query::answer(engine, &query.question, &self.inner.index, explain)
-    }
-
-    /// What the interpreter says, in the author's text.
-    fn explain(&self, scope: &Scope, error: &anyhow::Error) -> Error {
-        contain::limit(Some(scope), error).unwrap_or_else(|| {
-            let loaded = &self.inner.loaded;
-            let diagnostic = loaded.diagnose(&error.to_string());
-            let lost = diagnostic.position.is_none() && scope.failure().is_some();
-            let site = lost.then(|| loaded.site(scope.site())).flatten();
-            Error::policy(vec![match site {
-                Some(position) => diagnostic.at(position),
-                None => diagnostic,
-            }])
-        })
     }
 
     /// The lines that were evaluated. Rewriting moves nothing to another line.
@@ -439,29 +425,6 @@ fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
         }
         _ => Form::Expression,
     }
-}
-
-/// Where the failure of a pass is, if the interpreter's error is about it.
-fn position(scope: &Scope, error: &anyhow::Error, explained: &Error) -> Option<Position> {
-    let failure = scope.failure()?;
-    // A policy that swallowed it and met it again at another call, or ended otherwise, says
-    // nothing about its place.
-    if scope.was_repeated() || !error.to_string().contains(&failure.to_string()) {
-        return None;
-    }
-    let place = explained.diagnostics().first()?.position.clone()?;
-    Some(failure.function().map_or_else(|| place.clone(), |name| at_name(place.clone(), name)))
-}
-
-/// The interpreter points at a call's parenthesis: the place of the name before it.
-fn at_name(mut place: Position, name: &str) -> Position {
-    let before: String = place.text.chars().take(place.column.saturating_sub(1) as usize).collect();
-    let length = u32::try_from(name.chars().count()).unwrap_or(u32::MAX);
-    if before.ends_with(name) && place.column > length {
-        place.column -= length;
-        place.length = length;
-    }
-    place
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
