@@ -217,14 +217,12 @@ fn spin<T>(from: &Receiver<T>, patience: Duration) -> Option<T> {
     }
     let started = Instant::now();
     loop {
-        match from.try_recv() {
-            Ok(thing) => return Some(thing),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {}
-        }
-        // Looking takes the line from the thread that is to write it: not all the time.
         for _ in 0..32 {
-            std::hint::spin_loop();
+            match from.try_recv() {
+                Ok(thing) => return Some(thing),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            }
         }
         if started.elapsed() > patience {
             return None;

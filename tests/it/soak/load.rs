@@ -136,7 +136,6 @@ fn misbehave(service: &Emulator, done: &AtomicBool) {
         }
         let fault: Fault = fault.parse().unwrap();
         service.set_faults(vec![fault]);
-        service.clear_requests();
         std::thread::sleep(Duration::from_millis(60));
     }
 }
