@@ -28,9 +28,11 @@ good := {
 
 project := good.project_evaluations[0]
 
-frameworks(rows) := {"frameworks": [{"framework_id": id, "evaluations": rows} |
+frameworks(rows) := {"frameworks": [framework(id, rows) |
 	some id, _ in release_gate.required_frameworks
 ]}
+
+framework(id, rows) := {"framework_id": id, "evaluations": rows}
 
 found(asks, of, rows) := {violation.message |
 	some violation in release_gate.deny with input as asks
