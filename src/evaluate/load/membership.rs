@@ -17,9 +17,9 @@ use regorus::{Engine, Value};
 
 use ast::{Expr, ExprRef, Literal, Query, Rule, RuleHead};
 
-use super::negation::children;
+use super::negation::{children, within};
 use super::pieces::{closing, extent, opening, range, separating};
-use super::scope::{Globals, Link, chain};
+use super::scope::Globals;
 use super::text::Edit;
 use super::vars::expressions;
 use crate::{Error, ErrorKind};
@@ -29,9 +29,6 @@ const THREE: &str = "internal.member_3";
 
 /// Adds the functions that the calls are of. Any engine with rewritten modules needs them.
 pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
-    let failed = |error: anyhow::Error| {
-        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
-    };
     let two = |args: Vec<Value>| match args.as_slice() {
         [value, collection] => Ok(Value::from(is_in(value, collection))),
         _ => anyhow::bail!("{TWO} takes 2 arguments"),
@@ -40,8 +37,20 @@ pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
         [key, value, collection] => Ok(Value::from(is_at(key, value, collection))),
         _ => anyhow::bail!("{THREE} takes 3 arguments"),
     };
-    engine.add_extension(TWO.to_owned(), 2, Box::new(two)).map_err(failed)?;
-    engine.add_extension(THREE.to_owned(), 3, Box::new(three)).map_err(failed)
+    add_function(engine, TWO, 2, two)?;
+    add_function(engine, THREE, 3, three)
+}
+
+/// Adds a function that rewritten modules call.
+pub(super) fn add_function(
+    engine: &mut Engine,
+    name: &str,
+    arity: u8,
+    function: impl Fn(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
+) -> Result<(), Error> {
+    engine.add_extension(name.to_owned(), arity, Box::new(function)).map_err(|error| {
+        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
+    })
 }
 
 /// What `value in collection` means.
@@ -164,18 +173,9 @@ impl Finder<'_> {
                 self.expr(value);
                 self.query(query);
             }
-            Expr::RefDot { .. } | Expr::RefBrack { .. } => {
-                let chain = chain(expr);
-                self.expr(chain.base);
-                for link in chain.steps {
-                    if let Link::Index(index, _) = link {
-                        self.expr(index);
-                    }
-                }
-            }
-            other => {
-                for child in children(other) {
-                    self.expr(child);
+            _ => {
+                for part in within(expr) {
+                    self.expr(part);
                 }
             }
         }

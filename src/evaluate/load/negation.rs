@@ -156,18 +156,9 @@ impl<'a> Finder<'a> {
             Expr::ObjectCompr { key, value, query, .. } => {
                 self.comprehension(query, &[key, value]);
             }
-            Expr::RefDot { .. } | Expr::RefBrack { .. } => {
-                let chain = chain(expr);
-                self.expr(chain.base);
-                for link in chain.steps {
-                    if let Link::Index(index, _) = link {
-                        self.expr(index);
-                    }
-                }
-            }
-            other => {
-                for child in children(other) {
-                    self.expr(child);
+            _ => {
+                for part in within(expr) {
+                    self.expr(part);
                 }
             }
         }
@@ -332,7 +323,20 @@ fn compared(side: &ExprRef) -> Vec<&ExprRef> {
     }
 }
 
-/// The expressions directly within one, queries aside.
+/// The expressions directly within one, those of a reference too, queries aside.
+pub(super) fn within(expr: &ExprRef) -> Vec<&ExprRef> {
+    if !matches!(expr.as_ref(), Expr::RefDot { .. } | Expr::RefBrack { .. }) {
+        return children(expr);
+    }
+    let chain = chain(expr);
+    let indexes = chain.steps.into_iter().filter_map(|link| match link {
+        Link::Index(index, _) => Some(index),
+        Link::Field(..) => None,
+    });
+    std::iter::once(chain.base).chain(indexes).collect()
+}
+
+/// The expressions directly within one, queries and references aside.
 pub(super) fn children(expr: &Expr) -> Vec<&ExprRef> {
     match expr {
         Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().collect(),

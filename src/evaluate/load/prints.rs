@@ -11,8 +11,9 @@ use regorus::{Engine, Value};
 
 use super::super::bounded::fits;
 use super::super::scope::{self, Limits};
+use super::membership::add_function;
 use super::text::Edit;
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 const NAME: &str = "internal.printed";
 
@@ -27,9 +28,7 @@ pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
         Ok([value]) => Ok(printed(value)),
         Err(_) => anyhow::bail!("{NAME} takes 1 argument"),
     };
-    engine.add_extension(NAME.to_owned(), 1, Box::new(printed)).map_err(|error| {
-        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
-    })
+    add_function(engine, NAME, 1, printed)
 }
 
 /// The value, or why it isn't printed.

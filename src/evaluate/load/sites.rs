@@ -12,8 +12,9 @@
 use regorus::{Engine, Value};
 
 use super::super::scope;
+use super::membership::add_function;
 use super::text::Edit;
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 const NAME: &str = "internal.call_site";
 
@@ -31,9 +32,7 @@ pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
         }
         Err(_) => anyhow::bail!("{NAME} takes 2 arguments"),
     };
-    engine.add_extension(NAME.to_owned(), 2, Box::new(note)).map_err(|error| {
-        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
-    })
+    add_function(engine, NAME, 2, note)
 }
 
 /// The edits that pass an argument through the function.
