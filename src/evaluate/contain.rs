@@ -1,12 +1,12 @@
 //! Evaluation that can't take the process with it: a large stack, a deadline, caught panics.
 //!
-//! Owns the threads on which evaluations run, what happens when one panics or doesn't come back,
-//! and the limits that regorus itself enforces (its timer; with the feature `cli` its memory
-//! limit). It doesn't know what is evaluated.
+//! Owns what happens when an evaluation panics or doesn't come back, and the limits that regorus
+//! itself enforces (its timer; with the feature `cli` its memory limit). The threads are
+//! [`super::workers`]'. It doesn't know what is evaluated.
 //!
 //! What bounds an evaluation:
-//! - **Stack.** A worker reserves [`STACK`] bytes of address space; pages are used as they are
-//!   touched. What regorus recurses over is bounded by the loader (no call cycles, bounded depth
+//! - **Stack.** A worker reserves [`workers::STACK`] bytes of address space; pages are used as they
+//!   are touched. What regorus recurses over is bounded by the loader (no call cycles, bounded depth
 //!   of source and of calls), so the reserve is never used up: [`CALL_DEPTH`] calls fit in it.
 //! - **Time.** regorus looks at its timer between steps, every function and built-in at the
 //!   deadline of its scope. What neither interrupts (comparing two huge values) is abandoned:
@@ -18,22 +18,17 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
-use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
-use std::thread;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, LimitError};
 
 use super::scope::{self, Scope};
+use super::workers::{self, Waited};
 use crate::{Error, ErrorKind, text};
-
-/// Address space that a worker reserves for its stack, where the platform gives as much.
-pub(crate) const STACK: usize = if cfg!(target_pointer_width = "64") { 1 << 30 } else { 64 << 20 };
 
 /// Calls of functions and rules inside one another that fit on a worker's stack, with room to
 /// spare in a build without optimization too. The loader refuses what could go deeper.
@@ -47,32 +42,10 @@ pub(crate) const ABANDONED: usize = 16;
 /// notice by themselves and give a better error.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Workers that wait for the next evaluation; more of them end when they are done.
-const IDLE: usize = 8;
-
-/// A worker that ran for longer ends: it may have touched much of its stack.
-const FRESH: Duration = Duration::from_millis(200);
-
 /// Steps of regorus between two looks at its timer.
-const CHECK_INTERVAL: NonZeroU32 = NonZeroU32::new(16).unwrap();
-
-/// How long each side looks for the other before it sleeps: waking a thread takes 10 µs, as long
-/// as a small policy.
-const SPIN: Duration = Duration::from_micros(40);
-
-/// How long a caller looks while there is a core for it and for its worker.
-const SPIN_FREE: Duration = Duration::from_micros(500);
-
-/// What a worker does, and gives back what tells the caller of it.
-type Job = Box<dyn FnOnce() -> Reply + Send>;
-type Reply = Box<dyn FnOnce()>;
-
-static WORKERS: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
-static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
-static SPINNING: AtomicUsize = AtomicUsize::new(0);
+const CHECK_INTERVAL: NonZeroU32 = NonZeroU32::new(64).unwrap();
 
 thread_local! {
-    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
     static CATCHING: Cell<bool> = const { Cell::new(false) };
     static PANICKED_AT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -90,7 +63,7 @@ pub(crate) fn evaluate<T: Send + 'static>(
 ) -> Result<T, Error> {
     let inner = Arc::clone(scope);
     let template = Arc::clone(template);
-    run(scope, move || {
+    contained(scope, move || {
         let mut engine = Engine::clone(&template);
         if let Some(deadline) = inner.deadline() {
             let limit = deadline.saturating_duration_since(Instant::now());
@@ -100,10 +73,11 @@ pub(crate) fn evaluate<T: Send + 'static>(
             });
         }
         let result = job(&mut engine);
-        match inner.failure() {
+        let result = match inner.failure() {
             Some(failure) => Err(failure.clone()),
             None => result,
-        }
+        };
+        (result, engine)
     })
 }
 
@@ -112,187 +86,43 @@ pub(crate) fn run<T: Send + 'static>(
     scope: &Arc<Scope>,
     job: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
+    contained(scope, move || (job(), ()))
+}
+
+/// Runs `job`, which gives back what is to be dropped once its result is on its way.
+fn contained<T: Send + 'static, L: Send + 'static>(
+    scope: &Arc<Scope>,
+    job: impl FnOnce() -> (Result<T, Error>, L) + Send + 'static,
+) -> Result<T, Error> {
     scope.check()?;
     quiet_caught_panics();
     let inner = Arc::clone(scope);
-    let job = move || caught(move || scope::with(inner, job));
-    if IS_WORKER.get() {
-        return job();
+    let job = move || match caught(move || Ok(scope::with(inner, job))) {
+        Ok((result, left)) => (result, Some(left)),
+        Err(panicked) => (Err(panicked), None),
+    };
+    if workers::is_worker() {
+        return job().0;
     }
-    if UNDER_WAY.load(Ordering::Relaxed) >= ABANDONED {
+    if workers::abandoned() >= ABANDONED {
         return Err(Error::new(
             ErrorKind::Internal,
             format!("{ABANDONED} evaluations are past their deadline and can't be interrupted"),
         )
         .with_hint("restart the process, and find the policy that hangs"));
     }
-    let state = Arc::new(AtomicU8::new(RUNNING));
-    let (reply, answer) = mpsc::sync_channel(1);
-    send(envelope(job, reply, Arc::clone(&state)))?;
-    wait(scope, &answer, &state)
-}
-
-const RUNNING: u8 = 0;
-const DONE: u8 = 1;
-const LEFT: u8 = 2;
-
-fn envelope<T: Send + 'static>(
-    job: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    reply: SyncSender<Result<T, Error>>,
-    state: Arc<AtomicU8>,
-) -> Job {
-    Box::new(move || {
-        let result = job();
-        if state.swap(DONE, Ordering::AcqRel) == LEFT {
-            UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
-        }
-        // Nobody waits for the answer of an abandoned evaluation.
-        Box::new(move || drop(reply.send(result)))
-    })
-}
-
-fn wait<T>(
-    scope: &Scope,
-    answer: &Receiver<Result<T, Error>>,
-    state: &AtomicU8,
-) -> Result<T, Error> {
-    let lost =
-        || Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer");
-    // While cores are free, looking costs nobody anything.
-    let waiting = Waiting::new();
-    let patience = if waiting.others_fit() { SPIN_FREE } else { SPIN };
-    if let Some(result) = spin(answer, patience) {
-        return result;
-    }
-    drop(waiting);
-    let Some(deadline) = scope.deadline() else {
-        return answer.recv().unwrap_or_else(|_| Err(lost()));
-    };
-    let patience = deadline.saturating_duration_since(Instant::now()).saturating_add(GRACE);
-    match answer.recv_timeout(patience) {
-        Ok(result) => result,
-        Err(RecvTimeoutError::Disconnected) => Err(lost()),
-        Err(RecvTimeoutError::Timeout) => {
-            UNDER_WAY.fetch_add(1, Ordering::Relaxed);
-            if state.compare_exchange(RUNNING, LEFT, Ordering::AcqRel, Ordering::Acquire).is_err() {
-                // It ended in this very moment.
-                UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
-                return answer.recv().unwrap_or_else(|_| Err(lost()));
-            }
+    let until = scope.deadline().and_then(|deadline| deadline.checked_add(GRACE));
+    match workers::run(job, until)? {
+        Waited::Done(result) => result,
+        Waited::Late => {
             scope.cancel();
             Err(scope.fail(scope.out_of_time()))
         }
-    }
-}
-
-fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
-}
-
-/// One of those who look for an answer without sleeping.
-struct Waiting(usize);
-
-impl Waiting {
-    fn new() -> Self {
-        Self(SPINNING.fetch_add(1, Ordering::Relaxed) + 1)
-    }
-
-    /// Whether each of them, and each of their workers, has a core.
-    fn others_fit(&self) -> bool {
-        self.0 * 2 <= cores()
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        SPINNING.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// What comes soon, without sleeping.
-fn spin<T>(from: &Receiver<T>, patience: Duration) -> Option<T> {
-    if cores() < 2 {
-        return None;
-    }
-    let started = Instant::now();
-    loop {
-        for _ in 0..32 {
-            match from.try_recv() {
-                Ok(thing) => return Some(thing),
-                Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => std::hint::spin_loop(),
-            }
-        }
-        if started.elapsed() > patience {
-            return None;
+        Waited::Lost => {
+            let message = "the evaluation's thread ended without an answer";
+            Err(Error::new(ErrorKind::Internal, message))
         }
     }
-}
-
-/// Hands `job` to a worker that waits, or to a new one.
-fn send(mut job: Job) -> Result<(), Error> {
-    while let Some(worker) = lock(&WORKERS).pop() {
-        match worker.send(job) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::SendError(back)) => job = back,
-        }
-    }
-    let (worker, jobs) = mpsc::channel::<Job>();
-    // Sent before the thread is there, so that a thread that can't start loses nothing.
-    let this = worker.clone();
-    worker.send(job).map_err(|_| Error::new(ErrorKind::Internal, "no worker takes the job"))?;
-    spawn(jobs, this)
-}
-
-/// Starts a worker, with less stack where the system refuses the whole reserve.
-fn spawn(jobs: Receiver<Job>, this: Sender<Job>) -> Result<(), Error> {
-    let seat = Arc::new(Mutex::new(Some((jobs, this))));
-    let mut last = None;
-    for stack in [STACK, STACK / 4, STACK / 16] {
-        let seat = Arc::clone(&seat);
-        let body = move || {
-            let taken = lock(&seat).take();
-            if let Some((jobs, this)) = taken {
-                work(&jobs, &this);
-            }
-        };
-        match thread::Builder::new()
-            .name("rego-evaluation".to_owned())
-            .stack_size(stack)
-            .spawn(body)
-        {
-            Ok(_) => return Ok(()),
-            Err(error) => last = Some(error),
-        }
-    }
-    let error = Error::new(ErrorKind::Internal, "can't start a thread to evaluate on");
-    Err(last.map_or_else(|| error.clone(), |source| error.clone().with_source(source)))
-}
-
-fn work(jobs: &Receiver<Job>, this: &Sender<Job>) {
-    IS_WORKER.set(true);
-    while let Some(job) = spin(jobs, SPIN).or_else(|| jobs.recv().ok()) {
-        let started = Instant::now();
-        let reply = job();
-        let mut workers = lock(&WORKERS);
-        let stays = workers.len() < IDLE && started.elapsed() <= FRESH;
-        if stays {
-            workers.push(this.clone());
-        }
-        drop(workers);
-        // Only now: who evaluates again at once finds this worker, still awake, and needs no other.
-        reply();
-        if !stays {
-            break;
-        }
-    }
-    #[cfg(feature = "cli")]
-    regorus::flush_thread_memory_counters();
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The result of `job`, or the panic that ended it as an error.

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+use std::thread;
+
 use super::*;
 use crate::evaluate::scope::tests::scope;
 use regorus::Value;

@@ -25,6 +25,7 @@ pub(crate) mod scope;
 mod session;
 mod shared;
 pub mod sources;
+mod workers;
 
 pub use budget::{Answers, Budget};
 pub use ledger::{Entry, Ledger, Origin};
