@@ -62,20 +62,22 @@ pub(crate) type Fixed = (&'static str, Vec<Value>, Value);
 #[derive(Debug)]
 pub(crate) struct Chance {
     now_ns: i64,
-    seed: u128,
+    /// Drawn when it is needed.
+    seed: OnceLock<u128>,
     given: Mutex<BTreeMap<(&'static str, Vec<Value>), Value>>,
 }
 
 impl Chance {
-    /// Time as it is now, and the random seed of this evaluation.
+    /// A time, and the random seed of this evaluation.
+    #[cfg(test)]
     pub(crate) fn new(now_ns: i64, seed: u128) -> Self {
-        Self { now_ns, seed, given: Mutex::default() }
+        Self { now_ns, seed: seed.into(), given: Mutex::default() }
     }
 
     /// The clock's time, and a seed that nobody can guess.
     pub(crate) fn now() -> Self {
         let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
-        Self::new(now, random())
+        Self { now_ns: now, seed: OnceLock::new(), given: Mutex::default() }
     }
 
     /// Answers `function(args)` with `value` whenever it is called: what a replay knows.
@@ -96,7 +98,7 @@ impl Chance {
     }
 
     pub(super) fn seed(&self) -> u128 {
-        self.seed
+        *self.seed.get_or_init(random)
     }
 
     /// The value that `function(args)` has in this evaluation, made by `make` the first time.

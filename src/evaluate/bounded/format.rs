@@ -1,5 +1,6 @@
 //! `sprintf`, with the verbs, flags, widths and precisions of Go's `fmt`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -16,8 +17,8 @@ mod float;
 const WIDEST: usize = 1_000_000;
 
 /// An argument as OPA hands it to Go: a string, an integer, a float, or the text of the rest.
-enum Argument {
-    Text(String),
+enum Argument<'v> {
+    Text(Cow<'v, str>),
     /// An integer's digits, and whether it needs more than 64 bits.
     Integer(String, bool),
     Float(f64),
@@ -38,37 +39,50 @@ struct Flags {
 /// `sprintf(format, values)`.
 pub(super) fn sprintf(scope: &Scope, args: &[Value]) -> Outcome {
     let format = string(args, 0)?;
-    let mut values = Vec::new();
-    for value in array(args, 1)?.iter() {
+    let given = array(args, 1)?;
+    let mut values = Vec::with_capacity(given.len());
+    for value in given.iter() {
         size::string(scope, size::written(scope, value)?)?;
         values.push(argument(scope, value)?);
     }
-    let mut printer =
-        Printer { scope, values: &values, next: 0, reordered: false, out: String::new() };
-    let mut rest = format.chars().peekable();
-    while let Some(c) = rest.next() {
-        if c == '%' {
-            printer.verb(&mut rest)?;
-        } else {
-            printer.out.push(c);
+    let texts = values.iter().map(|value| match value {
+        Argument::Text(text) => text.len(),
+        Argument::Integer(digits, _) => digits.len(),
+        Argument::Float(_) => 0,
+    });
+    let out = String::with_capacity(texts.sum::<usize>() + format.len());
+    let mut printer = Printer { scope, values: &values, next: 0, reordered: false, out };
+    let mut rest = &**format;
+    while let Some((plain, after)) = rest.split_once('%') {
+        printer.out.push_str(plain);
+        rest = after;
+        if !printer.plain_verb(&mut rest) {
+            let mut chars = rest.chars().peekable();
+            printer.verb(&mut chars)?;
+            let left: usize = chars.map(char::len_utf8).sum();
+            rest = rest.get(rest.len() - left..).unwrap_or_default();
         }
     }
+    printer.out.push_str(rest);
     printer.extra();
     size::string(scope, printer.out.len() as u64)?;
     Ok(Value::from(printer.out))
 }
 
-fn argument(scope: &Scope, value: &Value) -> Result<Argument, Fault> {
+fn argument<'v>(scope: &Scope, value: &'v Value) -> Result<Argument<'v>, Fault> {
     Ok(match value {
-        Value::String(text) => Argument::Text(text.to_string()),
+        Value::String(text) => Argument::Text(Cow::Borrowed(text)),
+        Value::Number(number) if number.as_i64().is_some() => {
+            Argument::Integer(number.format_decimal(), false)
+        }
         Value::Number(number) => match number.as_big() {
-            Some(_) => Argument::Integer(number.format_decimal(), number.as_i64().is_none()),
+            Some(_) => Argument::Integer(number.format_decimal(), true),
             None => Argument::Float(number.as_f64().unwrap_or(f64::INFINITY)),
         },
         other => {
             let mut text = String::new();
             shown(scope, other, &mut text)?;
-            Argument::Text(text)
+            Argument::Text(Cow::Owned(text))
         }
     })
 }
@@ -130,13 +144,29 @@ fn quoted(scope: &Scope, text: &str) -> Result<String, Fault> {
 
 struct Printer<'a> {
     scope: &'a Scope,
-    values: &'a [Argument],
+    values: &'a [Argument<'a>],
     next: usize,
     reordered: bool,
     out: String,
 }
 
 impl Printer<'_> {
+    /// The verbs of most formats, a letter alone: whether this was one.
+    fn plain_verb(&mut self, rest: &mut &str) -> bool {
+        let text = match (rest.as_bytes().first(), self.values.get(self.next)) {
+            (Some(b's' | b'v'), Some(Argument::Text(text))) => &**text,
+            (Some(b'd' | b'v'), Some(Argument::Integer(digits, _))) => digits.as_str(),
+            _ => return false,
+        };
+        if self.out.len() as u64 > self.scope.bounds().string {
+            return false;
+        }
+        self.out.push_str(text);
+        self.next += 1;
+        *rest = rest.get(1..).unwrap_or_default();
+        true
+    }
+
     /// What follows a `%`.
     fn verb(&mut self, rest: &mut Peekable<Chars<'_>>) -> Result<(), Fault> {
         if self.out.len() as u64 > self.scope.bounds().string {
@@ -254,7 +284,7 @@ impl Printer<'_> {
         let _ = write!(self.out, "%!(EXTRA {})", shown.join(", "));
     }
 
-    fn print(&mut self, verb: char, flags: Flags, value: &Argument) -> Result<(), Fault> {
+    fn print(&mut self, verb: char, flags: Flags, value: &Argument<'_>) -> Result<(), Fault> {
         let text = match (verb, value) {
             ('T', value) => Some(pad(flags, type_of(value).to_owned())),
             ('p' | 'w', _) => None,
@@ -314,7 +344,7 @@ fn hexadecimal(verb: char, flags: Flags, text: &str) -> String {
     if verb == 'X' { out.to_uppercase() } else { out }
 }
 
-fn type_of(value: &Argument) -> &'static str {
+fn type_of(value: &Argument<'_>) -> &'static str {
     match value {
         Argument::Text(_) => "string",
         Argument::Integer(_, false) => "int",
@@ -324,7 +354,7 @@ fn type_of(value: &Argument) -> &'static str {
 }
 
 /// `type=value`, as Go shows an argument that a verb can't take.
-fn named(value: &Argument, flags: Flags) -> String {
+fn named(value: &Argument<'_>, flags: Flags) -> String {
     let text = match value {
         Argument::Text(text) => {
             let cut = flags.precision.unwrap_or(usize::MAX);
