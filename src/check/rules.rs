@@ -78,7 +78,6 @@ pub static RULES: &[Rule] = &[
         "a function defined in several files",
         "Define it in one file: the interpreter would look at some definitions only.",
     ),
-    error("function-without-call", "a query that names a function", "Call it with its arguments."),
     error("import-conflict", "two imports of one name", "Give one of them another name with `as`."),
     error(
         "invalid-argument",

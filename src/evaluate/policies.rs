@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use regorus::{Engine, Value};
 
@@ -15,7 +15,7 @@ use super::drive::{Last, drive};
 use super::flight::Outcome;
 use super::load::{
     FunctionName, Inspection, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery,
-    RuleKind,
+    RuleKind, helpers,
 };
 use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
 use super::recording::{Recording, Replay};
@@ -38,6 +38,9 @@ struct Inner {
     rego_v0: bool,
     /// Never evaluated itself: every pass takes a clone.
     template: Arc<Engine>,
+    /// The template with built-in errors as undefined, once it is needed: to set that in a clone
+    /// copies everything that the interpreter has prepared.
+    lenient: OnceLock<Arc<Engine>>,
     product: Product,
 }
 
@@ -50,16 +53,22 @@ impl std::fmt::Debug for Inner {
 /// A checked query; it can be evaluated often.
 #[derive(Debug, Clone)]
 pub struct Query {
+    checked: Arc<Checked>,
+}
+
+#[derive(Debug)]
+struct Checked {
     question: Question,
     /// A module that the query needs beside the loaded ones: name and text.
     module: Option<(String, String)>,
+    helpers: Vec<&'static str>,
     builtins: Vec<String>,
 }
 
 impl Query {
     /// The text as its author wrote it.
     pub fn text(&self) -> &str {
-        &self.question.text
+        &self.checked.question.text
     }
 }
 
@@ -219,7 +228,16 @@ impl Policies {
         template.set_gather_prints(true);
         let template = Arc::new(prepare(template)?);
         let index = index(&loaded);
-        Ok(Self { inner: Arc::new(Inner { loaded, index, rego_v0, template, product }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                loaded,
+                index,
+                rego_v0,
+                template,
+                lenient: OnceLock::new(),
+                product,
+            }),
+        })
     }
 
     /// All packages, by path.
@@ -239,16 +257,14 @@ impl Policies {
     pub fn query(&self, text: &str) -> Result<Query, Error> {
         let rewritten = self.inner.loaded.rewrite_query(text)?;
         let form = form(&rewritten, &self.inner.index);
-        Ok(Query {
-            question: Question {
-                text: text.to_owned(),
-                rewritten: rewritten.text,
-                form,
-                v0: self.inner.rego_v0,
-            },
-            module: rewritten.module,
-            builtins: rewritten.builtins,
-        })
+        let question = Question {
+            text: text.to_owned(),
+            rewritten: rewritten.text.clone(),
+            form,
+            v0: self.inner.rego_v0,
+        };
+        let RewrittenQuery { module, helpers, builtins, .. } = rewritten;
+        Ok(Query { checked: Arc::new(Checked { question, module, helpers, builtins }) })
     }
 
     /// Evaluates a query and waits for the result.
@@ -279,7 +295,7 @@ impl Policies {
     /// Whether the evaluation of `query` can call one of the product's functions at all.
     fn asks(&self, query: &Query) -> bool {
         let product = self.inner.product.as_str();
-        !self.inner.loaded.uses().functions.is_empty() || query.question.text.contains(product)
+        !self.inner.loaded.uses().functions.is_empty() || query.text().contains(product)
     }
 
     /// Evaluates a query without blocking the calling task.
@@ -318,11 +334,11 @@ impl Policies {
         input: Option<&Value>,
         coverage: bool,
     ) -> Done {
-        let (policies, query, input) = (self.clone(), query.clone(), input.cloned());
+        let (policies, query, input) = (self.clone(), Arc::clone(&query.checked), input.cloned());
         let inner = Arc::clone(scope);
         let aside = Arc::new(Mutex::new(Aside::default()));
         let set_aside = Arc::clone(&aside);
-        let output = contain::evaluate(scope, &self.inner.template, move |engine| {
+        let output = contain::evaluate(scope, self.template(scope), move |engine| {
             let failed_at = Cell::new(None);
             let explain = |error: anyhow::Error| {
                 let explained = failures::explained(&policies.inner.loaded, &inner, &error);
@@ -330,7 +346,7 @@ impl Policies {
                 explained
             };
             engine.set_enable_coverage(coverage);
-            let output = policies.ask(engine, &inner, query, input, &explain);
+            let output = policies.ask(engine, &query, input, &explain);
             let prints = engine.take_prints().unwrap_or_default();
             let lines = if coverage { policies.lines(engine)? } else { BTreeMap::new() };
             *lock(&set_aside) = Aside { prints, failed_at: failed_at.into_inner(), lines };
@@ -340,24 +356,35 @@ impl Policies {
         Done { output, aside }
     }
 
+    /// What the engines of `scope` are clones of.
+    fn template(&self, scope: &Scope) -> &Arc<Engine> {
+        if scope.is_strict() {
+            return &self.inner.template;
+        }
+        self.inner.lenient.get_or_init(|| {
+            let mut lenient = Engine::clone(&self.inner.template);
+            lenient.set_strict_builtin_errors(false);
+            Arc::new(lenient)
+        })
+    }
+
     /// Puts the query to an engine.
     fn ask(
         &self,
         engine: &mut Engine,
-        scope: &Scope,
-        query: Query,
+        query: &Checked,
         input: Option<Value>,
         explain: &dyn Fn(anyhow::Error) -> Error,
     ) -> Result<QueryOutput, Error> {
-        engine.set_strict_builtin_errors(scope.is_strict());
         if let Some(input) = input {
             engine.set_input(input);
         }
         let installed = &self.inner.loaded.uses().builtins;
         bounded::install(engine, &[], |name| has(&query.builtins, name) && !has(installed, name))?;
-        if let Some((name, text)) = query.module {
+        helpers::install(engine, &query.helpers)?;
+        if let Some((name, text)) = &query.module {
             engine.set_rego_v0(false);
-            engine.add_policy(name, text).map_err(explain)?;
+            engine.add_policy(name.clone(), text.clone()).map_err(explain)?;
         }
         query::answer(engine, &query.question, &self.inner.index, explain)
     }
@@ -403,6 +430,7 @@ impl Policies {
 fn index(loaded: &Loaded) -> RuleIndex {
     let rules = loaded.packages().flat_map(|package| &package.rules).map(|rule| RulePath {
         path: rule.path.clone(),
+        reference: query::reference(&rule.path),
         is_function: matches!(rule.kind, RuleKind::Function { .. }),
         is_partial_object: rule.kind == RuleKind::PartialObject,
     });
@@ -418,12 +446,11 @@ fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
         QueryForm::Reference { path, target: QueryTarget::Root | QueryTarget::Package } => {
             Form::Package(path.clone())
         }
-        QueryForm::Reference { path, target: QueryTarget::Rule }
-            if index.rules.iter().any(|rule| rule.path == *path && !rule.is_function) =>
-        {
-            Form::Rule(path.clone())
+        QueryForm::Reference { path, target: QueryTarget::Rule } => {
+            let named = |rule: &&RulePath| rule.path == *path && !rule.is_function;
+            index.rules.iter().find(named).cloned().map_or(Form::Expression, Form::Rule)
         }
-        _ => Form::Expression,
+        QueryForm::Reference { .. } | QueryForm::Expression => Form::Expression,
     }
 }
 

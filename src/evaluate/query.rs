@@ -10,7 +10,7 @@ use regorus::{Engine, Value};
 
 use super::bounded::fits;
 use super::scope::{self, Limits};
-use crate::{Error, ErrorKind, Position};
+use crate::{Error, ErrorKind};
 
 #[path = "query_shape.rs"]
 mod shape;
@@ -21,6 +21,8 @@ use shape::Shape;
 pub(crate) struct RulePath {
     /// The path below `data`.
     pub path: Vec<String>,
+    /// The path as a reference.
+    pub reference: String,
     /// Functions have no document.
     pub is_function: bool,
     /// An object that is built key by key: the interpreter doesn't know all of them by their path.
@@ -41,8 +43,8 @@ pub(crate) struct RuleIndex {
 /// What a query asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One rule, by its path below `data`, and nothing inside its value.
-    Rule(Vec<String>),
+    /// One rule that is no function, and nothing inside its value.
+    Rule(RulePath),
     /// A package, what is above packages, or (with an empty path) all of `data`.
     Package(Vec<String>),
     /// Anything else.
@@ -119,7 +121,7 @@ pub(crate) fn answer(
     explain: &dyn Fn(anyhow::Error) -> Error,
 ) -> Result<QueryOutput, Error> {
     let output = match &question.form {
-        Form::Rule(path) => single(question, rule(engine, path, index, explain)?),
+        Form::Rule(path) => single(question, rule(engine, path, explain)?),
         Form::Package(path) => single(question, package(engine, path, index, explain)?),
         Form::Expression => expressions(engine, question, explain)?,
     };
@@ -150,31 +152,14 @@ fn single(question: &Question, value: Value) -> QueryOutput {
 
 fn rule(
     engine: &mut Engine,
-    path: &[String],
-    index: &RuleIndex,
+    rule: &RulePath,
     explain: &dyn Fn(anyhow::Error) -> Error,
 ) -> Result<Value, Error> {
-    let name = reference(path);
-    match index.rules.iter().find(|rule| rule.path == path) {
-        Some(rule) if rule.is_function => {
-            let message = format!("`{name}` is a function: call it");
-            Err(Error::policy(vec![crate::Diagnostic::error("function-without-call", message).at(
-                Position {
-                    file: "<query>".to_owned(),
-                    line: 1,
-                    column: 1,
-                    length: u32::try_from(name.chars().count()).unwrap_or(1),
-                    text: name,
-                },
-            )]))
-        }
-        Some(rule) if rule.is_partial_object => {
-            let value = values(engine, &[rule], explain)?.into_iter().next().flatten();
-            Ok(value.unwrap_or(Value::Undefined))
-        }
-        Some(_) => engine.eval_rule(name).map_err(explain),
-        None => Ok(Value::Undefined),
+    if rule.is_partial_object {
+        let value = values(engine, &[rule], explain)?.into_iter().next().flatten();
+        return Ok(value.unwrap_or(Value::Undefined));
     }
+    engine.eval_rule(rule.reference.clone()).map_err(explain)
 }
 
 /// The document of a package: base data, its rules one by one, and the packages below it.
@@ -221,8 +206,7 @@ fn values(
     if rules.is_empty() {
         return Ok(Vec::new());
     }
-    let parts: Vec<_> =
-        rules.iter().map(|rule| format!("[x | x := {}]", reference(&rule.path))).collect();
+    let parts: Vec<_> = rules.iter().map(|rule| format!("[x | x := {}]", rule.reference)).collect();
     let query = format!("[\n{}\n]", parts.join(",\n"));
     let results = engine.eval_query(query, false).map_err(explain)?;
     let all = results.result.first().and_then(|row| row.expressions.first());

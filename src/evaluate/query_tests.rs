@@ -26,6 +26,7 @@ fn path(text: &str) -> Vec<String> {
 fn index() -> RuleIndex {
     let rule = |text: &str| RulePath {
         path: path(text),
+        reference: format!("data.{text}"),
         is_function: text.rsplit('.').next() == Some("f"),
         is_partial_object: text == "p.o",
     };
@@ -42,7 +43,10 @@ pub(in crate::evaluate) fn ask(query: &str) -> Result<QueryOutput, Error> {
     let index = index();
     let bare = query.trim().strip_prefix("data").map(|rest| rest.strip_prefix('.').unwrap_or(rest));
     let form = match bare.map(path) {
-        Some(path) if index.rules.iter().any(|rule| rule.path == path) => Form::Rule(path),
+        Some(path) if index.rules.iter().any(|rule| rule.path == path) => {
+            let found = index.rules.iter().find(|rule| rule.path == path && !rule.is_function);
+            found.cloned().map_or(Form::Expression, Form::Rule)
+        }
         Some(path) if index.packages.iter().any(|package| package.starts_with(&path)) => {
             Form::Package(path)
         }

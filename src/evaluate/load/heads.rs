@@ -19,7 +19,7 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Rule, RuleBody, RuleHead, Span};
 
-use super::negation::{children, declared, pattern};
+use super::parts::{children, declared, pattern};
 use super::pieces::{extent, opening, range, single_line};
 use super::scope::{Globals, Link, chain};
 use super::text::Edit;

@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use regorus::{Engine, Value};
 
+use super::ahead;
 use super::builtins::Functions;
 use super::heads;
+use super::helpers;
 use super::membership;
 use super::modifiers;
 use super::negation;
 use super::parse::{self, MAX_COLUMN, MAX_MODULE_BYTES, Module};
-use super::prints;
 use super::report;
 use super::rewrite::{self, Shim};
 use super::says::{self, RuleDefinition};
 use super::scope::{Globals, Head, Role};
-use super::sites;
 use super::text::{FileText, Rewritten};
 use super::tree::{self, RuleKind, Tree};
 use super::views::{Hidden, Views};
@@ -89,6 +89,8 @@ pub struct Loaded {
     files: HashMap<String, (Arc<FileText>, Rewritten)>,
     packages: Vec<Package>,
     uses: Uses,
+    /// The functions that the modules call besides the author's.
+    pub(super) helpers: Vec<&'static str>,
     pub(super) tree: Tree,
     pub(super) options: LoadOptions,
     /// Paths that are taken as a whole somewhere.
@@ -146,9 +148,12 @@ impl Loaded {
         if let Some(text) = hidden.text() {
             add(&mut engine, &hidden.package, &text, false)?;
         }
-        membership::install(&mut engine)?;
-        sites::install(&mut engine)?;
-        prints::install(&mut engine)?;
+        let mut helpers: Vec<_> =
+            files.values().flat_map(|(_, rewritten)| helpers::called(&rewritten.text)).collect();
+        helpers.extend(hidden.text().iter().flat_map(|text| helpers::called(text)));
+        helpers.sort_unstable();
+        helpers.dedup();
+        helpers::install(&mut engine, &helpers)?;
         engine.add_data(data.clone()).map_err(|e| internal(&e.to_string()))?;
         let viewed = all()
             .filter_map(|u| Some(u.keys().take(views.needed(u)?).cloned().collect()))
@@ -162,6 +167,7 @@ impl Loaded {
             packages,
             uses,
             tree,
+            helpers,
             options: options.clone(),
             viewed,
             shim,
@@ -274,6 +280,10 @@ fn layered(
         bind(&mut rewritten, |text, step| {
             parse::again(text, v0, |ast| modifiers::module(ast, binding(step)))
         })?;
+    }
+    let before = |ast: &regorus::unstable::Module| ahead::edits(ast, tree);
+    if !before(&module.ast).is_empty() {
+        rewritten.again(parse::again(&rewritten.text, v0, before)?);
     }
     let negated = |ast: &regorus::unstable::Module| negation::edits(ast, tree);
     if !negated(&module.ast).is_empty() {

@@ -12,45 +12,36 @@
 //! is [`super::negation`]'s. What is edited is the
 //! rewritten text, in which names mean what they mean to the interpreter.
 
+use regorus::Value;
 use regorus::unstable as ast;
-use regorus::{Engine, Value};
 
 use ast::{Expr, ExprRef, Literal, Query, Rule, RuleHead};
 
-use super::negation::{children, within};
+use super::helpers::{Helper, misused};
+use super::parts::{children, within};
 use super::pieces::{closing, extent, opening, range, separating};
 use super::scope::Globals;
 use super::text::Edit;
 use super::vars::expressions;
-use crate::{Error, ErrorKind};
 
 const TWO: &str = "internal.member_2";
 const THREE: &str = "internal.member_3";
 
-/// Adds the functions that the calls are of. Any engine with rewritten modules needs them.
-pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
-    let two = |args: Vec<Value>| match args.as_slice() {
+pub(super) const HELPERS: [Helper; 2] =
+    [Helper { name: TWO, arity: 2, run: two }, Helper { name: THREE, arity: 3, run: three }];
+
+fn two(args: Vec<Value>) -> anyhow::Result<Value> {
+    match args.as_slice() {
         [value, collection] => Ok(Value::from(is_in(value, collection))),
-        _ => anyhow::bail!("{TWO} takes 2 arguments"),
-    };
-    let three = |args: Vec<Value>| match args.as_slice() {
-        [key, value, collection] => Ok(Value::from(is_at(key, value, collection))),
-        _ => anyhow::bail!("{THREE} takes 3 arguments"),
-    };
-    add_function(engine, TWO, 2, two)?;
-    add_function(engine, THREE, 3, three)
+        _ => misused(TWO),
+    }
 }
 
-/// Adds a function that rewritten modules call.
-pub(super) fn add_function(
-    engine: &mut Engine,
-    name: &str,
-    arity: u8,
-    function: impl Fn(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
-) -> Result<(), Error> {
-    engine.add_extension(name.to_owned(), arity, Box::new(function)).map_err(|error| {
-        Error::new(ErrorKind::Internal, "a function can't be added").with_source(error.to_string())
-    })
+fn three(args: Vec<Value>) -> anyhow::Result<Value> {
+    match args.as_slice() {
+        [key, value, collection] => Ok(Value::from(is_at(key, value, collection))),
+        _ => misused(THREE),
+    }
 }
 
 /// What `value in collection` means.

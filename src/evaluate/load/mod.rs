@@ -8,6 +8,7 @@
 
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
+mod ahead;
 mod builtins;
 mod chain;
 mod conflicts;
@@ -15,6 +16,7 @@ mod cycles;
 mod data;
 mod declare;
 mod heads;
+pub(crate) mod helpers;
 mod imports;
 mod lex;
 mod loaded;
@@ -23,6 +25,7 @@ mod modifiers;
 mod names;
 mod negation;
 mod parse;
+mod parts;
 mod pieces;
 mod prints;
 mod query;

@@ -9,7 +9,8 @@
 //! not startswith(input.user, "a")  →  __not0 := (input.user); not startswith(__not0, "a")
 //! ```
 //!
-//! and those that move `some x` to the start of its body, since the interpreter can't declare a
+//! (a comparison is turned round instead: `not a.b > 1` becomes `a.b <= 1`), and those that move
+//! `some x` to the start of its body, since the interpreter can't declare a
 //! variable twice, once an iteration. What is edited is the rewritten text, in which names mean
 //! what they mean to the interpreter.
 
@@ -20,6 +21,8 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, LiteralStmt, Query, Rule, RuleHead, Span};
 
+use super::ahead::{self, Order, Place};
+use super::parts::{children, declared, pattern, within};
 use super::pieces::{closing, extent, opening, range, single_line};
 use super::scope::{Link, chain, path};
 use super::text::Edit;
@@ -27,7 +30,8 @@ use super::tree::{Tree, package_path};
 
 /// The edits of a module whose references are rewritten already.
 pub(super) fn edits(module: &ast::Module, tree: &Tree) -> Vec<Edit> {
-    let mut finder = Finder::new(module.package.span.source.get_contents());
+    let mut finder =
+        Finder::new(module.package.span.source.get_contents(), Order::of_module(module, tree));
     finder.rules = Some((tree, package_path(module)));
     for rule in &module.policy {
         finder.rule(rule);
@@ -37,7 +41,8 @@ pub(super) fn edits(module: &ast::Module, tree: &Tree) -> Vec<Edit> {
 
 /// The edits of a query whose references are rewritten already.
 pub(super) fn query_edits(query: &Query) -> Vec<Edit> {
-    let mut finder = Finder::new(query.span.source.get_contents());
+    let mut finder = Finder::new(query.span.source.get_contents(), Order::of_query());
+    finder.depth = 1;
     finder.equal_is_call = true;
     finder.query(query, Braces::Given);
     finder.edits
@@ -61,13 +66,16 @@ struct Finder<'a> {
     count: usize,
     /// All rules, and the module's package; nothing in a query.
     rules: Option<(&'a Tree, Vec<Arc<str>>)>,
+    order: Order<'a>,
+    /// How many queries are around.
+    depth: usize,
     /// Whether `==` evaluates its operands first, as other calls do: in modules OPA's compiler
     /// makes `=` of it, in queries it doesn't.
     equal_is_call: bool,
 }
 
 impl<'a> Finder<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, order: Order<'a>) -> Self {
         let mut prefix = "__not".to_owned();
         while text.contains(&prefix) {
             prefix.push('_');
@@ -79,6 +87,8 @@ impl<'a> Finder<'a> {
             prefix,
             count: 0,
             rules: None,
+            order,
+            depth: 0,
             equal_is_call: false,
         }
     }
@@ -121,6 +131,7 @@ impl<'a> Finder<'a> {
 
     fn query(&mut self, query: &'a Query, braces: Braces) {
         self.locals.push(declared(query));
+        self.depth += 1;
         for (index, stmt) in query.stmts.iter().enumerate() {
             match &stmt.literal {
                 Literal::SomeVars { span, .. } if index > 0 => self.declare_first(query, span),
@@ -144,6 +155,7 @@ impl<'a> Finder<'a> {
                 self.expr(&modifier.r#as);
             }
         }
+        self.depth -= 1;
         self.locals.pop();
     }
 
@@ -173,19 +185,19 @@ impl<'a> Finder<'a> {
         self.locals.pop();
     }
 
-    /// Evaluates the operands of a negated statement in front of it.
+    /// Evaluates the operands of a negated statement before it is negated.
     fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) {
-        let operands = match expr.as_ref() {
-            Expr::BoolExpr { op: ast::BoolOp::Eq, lhs, rhs, .. } if self.equal_is_call => {
-                vec![lhs, rhs]
-            }
-            _ => operands(expr),
-        };
-        let operands: Vec<(usize, usize)> = operands
-            .into_iter()
-            .filter(|operand| self.eager(operand))
-            .map(|operand| extent(operand))
-            .collect();
+        if let Literal::NotExpr { span, .. } = &stmt.literal
+            && self.turned(range(span).0, expr)
+        {
+            return;
+        }
+        let mut operands = operands(expr);
+        operands.retain(|operand| self.eager(operand));
+        let inner = self.depth > 1 || !stmt.with_mods.is_empty();
+        let together =
+            self.order.matters(&operands, if inner { Place::Inner } else { Place::Rule });
+        let operands: Vec<_> = operands.into_iter().map(|operand| extent(operand)).collect();
         let (Some(&(first, _)), Some(&(_, last))) = (operands.first(), operands.last()) else {
             return;
         };
@@ -200,24 +212,56 @@ impl<'a> Finder<'a> {
         // Without braces a body has one statement only.
         let unbraced = single && !self.closed_after(range(&stmt.span).1);
         let brace = if unbraced { "{ " } else { "" };
-        let mut name = self.name();
-        opening(self.text, (start, first), &format!("{brace}{name} := ("), &mut self.edits);
+        let names: Vec<String> = operands.iter().map(|_| self.name()).collect();
+        let (mut open, mut close) =
+            (format!("{brace}{} := (", names.first().map_or("", String::as_str)), ")");
+        if together {
+            open = format!("{brace}[{}] := {}", names.join(", "), ahead::opened(names.len()));
+            close = "))";
+        }
+        opening(self.text, (start, first), &open, &mut self.edits);
         let mut again = single_line(self.slice(start, first));
-        for (index, &(_, operand_end)) in operands.iter().enumerate() {
-            again.push_str(&name);
+        for (index, (name, &(_, operand_end))) in names.iter().zip(&operands).enumerate() {
+            again.push_str(name);
             let next = operands.get(index + 1).map_or(end, |operand| operand.0);
             again.push_str(&single_line(self.slice(operand_end, next)));
-            if index + 1 < operands.len() {
-                name = self.name();
-                let put = format!(") {modifiers}; {name} := (");
+            if let Some(name) = names.get(index + 1) {
+                let put = if together {
+                    ahead::BETWEEN.to_owned()
+                } else {
+                    format!(") {modifiers}; {name} := (")
+                };
                 opening(self.text, (operand_end, next), &put, &mut self.edits);
             }
         }
-        closing(self.text, (last, end), &format!(") {modifiers}; {again}"), &mut self.edits);
+        closing(self.text, (last, end), &format!("{close} {modifiers}; {again}"), &mut self.edits);
         if unbraced {
             let at = range(&stmt.span).1;
             self.edits.push(Edit::new(at, at, " }"));
         }
+    }
+
+    /// Turns a comparison round: `not a > b` becomes `a <= b`, which is undefined where one of the
+    /// operands is. Whether it was one.
+    fn turned(&mut self, not: usize, expr: &'a ExprRef) -> bool {
+        let Expr::BoolExpr { op, lhs, rhs, .. } = expr.as_ref() else { return false };
+        let opposite = match op {
+            ast::BoolOp::Lt => ">=",
+            ast::BoolOp::Le => ">",
+            ast::BoolOp::Ge => "<",
+            ast::BoolOp::Gt => "<=",
+            ast::BoolOp::Ne => "==",
+            ast::BoolOp::Eq if self.equal_is_call => "!=",
+            ast::BoolOp::Eq => return false,
+        };
+        if self.eager(lhs) || self.eager(rhs) {
+            let between = (extent(lhs).1, extent(rhs).0);
+            let Some(at) = operator(self.slice(between.0, between.1)) else { return false };
+            let (start, end) = (between.0 + at.start, between.0 + at.end);
+            self.edits.push(Edit::new(not, not + "not".len(), ""));
+            self.edits.push(Edit::new(start, end, opposite));
+        }
+        true
     }
 
     /// A new variable.
@@ -292,6 +336,23 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// Where a comparison's operator stands in what is between its operands: parentheses, white space
+/// and comments.
+fn operator(between: &str) -> Option<std::ops::Range<usize>> {
+    let mut from = 0;
+    loop {
+        let rest = between.get(from..)?;
+        let at = from + rest.find(['<', '>', '=', '!', '#'])?;
+        let found = between.get(at..)?;
+        if found.starts_with('#') {
+            from = at + found.find('\n')?;
+            continue;
+        }
+        let length = if found.as_bytes().get(1) == Some(&b'=') { 2 } else { 1 };
+        return Some(at..at + length);
+    }
+}
+
 /// What Rego evaluates before the expression that is negated, in the order of the text.
 fn operands(expr: &ExprRef) -> Vec<&ExprRef> {
     match expr.as_ref() {
@@ -320,79 +381,6 @@ fn compared(side: &ExprRef) -> Vec<&ExprRef> {
         Expr::Var { .. } => Vec::new(),
         Expr::RefDot { .. } | Expr::RefBrack { .. } => operands(side),
         _ => vec![side],
-    }
-}
-
-/// The expressions directly within one, those of a reference too, queries aside.
-pub(super) fn within(expr: &ExprRef) -> Vec<&ExprRef> {
-    if !matches!(expr.as_ref(), Expr::RefDot { .. } | Expr::RefBrack { .. }) {
-        return children(expr);
-    }
-    let chain = chain(expr);
-    let indexes = chain.steps.into_iter().filter_map(|link| match link {
-        Link::Index(index, _) => Some(index),
-        Link::Field(..) => None,
-    });
-    std::iter::once(chain.base).chain(indexes).collect()
-}
-
-/// The expressions directly within one, queries and references aside.
-pub(super) fn children(expr: &Expr) -> Vec<&ExprRef> {
-    match expr {
-        Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().collect(),
-        Expr::Object { fields, .. } => fields.iter().flat_map(|(_, k, v)| [k, v]).collect(),
-        Expr::Call { params, .. } => params.iter().collect(),
-        Expr::UnaryExpr { expr, .. } => vec![expr],
-        Expr::BinExpr { lhs, rhs, .. }
-        | Expr::BoolExpr { lhs, rhs, .. }
-        | Expr::ArithExpr { lhs, rhs, .. }
-        | Expr::AssignExpr { lhs, rhs, .. } => vec![lhs, rhs],
-        Expr::Membership { key, value, collection, .. } => {
-            key.iter().chain([value, collection]).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The names that a query declares.
-pub(super) fn declared(query: &Query) -> HashSet<&str> {
-    let mut names = HashSet::new();
-    for stmt in &query.stmts {
-        match &stmt.literal {
-            Literal::SomeVars { vars, .. } => names.extend(vars.iter().map(Span::text)),
-            Literal::SomeIn { key, value, .. } => {
-                for expr in key.iter().chain([value]) {
-                    pattern(expr, &mut names);
-                }
-            }
-            Literal::Expr { expr, .. } => {
-                if let Expr::AssignExpr { op: ast::AssignOp::ColEq, lhs, .. } = expr.as_ref() {
-                    pattern(lhs, &mut names);
-                }
-            }
-            Literal::NotExpr { .. } | Literal::Every { .. } => {}
-        }
-    }
-    names
-}
-
-/// The variables of a pattern.
-pub(super) fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
-    match expr {
-        Expr::Var { span, .. } => {
-            names.insert(span.text());
-        }
-        Expr::Array { items, .. } => {
-            for item in items {
-                pattern(item, names);
-            }
-        }
-        Expr::Object { fields, .. } => {
-            for (_, _, v) in fields {
-                pattern(v, names);
-            }
-        }
-        _ => {}
     }
 }
 
@@ -427,6 +415,10 @@ mod tests {
             ("r if { not input.user != \"a\" }", &None),
             ("r if { not input.user in {\"a\"} }", &None),
             ("r if { not input.user > 1 with input.n as 1 }", &None),
+            ("r if { not (input.user) # >\n >= # <\n (1) }", &None),
+            ("r if not (input.xs[0] >= 2)", &yes),
+            ("r if not count(input.xs) != 2", &yes),
+            ("r if not input.xs[0] <= input.xs[1]", &None),
             ("r if { not s[input.user] }\ns contains \"a\"", &None),
             ("r if { not t > 3 }\nt if input.user", &None),
             ("r if { x := 2; not x > 3; not x in [input.user] }", &None),

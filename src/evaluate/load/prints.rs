@@ -7,13 +7,12 @@
 //! print("seen", x)  →  print(internal.printed("seen"), internal.printed(x))
 //! ```
 
-use regorus::{Engine, Value};
+use regorus::Value;
 
 use super::super::bounded::fits;
 use super::super::scope::{self, Limits};
-use super::membership::add_function;
+use super::helpers::{Helper, misused};
 use super::text::Edit;
-use crate::Error;
 
 const NAME: &str = "internal.printed";
 
@@ -22,13 +21,13 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Most parts of one argument.
 const MAX_NODES: u64 = 1_000_000;
 
-/// Adds the function. Any engine with rewritten modules needs it.
-pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
-    let printed = |args: Vec<Value>| match <[Value; 1]>::try_from(args) {
+pub(super) const HELPERS: [Helper; 1] = [Helper { name: NAME, arity: 1, run: pass }];
+
+fn pass(args: Vec<Value>) -> anyhow::Result<Value> {
+    match <[Value; 1]>::try_from(args) {
         Ok([value]) => Ok(printed(value)),
-        Err(_) => anyhow::bail!("{NAME} takes 1 argument"),
-    };
-    add_function(engine, NAME, 1, printed)
+        Err(_) => misused(NAME),
+    }
 }
 
 /// The value, or why it isn't printed.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use regorus::unstable as ast;
 
+use super::ahead;
 use super::builtins::Functions;
+use super::helpers;
 use super::hidden_name;
 use super::loaded::{Loaded, bind, contained};
 use super::membership;
@@ -17,7 +19,7 @@ use super::negation;
 use super::parse;
 use super::rewrite;
 use super::scope::{self, Head, Role, Use};
-use super::text::FileText;
+use super::text::{Edit, FileText, Rewritten};
 use super::tree::RuleKind;
 use super::vars;
 use super::views::{Hidden, Views};
@@ -64,6 +66,8 @@ pub struct RewrittenQuery {
     pub form: QueryForm,
     /// A module that must be added to the engine first: name and text.
     pub module: Option<(String, String)>,
+    /// Functions that loading put into the text, and that the engine doesn't have yet.
+    pub(crate) helpers: Vec<&'static str>,
     /// Full names of the product's functions that the query calls.
     pub functions: Vec<String>,
     /// Names that are neither rules nor the product's functions, each once: built-ins.
@@ -146,35 +150,50 @@ impl Loaded {
                 }]
             })?;
         let mut rewritten = file.rewrite(edits);
+        self.layered(&parsed, &mut rewritten, &hidden).map_err(wrong)?;
+        let mut helpers = helpers::called(&rewritten.text);
+        helpers.extend(hidden.text().iter().flat_map(|text| helpers::called(text)));
+        helpers.retain(|name| !self.helpers.contains(name));
+        Ok(RewrittenQuery {
+            text: rewritten.text,
+            helpers,
+            form: form(self, &parsed, &uses, &views),
+            module: hidden.text().map(|text| (hidden.package.clone(), text)),
+            functions: named(&uses, |name| name == self.options.product.as_str()),
+            builtins: named(&uses, |name| name != self.options.product.as_str()),
+        })
+    }
+
+    /// The layers over text in which names are resolved already, as modules have them.
+    fn layered(
+        &self,
+        parsed: &ast::Query,
+        rewritten: &mut Rewritten,
+        hidden: &Hidden,
+    ) -> Result<(), String> {
         let v0 = self.options.rego_v0;
-        if !membership::query_edits(&parsed).is_empty() {
-            let find = membership::query_edits;
-            rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
-        }
+        let layer = |rewritten: &mut Rewritten, find: fn(&ast::Query) -> Vec<Edit>| {
+            if !find(parsed).is_empty() {
+                rewritten.again(parse::query_again(&rewritten.text, v0, find)?);
+            }
+            Ok::<(), String>(())
+        };
+        layer(rewritten, membership::query_edits)?;
         let is_function = |path: &[Arc<str>]| {
             self.tree.is_function(path) || self.hidden.is_function(path) || hidden.is_function(path)
         };
         let prefix = modifiers::prefix(&rewritten.text);
         let binding =
             |step| modifiers::Binding { prefix: &prefix, step, is_function: &is_function };
-        if !modifiers::query(&parsed, binding(0)).is_empty() {
-            bind(&mut rewritten, |text, step| {
+        if !modifiers::query(parsed, binding(0)).is_empty() {
+            bind(rewritten, |text, step| {
                 parse::query_again(text, v0, |query| modifiers::query(query, binding(step)))
                     .map_err(|message| Error::new(ErrorKind::Internal, message))
             })
-            .map_err(|error| wrong(error.to_string()))?;
+            .map_err(|error| error.to_string())?;
         }
-        if !negation::query_edits(&parsed).is_empty() {
-            let find = negation::query_edits;
-            rewritten.again(parse::query_again(&rewritten.text, v0, find).map_err(wrong)?);
-        }
-        Ok(RewrittenQuery {
-            text: rewritten.text,
-            form: form(self, &parsed, &uses, &views),
-            module: hidden.text().map(|text| (hidden.package.clone(), text)),
-            functions: named(&uses, |name| name == self.options.product.as_str()),
-            builtins: named(&uses, |name| name != self.options.product.as_str()),
-        })
+        layer(rewritten, ahead::query_edits)?;
+        layer(rewritten, negation::query_edits)
     }
 }
 

@@ -9,30 +9,29 @@
 //!
 //! It is the last argument, so nothing but the call comes between.
 
-use regorus::{Engine, Value};
+use regorus::Value;
 
 use super::super::scope;
-use super::membership::add_function;
+use super::helpers::{Helper, misused};
 use super::text::Edit;
-use crate::Error;
 
 const NAME: &str = "internal.call_site";
 
 /// A call's name: file, and the bytes from where to where.
 pub(super) type Site = (String, usize, usize);
 
-/// Adds the function. Any engine with rewritten modules needs it.
-pub(super) fn install(engine: &mut Engine) -> Result<(), Error> {
-    let note = |args: Vec<Value>| match <[Value; 2]>::try_from(args) {
+pub(super) const HELPERS: [Helper; 1] = [Helper { name: NAME, arity: 2, run: note }];
+
+fn note(args: Vec<Value>) -> anyhow::Result<Value> {
+    match <[Value; 2]>::try_from(args) {
         Ok([site, value]) => {
             if let (Some(scope), Ok(site)) = (scope::current(), site.as_u64()) {
                 scope.note_site(site);
             }
             Ok(value)
         }
-        Err(_) => anyhow::bail!("{NAME} takes 2 arguments"),
-    };
-    add_function(engine, NAME, 2, note)
+        Err(_) => misused(NAME),
+    }
 }
 
 /// The edits that pass an argument through the function.
