@@ -63,6 +63,7 @@ pub fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>]) {
     }
     println!("\n{title}, {rounds} rounds in turns");
     let base: Vec<Duration> = contenders.last().map(|c| c.samples.clone()).unwrap_or_default();
+    let least = |samples: &[Duration]| samples.iter().min().copied().unwrap_or_default();
     for contender in contenders.iter() {
         let ratios: Vec<u64> = contender
             .samples
@@ -71,12 +72,13 @@ pub fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>]) {
             .map(|(own, base)| (own.as_secs_f64() / base.as_secs_f64() * 1e6) as u64)
             .collect();
         println!(
-            "  {:<44} median {:>10}   min {:>10}   ratio of medians {:>7.3}   median of ratios {:>7.3}",
+            "  {:<44} median {:>10}   min {:>10}   ratio of medians {:>7.3}   median of ratios {:>7.3}   ratio of minima {:>7.3}",
             contender.name,
             show(contender.median()),
-            show(contender.samples.iter().min().copied().unwrap_or_default()),
+            show(least(&contender.samples)),
             contender.median().as_secs_f64() / median(&base).as_secs_f64(),
             median(&ratios) as f64 / 1e6,
+            least(&contender.samples).as_secs_f64() / least(&base).as_secs_f64(),
         );
     }
 }
