@@ -326,7 +326,7 @@ fn flatten<'a>(a: &'a ExprRef, b: &'a ExprRef, pairs: &mut Vec<(&'a ExprRef, &'a
 }
 
 /// Calls and operators within an operand are evaluated before the statement.
-fn is_operation(expr: &Expr) -> bool {
+pub(super) fn is_operation(expr: &Expr) -> bool {
     matches!(
         expr,
         Expr::Call { .. }

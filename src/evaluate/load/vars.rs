@@ -12,8 +12,9 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, LiteralStmt, Query, Rule, RuleHead, Span};
 
+use super::parts::within;
 use super::scope::{self, Globals, Link};
-use super::terms::{Terms, closures, pattern_names, variables};
+use super::terms::{Terms, closures, is_operation, pattern_names, variables};
 use super::text::FileText;
 use crate::Diagnostic;
 
@@ -162,10 +163,19 @@ impl<'a> Check<'_, 'a> {
             }
         }
         for statement in waiting {
+            let (safe, mut lacking) = evaluated(&expressions(statement), &shown, &env);
+            for expr in expressions(statement) {
+                shown.closure_needs(expr, &env.known, &mut lacking);
+            }
+            lacking.retain(|name, _| !safe.contains(name));
+            self.blame(lacking, &Names::new(), &env);
             let (needs, gives) = shown.statement(statement, &env.safe, &env.known);
             self.blame(needs, &gives, &env);
         }
         for term in terms {
+            let (safe, lacking) = evaluated(&[*term], &shown, &env);
+            self.blame(lacking, &Names::new(), &env);
+            env.safe = safe;
             let (mut needs, mut gives) = (Needs::new(), Names::new());
             shown.term(term, true, &env.safe, &mut needs, &mut gives);
             shown.closure_needs(term, &env.known, &mut needs);
@@ -184,10 +194,23 @@ impl<'a> Check<'_, 'a> {
         env: &mut Env<'a>,
     ) -> bool {
         let shown = Terms::new(self.context, declared);
-        let (needs, gives) = shown.statement(statement, &env.safe, &env.known);
-        if !needs.keys().all(|name| env.safe.contains(name) || gives.contains(name)) {
+        let (safe, lacking) = evaluated(&expressions(statement), &shown, env);
+        if !lacking.is_empty() {
             return false;
         }
+        // A comprehension is evaluated before its statement too.
+        let mut closed = Needs::new();
+        for expr in expressions(statement) {
+            shown.closure_needs(expr, &env.known, &mut closed);
+        }
+        if closed.keys().any(|name| !safe.contains(name)) {
+            return false;
+        }
+        let (needs, gives) = shown.statement(statement, &safe, &env.known);
+        if !needs.keys().all(|name| safe.contains(name) || gives.contains(name)) {
+            return false;
+        }
+        env.safe = safe;
         env.safe.extend(gives);
         if let Literal::Every { key, value, query, .. } = &statement.literal {
             let mut inner = env.clone();
@@ -234,6 +257,63 @@ pub(super) fn expressions(statement: &LiteralStmt) -> Vec<&ExprRef> {
     }
     list.extend(statement.with_mods.iter().map(|m| &m.r#as));
     list
+}
+
+/// What is safe once the calls and operators within expressions are evaluated, which is before
+/// their statement, and what they need that isn't. What the statement itself binds is no help:
+/// `arr[i] == f(i)` has no value for `i`.
+fn evaluated<'a>(
+    within: &[&'a ExprRef],
+    shown: &Terms<'_>,
+    env: &Env<'a>,
+) -> (Names<'a>, Needs<'a>) {
+    let mut found = Vec::new();
+    for expr in within {
+        operations(expr, &mut found);
+    }
+    let mut safe = env.safe.clone();
+    let mut done = HashSet::new();
+    loop {
+        let before = done.len();
+        let mut lacking = Needs::new();
+        for (index, operation) in found.iter().enumerate() {
+            if done.contains(&index) || !(operation.first..index).all(|i| done.contains(&i)) {
+                continue;
+            }
+            let (mut needs, mut gives) = (Needs::new(), Names::new());
+            shown.term(operation.expr, true, &safe, &mut needs, &mut gives);
+            needs.retain(|name, _| !safe.contains(name) && !gives.contains(name));
+            if needs.is_empty() {
+                safe.extend(gives);
+                done.insert(index);
+            }
+            lacking.append(&mut needs);
+        }
+        if done.len() == before {
+            return (safe, lacking);
+        }
+    }
+}
+
+/// A call or an operator within a statement.
+struct Operation<'a> {
+    expr: &'a ExprRef,
+    /// Those within it come before it in the list, from here on.
+    first: usize,
+}
+
+/// The calls and operators below an expression, inner ones first.
+fn operations<'a>(expr: &'a ExprRef, found: &mut Vec<Operation<'a>>) {
+    if is_closure(expr) {
+        return;
+    }
+    for part in within(expr) {
+        let first = found.len();
+        operations(part, found);
+        if is_operation(part) {
+            found.push(Operation { expr: part, first });
+        }
+    }
 }
 
 /// Whether an expression is a comprehension.

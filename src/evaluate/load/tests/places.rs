@@ -117,3 +117,38 @@ fn queries_are_checked_and_told_apart() {
     let called = loaded.rewrite_query("platform.evidence({}); x := data.p[_]").unwrap();
     assert_eq!(called.functions, ["platform.evidence"]);
 }
+
+/// Calls and comprehensions within a statement are evaluated before it. Each is what OPA says.
+#[test]
+fn what_a_statement_binds_is_no_help_to_its_calls() {
+    let module = |body: &str| {
+        format!("package p\nf(x) := x\ng(x, y) := x\narr := [1, 2] if input.v\nr if {{ {body} }}\n")
+    };
+    for body in [
+        "x := [arr[i], f(i)]",
+        "arr[i] == f(i)",
+        "g(arr[i], f(i))",
+        "x := {\"a\": arr[i], \"b\": i + 1}",
+        "x := f(i) + arr[i]",
+        "x := [arr[i], [y | y := i]]",
+        "arr[i] > count([i])",
+        "[x, y] = [1, f(x)]",
+    ] {
+        let found = refused(&[&module(body)], &json!({}), &options());
+        assert!(found.iter().any(|(code, ..)| code == "unsafe-variable"), "{body}: {found:?}");
+    }
+    for body in [
+        "g(arr[i], i)",
+        "x := arr[i] + i",
+        "x := [arr[i], i]",
+        "x := [count(arr[i]), i]",
+        "x := [count([arr[i]]), f(i)]",
+        "f(g(arr[i], i), i)",
+        "x = f(y); y = 1",
+        "every x in arr[i] { f(i) }",
+        "f(arr[i]) == i",
+        "some i, v in arr; f(i) == v",
+    ] {
+        loaded(&[&module(body)]);
+    }
+}
