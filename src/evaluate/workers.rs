@@ -320,8 +320,8 @@ mod tests {
 
     use super::*;
 
-    fn soon() -> Option<Instant> {
-        Some(Instant::now() + Duration::from_secs(60))
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
             }
         }
         let (sender, receiver) = mpsc::channel();
-        let waited = run(move || (is_worker(), Left(receiver)), soon()).unwrap();
+        let waited = run(move || (is_worker(), Left(receiver)), Some(soon())).unwrap();
         assert!(matches!(waited, Waited::Done(true)));
         assert!(!is_worker());
         sender.send(()).unwrap();
@@ -348,14 +348,14 @@ mod tests {
         assert!(abandoned() >= 1);
         drop(sender);
         let slow = || (thread::sleep(SPIN_FREE * 20), ());
-        assert!(matches!(run(slow, soon()).unwrap(), Waited::Done(())));
+        assert!(matches!(run(slow, Some(soon())).unwrap(), Waited::Done(())));
         assert!(matches!(run(slow, None).unwrap(), Waited::Done(())));
     }
 
     #[test]
     fn a_thread_that_ends_without_an_answer_is_noticed() {
         let job = || -> ((), ()) { std::panic::resume_unwind(Box::new("gone")) };
-        assert!(matches!(run(job, soon()).unwrap(), Waited::Lost));
-        assert!(matches!(run(|| (1, ()), soon()).unwrap(), Waited::Done(1)));
+        assert!(matches!(run(job, Some(soon())).unwrap(), Waited::Lost));
+        assert!(matches!(run(|| (1, ()), Some(soon())).unwrap(), Waited::Done(1)));
     }
 }

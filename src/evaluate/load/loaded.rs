@@ -285,9 +285,10 @@ fn layered(
     if !before(&module.ast).is_empty() {
         rewritten.again(parse::again(&rewritten.text, v0, before)?);
     }
-    let negated = |ast: &regorus::unstable::Module| negation::edits(ast, tree);
-    if !negated(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, negated)?);
+    if !negation::edits(&module.ast, tree).edits.is_empty() {
+        negation::rounds(&mut rewritten, |text| {
+            parse::again(text, v0, |ast| negation::edits(ast, tree))
+        })?;
     }
     Ok(rewritten)
 }

@@ -25,27 +25,58 @@ use super::ahead::{self, Order, Place};
 use super::parts::{children, declared, pattern, within};
 use super::pieces::{closing, extent, opening, range, single_line};
 use super::scope::{Link, chain, path};
-use super::text::Edit;
+use super::terms::closures;
+use super::text::{Edit, Rewritten};
 use super::tree::{Tree, package_path};
+use super::vars::expressions;
+use crate::{Error, ErrorKind};
+
+/// What one look at a text finds.
+pub(super) struct Round {
+    pub(super) edits: Vec<Edit>,
+    /// Whether there may be more in what these edits say again: its own text is to be edited.
+    pub(super) more: bool,
+}
+
+/// Most negations in comprehensions of negations.
+const MAX_ROUNDS: usize = 8;
+
+/// Edits a text until nothing is left.
+pub(super) fn rounds(
+    rewritten: &mut Rewritten,
+    round: impl Fn(&str) -> Result<Round, Error>,
+) -> Result<(), Error> {
+    for _ in 0..MAX_ROUNDS {
+        let Round { edits, more } = round(&rewritten.text)?;
+        rewritten.again(edits);
+        if !more {
+            return Ok(());
+        }
+    }
+    let message = format!(
+        "negations stand in comprehensions of negations more than {MAX_ROUNDS} levels deep"
+    );
+    Err(Error::new(ErrorKind::Policy, message))
+}
 
 /// The edits of a module whose references are rewritten already.
-pub(super) fn edits(module: &ast::Module, tree: &Tree) -> Vec<Edit> {
+pub(super) fn edits(module: &ast::Module, tree: &Tree) -> Round {
     let mut finder =
         Finder::new(module.package.span.source.get_contents(), Order::of_module(module, tree));
     finder.rules = Some((tree, package_path(module)));
     for rule in &module.policy {
         finder.rule(rule);
     }
-    finder.edits
+    Round { edits: finder.edits, more: finder.more }
 }
 
 /// The edits of a query whose references are rewritten already.
-pub(super) fn query_edits(query: &Query) -> Vec<Edit> {
+pub(super) fn query_edits(query: &Query) -> Round {
     let mut finder = Finder::new(query.span.source.get_contents(), Order::of_query());
     finder.depth = 1;
     finder.equal_is_call = true;
     finder.query(query, Braces::Given);
-    finder.edits
+    Round { edits: finder.edits, more: finder.more }
 }
 
 /// Whether a query stands in braces, or anything else that takes several statements.
@@ -59,6 +90,7 @@ enum Braces {
 struct Finder<'a> {
     text: &'a str,
     edits: Vec<Edit>,
+    more: bool,
     /// The local names of each query around.
     locals: Vec<HashSet<&'a str>>,
     /// What the names of the new variables start with.
@@ -83,6 +115,7 @@ impl<'a> Finder<'a> {
         Self {
             text,
             edits: Vec::new(),
+            more: false,
             locals: Vec::new(),
             prefix,
             count: 0,
@@ -140,7 +173,11 @@ impl<'a> Finder<'a> {
                 Literal::Expr { expr, .. } => self.expr(expr),
                 Literal::NotExpr { expr, .. } => {
                     let single = braces == Braces::Maybe && query.stmts.len() == 1;
-                    self.negated(stmt, expr, single);
+                    if self.negated(stmt, expr, single) {
+                        // Part of the text is said again, and edited in the next round.
+                        self.more |= expressions(stmt).into_iter().any(has_closure);
+                        continue;
+                    }
                     self.expr(expr);
                 }
                 Literal::Every { key, value, domain, query, .. } => {
@@ -185,23 +222,29 @@ impl<'a> Finder<'a> {
         self.locals.pop();
     }
 
-    /// Evaluates the operands of a negated statement before it is negated.
-    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) {
+    /// Evaluates the operands of a negated statement before it is negated; whether in front of it.
+    fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) -> bool {
         if let Literal::NotExpr { span, .. } = &stmt.literal
+            && self.rules.is_some()
             && self.turned(range(span).0, expr)
         {
-            return;
+            return false;
         }
-        let mut operands = operands(expr);
+        let mut operands = match expr.as_ref() {
+            Expr::BoolExpr { op: ast::BoolOp::Eq, lhs, rhs, .. } if self.equal_is_call => {
+                vec![lhs, rhs]
+            }
+            _ => operands(expr),
+        };
         operands.retain(|operand| self.eager(operand));
         let inner = self.depth > 1 || !stmt.with_mods.is_empty();
         let together =
             self.order.matters(&operands, if inner { Place::Inner } else { Place::Rule });
         let operands: Vec<_> = operands.into_iter().map(|operand| extent(operand)).collect();
         let (Some(&(first, _)), Some(&(_, last))) = (operands.first(), operands.last()) else {
-            return;
+            return false;
         };
-        let Literal::NotExpr { span, .. } = &stmt.literal else { return };
+        let Literal::NotExpr { span, .. } = &stmt.literal else { return false };
         let (start, end) = range(span);
         let modifiers = match (stmt.with_mods.first(), stmt.with_mods.last()) {
             (Some(first), Some(_)) => {
@@ -239,10 +282,11 @@ impl<'a> Finder<'a> {
             let at = range(&stmt.span).1;
             self.edits.push(Edit::new(at, at, " }"));
         }
+        true
     }
 
     /// Turns a comparison round: `not a > b` becomes `a <= b`, which is undefined where one of the
-    /// operands is. Whether it was one.
+    /// operands is. Whether it was one, in a module: a query's rows have its statements' form.
     fn turned(&mut self, not: usize, expr: &'a ExprRef) -> bool {
         let Expr::BoolExpr { op, lhs, rhs, .. } = expr.as_ref() else { return false };
         let opposite = match op {
@@ -251,9 +295,14 @@ impl<'a> Finder<'a> {
             ast::BoolOp::Ge => "<",
             ast::BoolOp::Gt => "<=",
             ast::BoolOp::Ne => "==",
-            ast::BoolOp::Eq if self.equal_is_call => "!=",
             ast::BoolOp::Eq => return false,
         };
+        // Without the `not`, a bracket or a minus would go on with the statement before.
+        let begins = self.slice(not + "not".len(), extent(lhs).1).trim_start();
+        let apart = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '`');
+        if !begins.starts_with(apart) {
+            return false;
+        }
         if self.eager(lhs) || self.eager(rhs) {
             let between = (extent(lhs).1, extent(rhs).0);
             let Some(at) = operator(self.slice(between.0, between.1)) else { return false };
@@ -336,6 +385,12 @@ impl<'a> Finder<'a> {
     }
 }
 
+fn has_closure(expr: &ExprRef) -> bool {
+    let mut found = Vec::new();
+    closures(expr, &mut found);
+    !found.is_empty()
+}
+
 /// Where a comparison's operator stands in what is between its operands: parentheses, white space
 /// and comments.
 fn operator(between: &str) -> Option<std::ops::Range<usize>> {
@@ -385,87 +440,5 @@ fn compared(side: &ExprRef) -> Vec<&ExprRef> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
-
-    use regorus::Value;
-
-    use crate::evaluate::load::{LoadOptions, load};
-    use crate::evaluate::sources::{ModuleSource, Sources};
-
-    /// The rewritten text after the package's line, and what `data.p.r` is without an input.
-    fn rewritten(rules: &str) -> (String, Option<Value>) {
-        let text = format!("package p\n{rules}");
-        let module = ModuleSource { path: "p.rego".to_owned(), text };
-        let sources = Sources { modules: vec![module], data: Vec::new() };
-        let loaded = load(&sources, &LoadOptions::default()).expect("loads");
-        let text = loaded.rewritten("p.rego").expect("a text").to_owned();
-        let mut engine = loaded.engine();
-        engine.set_input(Value::from_json_str(r#"{"xs": [1, 2]}"#).unwrap());
-        let results = engine.eval_query("data.p.r".to_owned(), false).expect("evaluates");
-        let value = results.result.first().map(|r| r.expressions[0].value.clone());
-        (text.split_once('\n').unwrap().1.to_owned(), value.filter(|v| *v != Value::Undefined))
-    }
-
-    #[test]
-    fn undefined_operands_fail_the_statement() {
-        let yes = Some(Value::from(true));
-        for (rules, want) in [
-            ("r if not startswith(input.user, \"a\")", &None),
-            ("r if { not input.user != \"a\" }", &None),
-            ("r if { not input.user in {\"a\"} }", &None),
-            ("r if { not input.user > 1 with input.n as 1 }", &None),
-            ("r if { not (input.user) # >\n >= # <\n (1) }", &None),
-            ("r if not (input.xs[0] >= 2)", &yes),
-            ("r if not count(input.xs) != 2", &yes),
-            ("r if not input.xs[0] <= input.xs[1]", &None),
-            ("r if { not s[input.user] }\ns contains \"a\"", &None),
-            ("r if { not t > 3 }\nt if input.user", &None),
-            ("r if { x := 2; not x > 3; not x in [input.user] }", &None),
-            ("r if { not f(input.user) == 1 }\nf(x) := 2", &None),
-            ("r if not input.user == \"a\"", &yes),
-            ("r if not input.user", &yes),
-            ("r if not input.user.name == upper(\"a\")", &yes),
-            ("r if { some x in input.xs; not x > 3 }", &yes),
-            ("r if { not count({x | x := input.user}) > 3 }", &yes),
-            ("r if { not \"b\" in ({\"a\"} | {\"c\"}) }", &yes),
-            ("r if { not \"b\" in (object.keys({\"b\": 1}) | {\"c\"}) }", &None),
-            ("r if { not \"a\" in ({\"a\"} | {\"c\"}) }", &None),
-            ("r if { not (input.xs[0] + 1) * 2 > 10 }", &yes),
-            ("r if { not (input.xs[0] > 5) }", &yes),
-            ("r if { every x in input.xs { not x + input.xs[0] == 1 } }", &yes),
-        ] {
-            let (text, value) = rewritten(rules);
-            assert_eq!(&value, want, "{rules}\n{text}");
-        }
-    }
-
-    #[test]
-    fn lines_stay_where_they_are() {
-        let rules = "r if {\n\tnot startswith( # first\n\t\tinput.user,\n\t\t`a`, # last\n\t) with \
-                     input.user as # what\n\t\"b\"\n}\ns := 1";
-        let (text, value) = rewritten(rules);
-        assert_eq!(value, Some(Value::from(true)), "{text}");
-        assert_eq!(text.lines().count(), rules.lines().count(), "{text}");
-        assert_eq!(text.lines().last(), Some("s := 1"));
-    }
-
-    #[test]
-    fn what_needs_nothing_stays_as_it_is() {
-        for rules in [
-            "r if not input.user",
-            "r if { x := 1; not x == 2; not startswith(\"b\", \"a\") }",
-            "f(x) if { not x > 1 }",
-            "r if { some x; input.xs[x] }",
-        ] {
-            assert_eq!(rewritten(rules).0, rules);
-        }
-    }
-
-    #[test]
-    fn some_in_the_middle_of_a_body_declares_once() {
-        let (text, value) =
-            rewritten("r if { x := input.xs[_]; some i; input.xs[i] == x; i == 1 }");
-        assert_eq!(value, Some(Value::from(true)), "{text}");
-    }
-}
+#[path = "negation_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@ use regorus::unstable as ast;
 
 use super::lex;
 use super::scope::{Import, Use};
-use super::text::{Edit, FileText};
+use super::text::FileText;
 use crate::{Diagnostic, Error, ErrorKind};
 
 /// Rewriting makes lines longer; the parser's own limit of 1,024 columns would refuse them.
@@ -120,12 +120,12 @@ pub(super) fn module(file: Arc<FileText>, v0: bool) -> Result<Module, Diagnostic
     }
 }
 
-/// The edits that `find` makes of text that is rewritten already.
-pub(super) fn again(
+/// What `find` finds in text that is rewritten already.
+pub(super) fn again<T>(
     text: &str,
     v0: bool,
-    find: impl FnOnce(&ast::Module) -> Vec<Edit>,
-) -> Result<Vec<Edit>, Error> {
+    find: impl FnOnce(&ast::Module) -> T,
+) -> Result<T, Error> {
     let broken = |e: String| {
         Error::new(ErrorKind::Internal, format!("a rewritten policy doesn't parse: {e}"))
     };
@@ -141,11 +141,11 @@ pub(super) fn again(
 }
 
 /// As [`again`], for a query.
-pub(super) fn query_again(
+pub(super) fn query_again<T>(
     text: &str,
     v0: bool,
-    find: impl FnOnce(&ast::Query) -> Vec<Edit>,
-) -> Result<Vec<Edit>, String> {
+    find: impl FnOnce(&ast::Query) -> T,
+) -> Result<T, String> {
     let source =
         ast::Source::from_contents(String::new(), text.to_owned()).map_err(|e| e.to_string())?;
     let query = parser(&source, v0)?.parse_user_query().map_err(|e| e.to_string())?;

@@ -193,7 +193,14 @@ impl Loaded {
             .map_err(|error| error.to_string())?;
         }
         layer(rewritten, ahead::query_edits)?;
-        layer(rewritten, negation::query_edits)
+        if negation::query_edits(parsed).edits.is_empty() {
+            return Ok(());
+        }
+        negation::rounds(rewritten, |text| {
+            parse::query_again(text, v0, negation::query_edits)
+                .map_err(|message| Error::new(ErrorKind::Internal, message))
+        })
+        .map_err(|error| error.to_string())
     }
 }
 
