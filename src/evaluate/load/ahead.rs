@@ -13,6 +13,7 @@
 //! OPA doesn't come to the call either, since its index knows by them which rules to look at. What
 //! is edited is the rewritten text, in which names mean what they mean to the interpreter.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use regorus::Value;
@@ -23,7 +24,7 @@ use ast::{AssignOp, Expr, ExprRef, Literal, Query, Rule, RuleHead};
 use super::helpers::{Helper, misused};
 use super::parts::{children, within};
 use super::pieces::{closing, extent, opening};
-use super::scope::{Step, chain};
+use super::scope::{Step, chain, path};
 use super::text::Edit;
 use super::tree::{Tree, package_path};
 use super::vars::{expressions, is_closure};
@@ -92,6 +93,9 @@ pub(super) enum Place {
 pub(super) struct Order<'t> {
     /// All rules, and the module's package; nothing in a query.
     rules: Option<(&'t Tree, Vec<Arc<str>>)>,
+    /// Names of imports: none where references are full paths already. Before that a name stands
+    /// for whatever it may, so that the look at the author's text misses nothing.
+    imported: HashSet<Arc<str>>,
     /// `print` turns OPA's index off.
     prints: bool,
 }
@@ -99,11 +103,15 @@ pub(super) struct Order<'t> {
 impl<'t> Order<'t> {
     pub(super) fn of_module(module: &ast::Module, tree: &'t Tree) -> Self {
         let prints = module.package.span.source.get_contents().contains("print(");
-        Self { rules: Some((tree, package_path(module))), prints }
+        let imported = module.imports.iter().filter_map(|import| match &import.r#as {
+            Some(name) => Some(name.text().into()),
+            None => path(&import.refr).map(|(first, mut keys)| keys.pop().unwrap_or(first)),
+        });
+        Self { rules: Some((tree, package_path(module))), imported: imported.collect(), prints }
     }
 
     pub(super) fn of_query() -> Self {
-        Self { rules: None, prints: false }
+        Self { rules: None, imported: HashSet::new(), prints: false }
     }
 
     /// Whether one of `members` can fail that stands after what may be undefined.
@@ -175,6 +183,7 @@ impl<'t> Order<'t> {
         let constant = keys.len() == chain.steps.len();
         let read = if constant { Document::Base } else { Document::Part };
         match (span.text(), &self.rules) {
+            (name, _) if self.imported.contains(name) => Document::Rule,
             ("input", _) => read,
             ("data", None) => Document::Rule,
             ("data", Some((tree, _))) => {
@@ -396,6 +405,23 @@ mod tests {
             let error = value.expect_err(&text);
             let conflict = ["not produce multiple outputs", "conflicts with"];
             assert!(conflict.iter().any(|text| error.contains(text)), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_import_hides_no_call() {
+        let lib = "package lib\nf(x) := [1] if x\nf(x) := [2] if x\nu if false";
+        for rule in ["[l.u, l.f(true)]", "[l.u, g(true)]", "[v, l.f(true)]", "{v, l.f(true)}"] {
+            let text = format!(
+                "package p\nimport data.lib as l\nimport data.lib.f as g\nimport data.lib.u as v\n\
+                 r := {{x | x := {rule}}}"
+            );
+            let module = |path: &str, text: String| ModuleSource { path: path.to_owned(), text };
+            let modules = vec![module("p.rego", text), module("lib.rego", lib.to_owned())];
+            let sources = Sources { modules, data: Vec::new() };
+            let mut engine = load(&sources, &LoadOptions::default()).expect("loads").engine();
+            let error = engine.eval_rule("data.p.r".to_owned()).expect_err(rule).to_string();
+            assert!(error.contains("must not produce multiple outputs"), "{error}");
         }
     }
 
