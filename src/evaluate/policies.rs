@@ -256,14 +256,10 @@ impl Policies {
     /// [`ErrorKind::Policy`] with everything that is wrong with it.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
         let rewritten = self.inner.loaded.rewrite_query(text)?;
-        let form = form(&rewritten, &self.inner.index);
-        let question = Question {
-            text: text.to_owned(),
-            rewritten: rewritten.text.clone(),
-            form,
-            v0: self.inner.rego_v0,
-        };
-        let RewrittenQuery { module, helpers, builtins, .. } = rewritten;
+        let form = form(&rewritten.form, &self.inner.index);
+        let RewrittenQuery { text: rewritten, module, helpers, builtins, .. } = rewritten;
+        let v0 = self.inner.rego_v0;
+        let question = Question { text: text.to_owned(), rewritten, form, v0 };
         Ok(Query { checked: Arc::new(Checked { question, module, helpers, builtins }) })
     }
 
@@ -441,8 +437,8 @@ fn index(loaded: &Loaded) -> RuleIndex {
     }
 }
 
-fn form(query: &RewrittenQuery, index: &RuleIndex) -> Form {
-    match &query.form {
+fn form(form: &QueryForm, index: &RuleIndex) -> Form {
+    match form {
         QueryForm::Reference { path, target: QueryTarget::Root | QueryTarget::Package } => {
             Form::Package(path.clone())
         }

@@ -114,6 +114,20 @@ impl<'t> Order<'t> {
         Self { rules: None, imported: HashSet::new(), prints: false }
     }
 
+    pub(super) fn is_of_module(&self) -> bool {
+        self.rules.is_some()
+    }
+
+    /// Whether a name and the keys after it are a rule's that has a value whatever is asked.
+    pub(super) fn is_sure(&self, first: Arc<str>, keys: Vec<Arc<str>>) -> bool {
+        let Some((tree, package)) = &self.rules else { return false };
+        if first.as_ref() == "data" {
+            return tree.always_has_value(&keys);
+        }
+        let own: Vec<_> = package.iter().cloned().chain([first]).chain(keys).collect();
+        tree.always_has_value(&own)
+    }
+
     /// Whether one of `members` can fail that stands after what may be undefined.
     pub(super) fn matters(&self, members: &[&ExprRef], place: Place) -> bool {
         let mut after = false;

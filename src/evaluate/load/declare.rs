@@ -9,24 +9,13 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, Query};
 
+use super::parts::bound;
+
 /// The names that a function's parameter binds.
 pub(super) fn pattern(expr: &ExprRef, names: &mut HashSet<Arc<str>>) {
-    match expr.as_ref() {
-        Expr::Var { span, .. } => {
-            names.insert(span.text().into());
-        }
-        Expr::Array { items, .. } => {
-            for item in items {
-                pattern(item, names);
-            }
-        }
-        Expr::Object { fields, .. } => {
-            for (_, _, value) in fields {
-                pattern(value, names);
-            }
-        }
-        _ => {}
-    }
+    bound(expr, &mut |span| {
+        names.insert(span.text().into());
+    });
 }
 
 /// Every name in the pattern on the left of `:=` or after `some`, of references too.

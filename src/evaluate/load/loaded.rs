@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use regorus::unstable as ast;
 use regorus::{Engine, Value};
 
 use super::ahead;
@@ -20,7 +21,7 @@ use super::report;
 use super::rewrite::{self, Shim};
 use super::says::{self, RuleDefinition};
 use super::scope::{Globals, Head, Role};
-use super::text::{FileText, Rewritten};
+use super::text::{Edit, FileText, Rewritten};
 use super::tree::{self, RuleKind, Tree};
 use super::views::{Hidden, Views};
 use super::{LoadOptions, hidden_name};
@@ -262,17 +263,15 @@ fn layered(
     let package = tree::package_path(&module.ast);
     let roots = tree.package_at(&package).map(|p| &p.roots);
     let globals = Globals::new(&module.imports, &package, roots);
-    let values = |ast: &regorus::unstable::Module| heads::values(ast, &globals);
-    if !heads::bodies(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, heads::bodies)?);
-    }
-    if !values(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, values)?);
-    }
-    let members = |ast: &regorus::unstable::Module| membership::edits(ast, &globals);
-    if !members(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, members)?);
-    }
+    let layer = |rewritten: &mut Rewritten, find: &dyn Fn(&ast::Module) -> Vec<Edit>| {
+        if !find(&module.ast).is_empty() {
+            rewritten.again(parse::again(&rewritten.text, v0, find)?);
+        }
+        Ok::<(), Error>(())
+    };
+    layer(&mut rewritten, &heads::bodies)?;
+    layer(&mut rewritten, &|ast| heads::values(ast, &globals))?;
+    layer(&mut rewritten, &|ast| membership::edits(ast, &globals))?;
     let is_function = |path: &[Arc<str>]| tree.is_function(path) || hidden.is_function(path);
     let prefix = modifiers::prefix(&rewritten.text);
     let binding = |step| modifiers::Binding { prefix: &prefix, step, is_function: &is_function };
@@ -281,10 +280,7 @@ fn layered(
             parse::again(text, v0, |ast| modifiers::module(ast, binding(step)))
         })?;
     }
-    let before = |ast: &regorus::unstable::Module| ahead::edits(ast, tree);
-    if !before(&module.ast).is_empty() {
-        rewritten.again(parse::again(&rewritten.text, v0, before)?);
-    }
+    layer(&mut rewritten, &|ast| ahead::edits(ast, tree))?;
     if !negation::edits(&module.ast, tree).edits.is_empty() {
         negation::rounds(&mut rewritten, |text| {
             parse::again(text, v0, |ast| negation::edits(ast, tree))
@@ -296,7 +292,7 @@ fn layered(
 /// Binds replacements of `with`, those inside replacements first.
 pub(super) fn bind(
     rewritten: &mut Rewritten,
-    edits: impl Fn(&str, usize) -> Result<Vec<super::text::Edit>, Error>,
+    edits: impl Fn(&str, usize) -> Result<Vec<Edit>, Error>,
 ) -> Result<(), Error> {
     for step in 0..MAX_NESTED_WITH {
         let edits = edits(&rewritten.text, step)?;

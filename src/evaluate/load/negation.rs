@@ -15,7 +15,6 @@
 //! what they mean to the interpreter.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use regorus::unstable as ast;
 
@@ -27,7 +26,7 @@ use super::pieces::{closing, extent, opening, range, single_line};
 use super::scope::{Link, chain, path};
 use super::terms::closures;
 use super::text::{Edit, Rewritten};
-use super::tree::{Tree, package_path};
+use super::tree::Tree;
 use super::vars::expressions;
 use crate::{Error, ErrorKind};
 
@@ -63,7 +62,6 @@ pub(super) fn rounds(
 pub(super) fn edits(module: &ast::Module, tree: &Tree) -> Round {
     let mut finder =
         Finder::new(module.package.span.source.get_contents(), Order::of_module(module, tree));
-    finder.rules = Some((tree, package_path(module)));
     for rule in &module.policy {
         finder.rule(rule);
     }
@@ -96,8 +94,6 @@ struct Finder<'a> {
     /// What the names of the new variables start with.
     prefix: String,
     count: usize,
-    /// All rules, and the module's package; nothing in a query.
-    rules: Option<(&'a Tree, Vec<Arc<str>>)>,
     order: Order<'a>,
     /// How many queries are around.
     depth: usize,
@@ -119,7 +115,6 @@ impl<'a> Finder<'a> {
             locals: Vec::new(),
             prefix,
             count: 0,
-            rules: None,
             order,
             depth: 0,
             equal_is_call: false,
@@ -225,7 +220,7 @@ impl<'a> Finder<'a> {
     /// Evaluates the operands of a negated statement before it is negated; whether in front of it.
     fn negated(&mut self, stmt: &'a LiteralStmt, expr: &'a ExprRef, single: bool) -> bool {
         if let Literal::NotExpr { span, .. } = &stmt.literal
-            && self.rules.is_some()
+            && self.order.is_of_module()
             && self.turned(range(span).0, expr)
         {
             return false;
@@ -321,17 +316,8 @@ impl<'a> Finder<'a> {
 
     /// Whether an expression is a rule that has a value whatever is asked.
     fn is_sure(&self, expr: &ExprRef) -> bool {
-        let (Some((tree, package)), Some((first, keys))) = (&self.rules, path(expr)) else {
-            return false;
-        };
-        if self.is_local(&first) {
-            return false;
-        }
-        if first.as_ref() == "data" {
-            return tree.always_has_value(&keys);
-        }
-        let own: Vec<_> = package.iter().cloned().chain([first]).chain(keys).collect();
-        tree.always_has_value(&own)
+        path(expr)
+            .is_some_and(|(first, keys)| !self.is_local(&first) && self.order.is_sure(first, keys))
     }
 
     fn is_local(&self, name: &str) -> bool {

@@ -66,18 +66,23 @@ pub(super) fn declared(query: &Query) -> HashSet<&str> {
 
 /// The variables of a pattern.
 pub(super) fn pattern<'a>(expr: &'a Expr, names: &mut HashSet<&'a str>) {
+    bound(expr, &mut |span| {
+        names.insert(span.text());
+    });
+}
+
+/// Every name that a pattern binds.
+pub(super) fn bound<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Span)) {
     match expr {
-        Expr::Var { span, .. } => {
-            names.insert(span.text());
-        }
+        Expr::Var { span, .. } => visit(span),
         Expr::Array { items, .. } => {
             for item in items {
-                pattern(item, names);
+                bound(item, visit);
             }
         }
         Expr::Object { fields, .. } => {
-            for (_, _, v) in fields {
-                pattern(v, names);
+            for (_, _, value) in fields {
+                bound(value, visit);
             }
         }
         _ => {}

@@ -9,6 +9,7 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, Query, Rule, RuleHead, Span};
 
+use super::parts::bound;
 use super::scope;
 use super::terms::{closures, pattern_names, query_variables, variables};
 use super::text::FileText;
@@ -162,13 +163,13 @@ impl Check<'_> {
                 Literal::SomeVars { vars, .. } => names.extend(vars),
                 Literal::SomeIn { key, value, collection, .. } => {
                     for part in key.iter().chain([value]) {
-                        declared_in(part, &mut names);
+                        bound(part, &mut |span| names.push(span));
                     }
                     values.push(collection);
                 }
                 Literal::Expr { expr, .. } => match expr.as_ref() {
                     Expr::AssignExpr { op: ast::AssignOp::ColEq, lhs, rhs, .. } => {
-                        declared_in(lhs, &mut names);
+                        bound(lhs, &mut |span| names.push(span));
                         values.push(rhs);
                     }
                     _ => values.push(expr),
@@ -223,23 +224,5 @@ impl Check<'_> {
                 }
             }
         }
-    }
-}
-
-/// The names in a pattern.
-fn declared_in<'a>(expr: &'a ExprRef, names: &mut Vec<&'a Span>) {
-    match expr.as_ref() {
-        Expr::Var { span, .. } => names.push(span),
-        Expr::Array { items, .. } => {
-            for item in items {
-                declared_in(item, names);
-            }
-        }
-        Expr::Object { fields, .. } => {
-            for (_, _, value) in fields {
-                declared_in(value, names);
-            }
-        }
-        _ => {}
     }
 }

@@ -9,6 +9,7 @@ use regorus::unstable as ast;
 
 use ast::{Expr, ExprRef, Literal, LiteralStmt, Query, Span};
 
+use super::parts::{bound, children, within};
 use super::scope::{self, Link};
 use super::vars::{Context, Names, Needs, expressions, is_closure};
 
@@ -236,7 +237,7 @@ impl<'c> Terms<'c> {
             }
             _ if is_closure(expr) => {}
             _ => {
-                for part in parts(expr) {
+                for part in children(expr) {
                     self.term(part, binds, safe, needs, gives);
                 }
             }
@@ -338,57 +339,17 @@ pub(super) fn is_operation(expr: &Expr) -> bool {
     )
 }
 
-/// The expressions right below one that is neither a reference nor a comprehension.
-fn parts(expr: &Expr) -> Vec<&ExprRef> {
-    match expr {
-        Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().collect(),
-        Expr::Object { fields, .. } => fields.iter().flat_map(|(_, k, v)| [k, v]).collect(),
-        Expr::Call { params, .. } => params.iter().collect(),
-        Expr::UnaryExpr { expr, .. } => vec![expr],
-        Expr::BinExpr { lhs, rhs, .. }
-        | Expr::BoolExpr { lhs, rhs, .. }
-        | Expr::ArithExpr { lhs, rhs, .. }
-        | Expr::AssignExpr { lhs, rhs, .. } => vec![lhs, rhs],
-        Expr::Membership { key, value, collection, .. } => {
-            key.iter().chain([value, collection]).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// The names that a function's parameter binds.
 pub(super) fn pattern_names<'a>(expr: &'a ExprRef, names: &mut Names<'a>) {
-    match expr.as_ref() {
-        Expr::Var { span, .. } => {
-            names.insert(span.text());
-        }
-        Expr::Array { items, .. } => {
-            for item in items {
-                pattern_names(item, names);
-            }
-        }
-        Expr::Object { fields, .. } => {
-            for (_, _, value) in fields {
-                pattern_names(value, names);
-            }
-        }
-        _ => {}
-    }
+    bound(expr, &mut |span| {
+        names.insert(span.text());
+    });
 }
 
 /// Every name in an expression that could be a variable; `deep`: in comprehensions too.
 pub(super) fn variables<'a>(expr: &'a ExprRef, deep: bool, visit: &mut dyn FnMut(&'a Span)) {
     match expr.as_ref() {
         Expr::Var { span, .. } => visit(span),
-        Expr::RefDot { .. } | Expr::RefBrack { .. } => {
-            let chain = scope::chain(expr);
-            variables(chain.base, deep, visit);
-            for link in chain.steps {
-                if let Link::Index(index, _) = link {
-                    variables(index, deep, visit);
-                }
-            }
-        }
         _ if is_closure(expr) => {
             if deep && let Some((terms, query)) = closure(expr) {
                 for term in terms {
@@ -398,7 +359,7 @@ pub(super) fn variables<'a>(expr: &'a ExprRef, deep: bool, visit: &mut dyn FnMut
             }
         }
         _ => {
-            for part in parts(expr) {
+            for part in within(expr) {
                 variables(part, deep, visit);
             }
         }
@@ -436,17 +397,7 @@ pub(super) fn closures<'a>(expr: &'a ExprRef, found: &mut Vec<Closure<'a>>) {
         found.push(closure);
         return;
     }
-    if matches!(expr.as_ref(), Expr::RefDot { .. } | Expr::RefBrack { .. }) {
-        let chain = scope::chain(expr);
-        closures(chain.base, found);
-        for link in chain.steps {
-            if let Link::Index(index, _) = link {
-                closures(index, found);
-            }
-        }
-        return;
-    }
-    for part in parts(expr) {
+    for part in within(expr) {
         closures(part, found);
     }
 }

@@ -163,11 +163,7 @@ impl<'a> Check<'_, 'a> {
             }
         }
         for statement in waiting {
-            let (safe, mut lacking) = evaluated(&expressions(statement), &shown, &env);
-            for expr in expressions(statement) {
-                shown.closure_needs(expr, &env.known, &mut lacking);
-            }
-            lacking.retain(|name, _| !safe.contains(name));
+            let (_, lacking) = before(statement, &shown, &env);
             self.blame(lacking, &Names::new(), &env);
             let (needs, gives) = shown.statement(statement, &env.safe, &env.known);
             self.blame(needs, &gives, &env);
@@ -194,16 +190,8 @@ impl<'a> Check<'_, 'a> {
         env: &mut Env<'a>,
     ) -> bool {
         let shown = Terms::new(self.context, declared);
-        let (safe, lacking) = evaluated(&expressions(statement), &shown, env);
+        let (safe, lacking) = before(statement, &shown, env);
         if !lacking.is_empty() {
-            return false;
-        }
-        // A comprehension is evaluated before its statement too.
-        let mut closed = Needs::new();
-        for expr in expressions(statement) {
-            shown.closure_needs(expr, &env.known, &mut closed);
-        }
-        if closed.keys().any(|name| !safe.contains(name)) {
             return false;
         }
         let (needs, gives) = shown.statement(statement, &safe, &env.known);
@@ -257,6 +245,22 @@ pub(super) fn expressions(statement: &LiteralStmt) -> Vec<&ExprRef> {
     }
     list.extend(statement.with_mods.iter().map(|m| &m.r#as));
     list
+}
+
+/// What is safe once the calls, operators and comprehensions within a statement are evaluated, and
+/// what they need that isn't.
+fn before<'a>(
+    statement: &'a LiteralStmt,
+    shown: &Terms<'_>,
+    env: &Env<'a>,
+) -> (Names<'a>, Needs<'a>) {
+    let expressions = expressions(statement);
+    let (safe, mut lacking) = evaluated(&expressions, shown, env);
+    for expr in expressions {
+        shown.closure_needs(expr, &env.known, &mut lacking);
+    }
+    lacking.retain(|name, _| !safe.contains(name));
+    (safe, lacking)
 }
 
 /// What is safe once the calls and operators within expressions are evaluated, which is before
