@@ -1,0 +1,3 @@
+//! Text to tree and back: lexer, parser, tree, visitor, printer.
+
+pub mod tree;
