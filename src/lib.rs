@@ -32,7 +32,7 @@
 //! use rego_platform::evaluate::load::LoadOptions;
 //! use rego_platform::evaluate::sources::{ModuleSource, Sources};
 //! use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
-//! use rego_platform::regorus::Value;
+//! use rego_platform::Value;
 //! use rego_platform::{Platform, Token};
 //!
 //! // A service to ask. With a real one: `Platform::builder().from_env()?.build()?`.
@@ -99,7 +99,7 @@
 //!
 //! - Undefined isn't empty: a query for a package or rule that doesn't exist is undefined, as in
 //!   OPA. Compare [`Policies::packages`](evaluate::Policies::packages) with what you expect.
-//! - [`regorus::Value`] rounds integers beyond 64 bits when it reads JSON; what this crate reads
+//! - [`crate::rego::Value`] rounds integers beyond 64 bits when it reads JSON; what this crate reads
 //!   itself (data, recordings, answers) is refused then.
 //! - The memory of the process is bounded by the command only. A library user's evaluation is
 //!   bounded in time, and its built-ins in size.

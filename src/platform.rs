@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::api::{ApiClient, Infoz};
 use crate::builtins::{Answer, Function, FunctionSet, Request};

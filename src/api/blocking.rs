@@ -57,7 +57,7 @@ impl BlockingApiClient {
     ///
     /// Pages are asked for as they are needed. The iterator ends after its first error.
     pub fn products(&self) -> impl Iterator<Item = Result<Product, Error>> + Send + use<> {
-        let everything = regorus::Value::new_object();
+        let everything = crate::rego::Value::new_object();
         self.rows(Pages::new(&products::LISTING, &everything))
     }
 

@@ -72,7 +72,7 @@ impl ApiClient {
     ///
     /// Pages are asked for as they are needed. The stream ends after its first error.
     pub fn products(&self) -> impl Stream<Item = Result<Product, Error>> + Send + use<> {
-        let everything = regorus::Value::new_object();
+        let everything = crate::rego::Value::new_object();
         self.stream(Pages::new(&products::LISTING, &everything))
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use regorus::Value;
+use crate::rego::Value;
 
 /// Defines filters: a struct, a method for each key, and their form as a policy's argument.
 macro_rules! filters {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::types::describe;
 use super::{Field, Function, Type};
@@ -46,7 +46,8 @@ impl Invalid {
 type Checked<T> = Result<T, Invalid>;
 
 pub(crate) fn argument(arguments: &[Value], index: usize) -> &Value {
-    arguments.get(index).unwrap_or(&Value::Undefined)
+    static MISSING: Value = Value::Null;
+    arguments.get(index).unwrap_or(&MISSING)
 }
 
 pub(crate) fn string(name: &str, value: &Value) -> Checked<String> {
@@ -128,7 +129,7 @@ pub(crate) fn limit(name: &str, value: &Value) -> Checked<u64> {
         return Err(Invalid::new(name, message));
     };
     match number.as_u64() {
-        Some(limit) if limit >= 1 && number.is_integer() => Ok(limit),
+        Some(limit) if limit >= 1 => Ok(limit),
         _ => Err(Invalid::new(name, format!("is {value} and should be a whole number ≥ 1"))),
     }
 }
@@ -177,7 +178,7 @@ pub(crate) fn filters<'a>(
         return Err(Invalid::new(name, message));
     };
     let mut out = BTreeMap::new();
-    for (key, value) in object.iter_sorted() {
+    for (key, value) in object.iter() {
         let Value::String(key) = key else {
             return Err(Invalid::new(name, format!("has a key that is {}", describe(key))));
         };

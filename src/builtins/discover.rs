@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use regorus::Value;
+use crate::rego::Value;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::arguments::{Invalid, argument, digest, text};
@@ -131,14 +131,14 @@ impl Discover {
     /// same on every page.
     fn check(
         &self,
-        result: Value,
+        result: Option<Value>,
         first: Option<&BTreeMap<Value, Value>>,
     ) -> Result<(BTreeMap<Value, Value>, Vec<Value>), Error> {
         let mut root: BTreeMap<Value, Value> = match result {
-            Value::Object(object) => object.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            Some(Value::Object(object)) => Arc::unwrap_or_clone(object),
             _ => return Err(protocol("the service's answer has no `result`")),
         };
-        let found = root.get(&Value::from("digest")).and_then(|v| v.as_string().ok().cloned());
+        let found = root.get(&Value::from("digest")).and_then(|v| v.as_str().map(str::to_owned));
         if found.as_deref() != Some(self.digest.as_str()) {
             return Err(protocol(
                 "the service answered about another digest than the one asked for",
@@ -150,7 +150,7 @@ impl Discover {
             return Err(protocol("the digest's kind changed from page to page"));
         }
         let references = match root.remove(&Value::from("references")) {
-            Some(Value::Array(items)) => items.iter().cloned().collect(),
+            Some(Value::Array(items)) => items.to_vec(),
             _ => Vec::new(),
         };
         Ok((root, references))
@@ -172,7 +172,7 @@ impl Discover {
 
 /// A page of the answer.
 struct Page {
-    result: Value,
+    result: Option<Value>,
     pagination: Option<Pagination>,
 }
 
@@ -185,11 +185,11 @@ impl<'de> serde::Deserialize<'de> for Page {
                 f.write_str("an object with `result`")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Page, A::Error> {
-                let mut page = Page { result: Value::Undefined, pagination: None };
+                let mut page = Page { result: None, pagination: None };
                 let mut seen = BTreeSet::new();
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
-                        "result" => page.result = map.next_value_seed(Root)?,
+                        "result" => page.result = Some(map.next_value_seed(Root)?),
                         "pagination" => page.pagination = map.next_value()?,
                         _ => {
                             map.next_value::<IgnoredAny>()?;

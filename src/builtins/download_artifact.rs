@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use regorus::Value;
+use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
 use super::{AnswerFuture, Argument, Cost, Function, Request, Type};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use regorus::Value;
+use crate::rego::Value;
 use serde::Deserialize;
 
 use super::arguments::{Invalid, argument, is_digest, string};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::arguments::{Filter, argument, checked_filters, normalised, query};
 use super::{Answer, AnswerFuture, Field, Parsed, Request, Type};

@@ -24,7 +24,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::client::{Client, Context};
 use crate::{Error, ErrorKind, Product};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::arguments::{argument, identifier};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Parsed, Request, Type};
@@ -80,13 +80,12 @@ impl Request for VersionRequest {
         Box::pin(async move {
             let read = |body: &[u8]| parse_body(Row { fields: ENVELOPE, name: "answer" }, body);
             let answer = client.json(context, &self.call(), read).await?;
-            let version = answer[&Value::from("version")].clone();
-            if version == Value::Undefined {
+            let Some(version) = answer.get(&Value::from("version")) else {
                 return Err(protocol("the service's answer has no `version`"));
-            }
-            let text = |key: &str| version[&Value::from(key)].as_string().ok().cloned();
-            self.check(text("id").as_deref(), text("product_id").as_deref())?;
-            Ok(version.into())
+            };
+            let text = |key: &str| version.get(&Value::from(key)).and_then(Value::as_str);
+            self.check(text("id"), text("product_id"))?;
+            Ok(version.clone().into())
         })
     }
 }

@@ -117,8 +117,8 @@ impl std::fmt::Display for Type {
 }
 
 /// What a value is, for messages: `a string`, `an object`.
-pub(crate) fn describe(value: &regorus::Value) -> &'static str {
-    use regorus::Value;
+pub(crate) fn describe(value: &crate::rego::Value) -> &'static str {
+    use crate::rego::Value;
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -127,7 +127,6 @@ pub(crate) fn describe(value: &regorus::Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Set(_) => "a set",
         Value::Object(_) => "an object",
-        Value::Undefined => "undefined",
     }
 }
 

@@ -6,15 +6,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use regorus::Value;
-use regorus::unstable as ast;
-
-use ast::{Expr, ExprRef};
-
-use super::walk::{Binding, Call, Model};
+use super::model::{Binding, Call};
+use super::{Constants, File, Policies};
 use crate::Diagnostic;
 use crate::builtins::{Argument, Field, Type};
-use crate::evaluate::load::{Meaning, ModuleSyntax, bytes, chain};
+use crate::rego::Value;
+use crate::rego::syntax::tree::{Term, TermKind};
 
 /// How many variables and rules are followed to a literal.
 const MAX_STEPS: usize = 20;
@@ -30,77 +27,84 @@ const MAX_FINDINGS: usize = 100;
 const MAX_DEPTH: usize = 2;
 
 /// Finds wrong arguments of every call that isn't replaced.
-pub(super) fn check(module: &ModuleSyntax<'_>, model: &Model<'_>, out: &mut Vec<Diagnostic>) {
-    let literals = Literals { module, model };
+pub(super) fn check(
+    all: &Policies<'_>,
+    file: &File<'_>,
+    constants: &Constants<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let literals = Literals { file, constants };
     // What many calls are given by one name is checked once for each function.
     let mut seen = HashSet::new();
-    for call in model.calls.iter().filter(|call| !call.replaced && call.is_complete()) {
-        for (index, (argument, expr)) in call.function.arguments.iter().zip(call.params).enumerate()
+    let before = out.len();
+    for call in file.model.calls.iter().filter(|call| !call.replaced) {
+        for (index, (argument, term)) in
+            call.function.arguments.iter().zip(call.arguments).enumerate()
         {
-            let span = literals.follow(expr).span();
-            let given = (call.function.name, index, span.source.file(), span.start);
-            if out.len() >= MAX_FINDINGS || !seen.insert(given) {
+            let given = (call.function.name, index, literals.follow(term).span);
+            if out.len() - before >= MAX_FINDINGS || !seen.insert(given) {
                 continue;
             }
-            let check = Check { literals: &literals, call, index };
-            check.argument(argument, expr, out);
+            let check = Check { all, literals: &literals, call, index };
+            check.argument(argument, term, out);
         }
     }
 }
 
 /// What an expression is bound to, as far as that is known.
-pub(super) fn literal<'e>(
-    module: &'e ModuleSyntax<'e>,
-    model: &'e Model<'e>,
-    expr: &'e ExprRef,
-) -> &'e ExprRef {
-    Literals { module, model }.follow(expr)
+pub(super) fn literal<'a>(
+    file: &File<'a>,
+    constants: &Constants<'a>,
+    term: &'a Term,
+) -> &'a Term {
+    Literals { file, constants }.follow(term)
 }
 
-struct Literals<'a> {
-    module: &'a ModuleSyntax<'a>,
-    model: &'a Model<'a>,
+struct Literals<'f, 'a> {
+    file: &'f File<'a>,
+    constants: &'f Constants<'a>,
 }
 
-struct Check<'a> {
-    literals: &'a Literals<'a>,
-    call: &'a Call<'a>,
+struct Check<'f, 'a> {
+    all: &'f Policies<'f>,
+    literals: &'f Literals<'f, 'a>,
+    call: &'f Call<'a>,
     index: usize,
 }
 
-impl Check<'_> {
-    fn argument(&self, argument: &Argument, expr: &ExprRef, out: &mut Vec<Diagnostic>) {
-        let literal = self.literals.follow(expr);
-        match (literal.as_ref(), argument.ty) {
-            (Expr::Object { fields, .. }, Type::Object(known)) => {
-                self.filters(known, fields, literal, expr, out);
+impl<'a> Check<'_, 'a> {
+    fn argument(&self, argument: &Argument, term: &'a Term, out: &mut Vec<Diagnostic>) {
+        let literal = self.literals.follow(term);
+        match (&literal.kind, argument.ty) {
+            (TermKind::Object(members), Type::Object(known)) => {
+                self.filters(known, members, literal, term, out);
             }
             _ => {
                 if let Some(value) = self.literals.value(literal, argument.ty) {
-                    self.try_with(value, self.place(literal, expr), out);
+                    self.try_with(value, self.place(literal, term), out);
                 }
             }
         }
     }
 
     /// A literal in another file is shown where it is used.
-    fn place<'e>(&self, part: &'e ExprRef, used: &'e ExprRef) -> &'e ExprRef {
-        if self.literals.here(part) { part } else { used }
+    fn place<'t>(&self, part: &'t Term, used: &'t Term) -> &'t Term {
+        if part.span.file == self.literals.file.id() { part } else { used }
     }
 
     /// Each key by itself, and then what is missing.
     fn filters(
         &self,
         known: &'static [Field],
-        given: &[(ast::Span, ExprRef, ExprRef)],
-        whole: &ExprRef,
-        used: &ExprRef,
+        given: &'a [(Term, Term)],
+        whole: &'a Term,
+        used: &'a Term,
         out: &mut Vec<Diagnostic>,
     ) {
         let required = || known.iter().filter(|f| f.required);
         let mut present = BTreeMap::new();
         let mut open = given.len() > MAX_PARTS;
-        for (_, key, value) in given.iter().take(MAX_PARTS) {
+        for (key, value) in given.iter().take(MAX_PARTS) {
             let Some(name) = self.literals.value(self.literals.follow(key), Type::Any) else {
                 open = true;
                 continue;
@@ -127,101 +131,83 @@ impl Check<'_> {
     }
 
     /// Asks the function itself, with right values for all other arguments.
-    fn try_with(&self, value: Value, at: &ExprRef, out: &mut Vec<Diagnostic>) {
+    fn try_with(&self, value: Value, at: &Term, out: &mut Vec<Diagnostic>) {
         let function = self.call.function;
         let mut arguments: Vec<Value> =
             function.arguments.iter().map(|a| placeholder(a.ty)).collect();
         if let Some(argument) = arguments.get_mut(self.index) {
             *argument = value;
         }
-        let module = self.literals.module;
-        let product = module.all().product();
+        let product = self.all.product;
         let Err(error) = function.request(product, &arguments) else { return };
         let name = product.function(function.name);
-        let (start, end) = bytes(at);
         let mut diagnostic = Diagnostic::error("invalid-argument", format!("`{name}`: {error}"))
-            .at(module.position(start, end));
+            .at(self.all.position(at.span));
         diagnostic.hint = error.hint().map(str::to_owned);
         out.push(diagnostic);
     }
 }
 
-impl<'a> Literals<'a> {
+impl<'a> Literals<'_, 'a> {
     /// What an expression is bound to, as far as that is known.
-    fn follow(&self, expr: &'a ExprRef) -> &'a ExprRef {
-        let mut at = expr;
+    fn follow(&self, term: &'a Term) -> &'a Term {
+        let mut at = term;
         for _ in 0..MAX_STEPS {
-            let (base, steps) = chain(at);
-            let Expr::Var { span, .. } = base.as_ref() else { break };
-            // What names mean is known by where they stand in this file.
-            if !self.here(at) {
-                break;
-            }
-            let start = span.start as usize;
-            if let Some(variable) = self.model.variable(start) {
-                match variable.binding {
-                    Binding::Value(value) if steps.is_empty() => at = value,
+            match &at.kind {
+                TermKind::Group(inner) => at = inner,
+                TermKind::Var(name) => match self.file.model.variables.get(name) {
+                    Some(variable) => match variable.binding {
+                        Binding::Value(value) => at = value,
+                        Binding::Element(_) | Binding::Unknown => break,
+                    },
+                    None => break,
+                },
+                TermKind::Ref(parts) => match self.constants.find(at) {
+                    Some((value, length)) if length + 1 == parts.len() => at = value,
                     _ => break,
-                }
-                continue;
-            }
-            match self.module.meaning(start) {
-                Some(Meaning::Rule { rule, steps: own }) if own == steps.len() => {
-                    let Some(value) = self.module.all().constant(rule) else { break };
-                    at = value;
-                }
+                },
                 _ => break,
             }
         }
         at
     }
 
-    /// Whether an expression stands in the file that is looked at.
-    fn here(&self, expr: &ExprRef) -> bool {
-        expr.span().source.file() == self.module.path()
-    }
-
     /// The value of a literal, its unknown parts filled in; nothing when all of it is unknown.
-    fn value(&self, expr: &'a ExprRef, ty: Type) -> Option<Value> {
-        self.value_at(expr, ty, MAX_DEPTH)
+    fn value(&self, term: &'a Term, ty: Type) -> Option<Value> {
+        self.value_at(term, ty, MAX_DEPTH)
     }
 
-    fn value_at(&self, expr: &'a ExprRef, ty: Type, depth: usize) -> Option<Value> {
+    fn value_at(&self, term: &'a Term, ty: Type, depth: usize) -> Option<Value> {
         let element = match ty {
             Type::Array(of) => *of,
             _ => Type::Any,
         };
         // A part that is shared, in a whole that is shared, and so on, would be read once for each.
-        let part = |item: &'a ExprRef| {
+        let part = |item: &'a Term| {
             let inner = depth.checked_sub(1);
             inner
                 .and_then(|depth| self.value_at(self.follow(item), element, depth))
                 .unwrap_or_else(|| placeholder(element))
         };
-        match expr.as_ref() {
-            Expr::String { value, .. }
-            | Expr::RawString { value, .. }
-            | Expr::Number { value, .. }
-            | Expr::Bool { value, .. }
-            | Expr::Null { value, .. } => Some(value.clone()),
-            Expr::UnaryExpr { expr, .. } => match expr.as_ref() {
-                Expr::Number { span, .. } => {
-                    Value::from_json_str(&format!("-{}", span.text())).ok()
-                }
-                _ => None,
-            },
-            Expr::Array { items, .. } => {
+        match &term.kind {
+            TermKind::Null => Some(Value::Null),
+            TermKind::Bool(value) => Some(Value::Bool(*value)),
+            TermKind::Number(number) => Some(Value::from(number.clone())),
+            TermKind::String(text) => Some(Value::from(text.clone())),
+            TermKind::Array(items) => {
                 Some(Value::from(items.iter().take(MAX_PARTS).map(part).collect::<Vec<_>>()))
             }
-            Expr::Set { items, .. } => Some(Value::from(
+            TermKind::Set(items) => Some(Value::from(
                 items.iter().take(MAX_PARTS).map(part).collect::<std::collections::BTreeSet<_>>(),
             )),
-            Expr::ArrayCompr { .. } => Some(Value::from(vec![placeholder(element)])),
-            Expr::SetCompr { .. } => {
+            TermKind::ArrayComprehension(_) => Some(Value::from(vec![placeholder(element)])),
+            TermKind::SetComprehension(_) => {
                 Some(Value::from(std::collections::BTreeSet::from([placeholder(element)])))
             }
             // Of an object in place of anything else, only that it is one matters.
-            Expr::Object { .. } | Expr::ObjectCompr { .. } if !matches!(ty, Type::Object(_)) => {
+            TermKind::Object(_) | TermKind::ObjectComprehension(_)
+                if !matches!(ty, Type::Object(_)) =>
+            {
                 Some(Value::new_object())
             }
             _ => None,

@@ -3,14 +3,11 @@
 //! Owns what is known about the types of expressions. Results may have undocumented fields, so
 //! only a near miss of a documented one is a finding.
 
-use regorus::unstable as ast;
-
-use ast::{Expr, ExprRef};
-
-use super::walk::{Binding, Model};
+use super::model::{Binding, function_name};
+use super::{Constants, File, Policies};
 use crate::Diagnostic;
 use crate::builtins::{self, Field, Type};
-use crate::evaluate::load::{Meaning, ModuleSyntax, Step, bytes, chain};
+use crate::rego::syntax::tree::{Span, Term, TermKind};
 
 /// How far variables and rules are followed.
 const MAX_DEPTH: usize = 20;
@@ -40,29 +37,32 @@ impl Shape {
 }
 
 /// Finds near misses of documented fields.
-pub(super) fn check(module: &ModuleSyntax<'_>, model: &Model<'_>, out: &mut Vec<Diagnostic>) {
-    let types = Types { module, model };
-    for expr in &model.chains {
-        let (base, steps) = chain(expr);
-        let Some((shape, skip)) = types.start(base, steps.len(), MAX_DEPTH) else { continue };
-        types.steps(shape, steps.get(skip..).unwrap_or(&[]), Some(out));
+pub(super) fn check(
+    all: &Policies<'_>,
+    file: &File<'_>,
+    constants: &Constants<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let types = Types { all, file, constants };
+    for term in &file.model.references {
+        types.of(term, MAX_DEPTH, Some(out));
     }
-    for (name, params, _) in &model.builtins {
-        if let ("object.get", [object, key, _]) = (*name, *params)
-            && let Some(fields) = types.of(object, MAX_DEPTH).and_then(Shape::fields)
-            && let Some((key, name)) = first_key(key)
+    for (name, arguments, _) in &file.model.others {
+        if let ("object.get", [object, key, _]) = (name.as_str(), *arguments)
+            && let Some(fields) = types.of(object, MAX_DEPTH, None).and_then(Shape::fields)
+            && let Some((span, name)) = first_key(key)
         {
-            out.extend(near_miss(module, fields, name, bytes(key)));
+            out.extend(near_miss(all, fields, name, span));
         }
     }
 }
 
 /// The key that `object.get` looks for first.
-fn first_key(key: &ExprRef) -> Option<(&ExprRef, &str)> {
-    match key.as_ref() {
-        Expr::String { value, .. } => Some((key, value.as_string().ok()?.as_ref())),
-        Expr::Array { items, .. } => match items.first() {
-            Some(first) if !matches!(first.as_ref(), Expr::Array { .. }) => first_key(first),
+fn first_key(key: &Term) -> Option<(Span, &str)> {
+    match &key.kind {
+        TermKind::String(name) => Some((key.span, name)),
+        TermKind::Array(items) => match items.first() {
+            Some(first) if !matches!(first.kind, TermKind::Array(_)) => first_key(first),
             _ => None,
         },
         _ => None,
@@ -70,78 +70,64 @@ fn first_key(key: &ExprRef) -> Option<(&ExprRef, &str)> {
 }
 
 struct Types<'a> {
-    module: &'a ModuleSyntax<'a>,
-    model: &'a Model<'a>,
+    all: &'a Policies<'a>,
+    file: &'a File<'a>,
+    constants: &'a Constants<'a>,
 }
 
 impl Types<'_> {
-    /// The shape of an expression, where it comes from one of the functions.
-    fn of(&self, expr: &ExprRef, depth: usize) -> Option<Shape> {
+    /// The shape of an expression, where it comes from one of the functions. Near misses on the
+    /// way of this very reference go to `out`.
+    fn of(&self, term: &Term, depth: usize, out: Option<&mut Vec<Diagnostic>>) -> Option<Shape> {
         let depth = depth.checked_sub(1)?;
-        match expr.as_ref() {
-            Expr::ArrayCompr { term, .. } | Expr::SetCompr { term, .. } => {
-                let shape = self.of(term, depth)?;
+        match &term.kind {
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                let shape = self.of(&it.term, depth, None)?;
                 Some(Shape { lists: shape.lists + 1, ..shape })
             }
-            _ => {
-                let (base, steps) = chain(expr);
-                let (shape, skip) = self.start(base, steps.len(), depth)?;
-                self.steps(shape, steps.get(skip..)?, None)
+            TermKind::Call(terms) => {
+                let name = function_name(terms.first()?)?;
+                let short = name.strip_prefix(self.all.product.as_str())?.strip_prefix('.')?;
+                Some(Shape { ty: builtins::function(short)?.result, lists: 0 })
             }
-        }
-    }
-
-    /// The shape of what a reference starts from, and how many of its steps lead there.
-    fn start(&self, base: &ExprRef, steps: usize, depth: usize) -> Option<(Shape, usize)> {
-        let at = match base.as_ref() {
-            Expr::Call { fcn, .. } => chain(fcn).0.span().start as usize,
-            Expr::Var { span, .. } => span.start as usize,
-            Expr::ArrayCompr { .. } | Expr::SetCompr { .. } => {
-                return Some((self.of(base, depth)?, 0));
-            }
-            _ => return None,
-        };
-        if let Some(variable) = self.model.variable(at) {
-            let shape = match variable.binding {
-                Binding::Value(value) => self.of(value, depth)?,
-                Binding::Element(list) => self.of(list, depth)?.element()?,
-                Binding::Unknown => return None,
-            };
-            return Some((shape, 0));
-        }
-        match self.module.meaning(at)? {
-            Meaning::Call(name) => {
-                Some((Shape { ty: builtins::function(name)?.result, lists: 0 }, 0))
-            }
-            Meaning::Rule { rule, steps: own } if own <= steps => {
-                let value = self.module.all().constant(rule)?;
-                // Of another file's names nothing is known here.
-                let here = value.span().source.file() == self.module.path();
-                here.then(|| self.of(value, depth)).flatten().map(|shape| (shape, own))
+            TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
+                Binding::Value(value) => self.of(value, depth, None),
+                Binding::Element(list) => self.of(list, depth, None)?.element(),
+                Binding::Unknown => None,
+            },
+            TermKind::Group(inner) => self.of(inner, depth, out),
+            TermKind::Ref(parts) => {
+                if let Some((value, length)) = self.constants.find(term) {
+                    let shape = self.of(value, depth, None)?;
+                    return self.steps(shape, parts.get(length + 1..)?, out);
+                }
+                let (head, rest) = parts.split_first()?;
+                let shape = self.of(head, depth, None)?;
+                self.steps(shape, rest, out)
             }
             _ => None,
         }
     }
 
-    /// Follows steps; what is no field of its object and resembles one is a finding.
+    /// Follows operands; what is no field of its object and resembles one is a finding.
     fn steps(
         &self,
         mut shape: Shape,
-        steps: &[Step<'_>],
+        steps: &[Term],
         mut out: Option<&mut Vec<Diagnostic>>,
     ) -> Option<Shape> {
         for step in steps {
-            shape = match (step, shape.fields()) {
-                (Step::Key(key, at), Some(fields)) => {
-                    let Some(field) = fields.iter().find(|f| f.name == key.as_ref()) else {
+            shape = match (&step.kind, shape.fields()) {
+                (TermKind::String(key), Some(fields)) => {
+                    let Some(field) = fields.iter().find(|f| f.name == &**key) else {
                         if let Some(out) = out.as_deref_mut() {
-                            out.extend(near_miss(self.module, fields, key, *at));
+                            out.extend(near_miss(self.all, fields, key, step.span));
                         }
                         return None;
                     };
                     Shape { ty: field.ty, lists: 0 }
                 }
-                (Step::Index(_), None) => shape.element()?,
+                (_, None) => shape.element()?,
                 _ => return None,
             };
         }
@@ -150,19 +136,19 @@ impl Types<'_> {
 }
 
 fn near_miss(
-    module: &ModuleSyntax<'_>,
+    all: &Policies<'_>,
     fields: &[Field],
     name: &str,
-    (start, end): (usize, usize),
+    span: Span,
 ) -> Option<Diagnostic> {
     if fields.iter().any(|f| f.name == name) {
         return None;
     }
     let near = fields.iter().map(|f| f.name).find(|field| resembles(name, field))?;
     Some(
-        Diagnostic::warning("unknown-field", format!("`{name}` is no documented field"))
+        Diagnostic::warning("unknown-field", format!("`{name}` isn't a documented field"))
             .with_hint(format!("did you mean `{near}`?"))
-            .at(module.position(start, end)),
+            .at(all.position(span)),
     )
 }
 

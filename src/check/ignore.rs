@@ -4,7 +4,8 @@
 //! on it, on the next line that isn't a comment. Errors can't be silenced, since evaluations refuse
 //! them all the same. A comment that silences nothing is a warning itself.
 
-use crate::evaluate::load::ModuleSyntax;
+use super::{File, Policies};
+use crate::rego::syntax::tree::Span;
 use crate::text::shorten;
 use crate::{Diagnostic, Level};
 
@@ -15,27 +16,28 @@ pub(super) struct Ignore {
     /// The line whose findings it silences, from 1.
     line: u32,
     code: String,
-    /// Where the code is, in bytes.
-    at: (usize, usize),
+    at: Span,
     file: String,
     unused: Diagnostic,
 }
 
 /// The comments of a module that silence something.
-pub(super) fn comments(module: &ModuleSyntax<'_>) -> Vec<Ignore> {
-    let text = module.text();
-    if !text.contains(MARK) {
-        return Vec::new();
-    }
+pub(super) fn comments(all: &Policies<'_>, file: &File<'_>) -> Vec<Ignore> {
     let mut out = Vec::new();
-    for (start, end) in spans(text) {
-        let comment = text.get(start..end).unwrap_or_default();
-        let Some(codes) = comment.trim_start_matches('#').trim_start().strip_prefix(MARK) else {
+    for comment in &file.author.comments {
+        let Some(codes) = comment.text.trim_start_matches('#').trim_start().strip_prefix(MARK)
+        else {
             continue;
         };
-        let from = end - codes.len();
-        let line = target(text, start);
-        let mut at = from;
+        let length = u32::try_from(codes.len()).unwrap_or(0);
+        let from = comment.span.end.saturating_sub(length);
+        let line = target(file.text, comment.span.start as usize);
+        let span = |offset: usize, length: usize| {
+            let start = from + u32::try_from(offset).unwrap_or(0);
+            let end = start + u32::try_from(length).unwrap_or(0);
+            Span { start, end, ..comment.span }
+        };
+        let mut at = 0;
         let mut any = false;
         for part in codes.split_inclusive([',', ' ', '\t']) {
             let code = part.trim_matches([',', ' ', '\t', '\r']);
@@ -45,16 +47,16 @@ pub(super) fn comments(module: &ModuleSyntax<'_>) -> Vec<Ignore> {
                 continue;
             }
             any = true;
-            out.push(ignore(module, line, code, (offset, offset + code.len())));
+            out.push(ignore(all, line, code, span(offset, code.len())));
         }
         if !any {
-            out.push(ignore(module, line, "", (start, end)));
+            out.push(ignore(all, line, "", comment.span));
         }
     }
     out
 }
 
-fn ignore(module: &ModuleSyntax<'_>, line: u32, code: &str, at: (usize, usize)) -> Ignore {
+fn ignore(all: &Policies<'_>, line: u32, code: &str, at: Span) -> Ignore {
     let rule = super::rules::rule(code);
     let message = match rule {
         _ if code.is_empty() => format!("`{MARK}` names no code"),
@@ -71,8 +73,8 @@ fn ignore(module: &ModuleSyntax<'_>, line: u32, code: &str, at: (usize, usize)) 
     };
     let unused = Diagnostic::warning("unused-ignore", message)
         .with_hint(hint)
-        .at(module.position(at.0, at.1));
-    let file = module.path().to_owned();
+        .at(all.position(at));
+    let file = all.sources.path(at.file).to_owned();
     Ignore { line, code: code.to_owned(), at, file, unused }
 }
 
@@ -112,52 +114,11 @@ fn target(text: &str, start: usize) -> u32 {
     u32::try_from(line + skipped).unwrap_or(u32::MAX)
 }
 
-/// The byte ranges of the comments of a text that parses.
-fn spans(text: &str) -> Vec<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let rest = bytes.get(at + 1..).unwrap_or_default();
-        at += 1 + match byte {
-            b'#' => {
-                let length = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
-                out.push((at, at + 1 + length));
-                length
-            }
-            b'`' => rest.iter().position(|b| *b == b'`').map_or(rest.len(), |n| n + 1),
-            b'"' => string(rest),
-            _ => 0,
-        };
-    }
-    out
-}
-
-/// The length of a string after its first quotation mark.
-fn string(rest: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(byte) = rest.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    rest.len()
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[test]
-    fn comments_are_found_outside_strings() {
-        let text = "a := \"# no \\\" # no\" # yes\nb := `# no\n# no` # and\n#last";
-        let found: Vec<&str> = spans(text).into_iter().map(|(s, e)| &text[s..e]).collect();
-        assert_eq!(found, ["# yes", "# and", "#last"]);
-    }
 
     #[test]
     fn a_comment_is_about_its_line_or_the_next() {

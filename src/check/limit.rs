@@ -3,116 +3,147 @@
 //! Owns the way of such a list through variables and rules to where it is counted, negated or
 //! looked at element by element. A comparison that comes out the same for the cut list is fine.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use regorus::Value;
-use regorus::unstable as ast;
-
-use ast::{BoolOp, Expr, ExprRef};
-
-use super::walk::{Binding, Call, Compared, How, Model, Whole};
+use super::model::{Binding, Call, Compared, How, Whole, WholeList, data_path, within};
+use super::{Constants, File, Policies, names};
 use crate::Diagnostic;
-use crate::evaluate::load::{Meaning, ModuleSyntax, Syntax, bytes, chain};
+use crate::rego::syntax::tree::{Span, Term, TermKind};
 
 /// How far variables are followed to see whether they are the list itself.
 const MAX_DEPTH: usize = 20;
 
-/// The sides of a comparison, each with the number that the other one is.
+/// The sides of a comparison, each with the number that the other one is; nothing where `operator`
+/// isn't a comparison's.
 pub(super) fn comparison<'a>(
-    op: &BoolOp,
-    lhs: &'a ExprRef,
-    rhs: &'a ExprRef,
-) -> [(&'a ExprRef, Option<(f64, Compared)>); 2] {
-    let (left, right) = match op {
-        BoolOp::Eq | BoolOp::Ne => (Compared::Above, Compared::Above),
-        BoolOp::Gt | BoolOp::Le => (Compared::Above, Compared::AtLeast),
-        BoolOp::Ge | BoolOp::Lt => (Compared::AtLeast, Compared::Above),
+    operator: &str,
+    left: &'a Term,
+    right: &'a Term,
+) -> Option<[(&'a Term, Option<(f64, Compared)>); 2]> {
+    let (of_left, of_right) = match operator {
+        "equal" | "neq" | "eq" => (Compared::Above, Compared::Above),
+        "gt" | "lte" => (Compared::Above, Compared::AtLeast),
+        "gte" | "lt" => (Compared::AtLeast, Compared::Above),
+        _ => return None,
     };
-    [(lhs, number(rhs).map(|n| (n, left))), (rhs, number(lhs).map(|n| (n, right)))]
+    let with = |other: &Term, how| number(other).map(|number| (number, how));
+    Some([(left, with(right, of_left)), (right, with(left, of_right))])
 }
 
-fn number(expr: &Expr) -> Option<f64> {
-    match expr {
-        Expr::Number { value: Value::Number(number), .. } => number.as_f64(),
+fn number(term: &Term) -> Option<f64> {
+    match &term.kind {
+        TermKind::Number(number) => Some(number.as_f64()),
         _ => None,
     }
 }
-
-/// Rules whose value may come from a cut list, with the limit.
-pub(super) struct CutRules(HashMap<usize, Limit>);
 
 /// A `limit`: its number, where it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limit(Option<f64>);
 
+/// Rules whose value may come from a cut list, by path, with the limit.
+pub(super) struct CutRules(HashMap<Vec<String>, Limit>);
+
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|part| (*part).to_owned()).collect()
+}
+
 impl CutRules {
     /// Follows lists from the rules that ask for them to all that depend on those.
-    pub fn new(syntax: &Syntax<'_>, direct: Vec<(usize, Limit)>) -> Self {
-        let mut cut: HashMap<usize, Limit> = direct.iter().copied().collect();
-        if cut.is_empty() {
-            return Self(cut);
-        }
-        let mut users: HashMap<usize, HashSet<usize>> = HashMap::new();
-        for (rule, on) in syntax.dependencies() {
-            users.entry(on).or_default().insert(rule);
-        }
-        let mut work: Vec<usize> = cut.keys().copied().collect();
-        while let Some(rule) = work.pop() {
-            let Some(limit) = cut.get(&rule).copied() else { continue };
-            for user in users.get(&rule).into_iter().flatten() {
-                if !cut.contains_key(user) {
-                    cut.insert(*user, limit);
-                    work.push(*user);
+    pub fn new(all: &Policies<'_>, files: &[File<'_>], constants: &Constants<'_>) -> Self {
+        let mut cut: HashMap<Vec<String>, Limit> = HashMap::new();
+        for file in files {
+            for call in &file.model.calls {
+                if let Some(limit) = limit_of(file, constants, call)
+                    && let Some(rule) = file.module.rules.get(call.rule)
+                    && let Some(path) = names::rule_path(file.module, rule)
+                {
+                    cut.insert(owned(&path), limit);
                 }
             }
         }
-        Self(cut)
+        if cut.is_empty() {
+            return Self(cut);
+        }
+        // Which rules read which paths.
+        let mut readers: Vec<(Vec<String>, Vec<Vec<String>>)> = Vec::new();
+        for file in files {
+            for rule in &file.module.rules {
+                let Some(path) = names::rule_path(file.module, rule) else { continue };
+                let mut reads = Vec::new();
+                crate::rego::syntax::visit::each_term_of_rule(rule, &mut |term| {
+                    if let Some(path) = data_path(term) {
+                        reads.push(path.iter().map(|(key, _)| (*key).to_owned()).collect());
+                    }
+                });
+                readers.push((owned(&path), reads));
+            }
+        }
+        let _ = all;
+        loop {
+            let mut more = Vec::new();
+            for (path, reads) in &readers {
+                if !cut.contains_key(path)
+                    && let Some(limit) = reads.iter().find_map(|read| find(&cut, read))
+                {
+                    more.push((path.clone(), limit));
+                }
+            }
+            if more.is_empty() {
+                return Self(cut);
+            }
+            cut.extend(more);
+        }
     }
 }
 
-/// The rules of a module that ask for a list with a limit.
-pub(super) fn direct(module: &ModuleSyntax<'_>, model: &Model<'_>) -> Vec<(usize, Limit)> {
-    let calls = model.calls.iter().zip(&model.call_rules);
-    calls
-        .filter_map(|(call, rule)| Some((module.rule(*rule)?, limit_of(module, model, call)?)))
-        .collect()
+/// The limit of the cut rule that a path leads to.
+fn find(cut: &HashMap<Vec<String>, Limit>, path: &[String]) -> Option<Limit> {
+    (1..=path.len()).find_map(|length| cut.get(path.get(..length)?).copied())
 }
 
 /// The limit in the filters of a call.
-fn limit_of(module: &ModuleSyntax<'_>, model: &Model<'_>, call: &Call<'_>) -> Option<Limit> {
+fn limit_of(file: &File<'_>, constants: &Constants<'_>, call: &Call<'_>) -> Option<Limit> {
     if call.replaced {
         return None;
     }
-    let filters = super::arguments::literal(module, model, call.params.first()?);
-    let Expr::Object { fields, .. } = filters.as_ref() else { return None };
-    let value = fields.iter().find_map(|(_, key, value)| match key.as_ref() {
-        Expr::String { value: Value::String(key), .. } if key.as_ref() == "limit" => Some(value),
+    let filters = super::arguments::literal(file, constants, call.arguments.first()?);
+    let TermKind::Object(members) = &filters.kind else { return None };
+    let value = members.iter().find_map(|(key, value)| match &key.kind {
+        TermKind::String(key) if &**key == "limit" => Some(value),
         _ => None,
     })?;
-    Some(Limit(number(super::arguments::literal(module, model, value))))
+    Some(Limit(number(super::arguments::literal(file, constants, value))))
 }
 
 /// Finds where cut lists are taken for whole ones.
 pub(super) fn check(
-    module: &ModuleSyntax<'_>,
-    model: &Model<'_>,
+    all: &Policies<'_>,
+    file: &File<'_>,
+    constants: &Constants<'_>,
     cut: &CutRules,
     out: &mut Vec<Diagnostic>,
 ) {
-    let mut seen = HashSet::new();
-    let search = Search { module, model, cut, limited: limited(module, model) };
-    if search.limited.is_empty() && cut.0.is_empty() {
+    let limited: HashMap<Span, Limit> = file
+        .model
+        .calls
+        .iter()
+        .filter_map(|call| Some((call.span, limit_of(file, constants, call)?)))
+        .collect();
+    if limited.is_empty() && cut.0.is_empty() {
         return;
     }
-    for (_, whole) in &model.wholes {
-        let Some(limit) = search.limit_in(bytes(whole.expr), &mut HashSet::new()) else { continue };
-        if search.harmless(whole, limit) || !seen.insert(whole.bytes) {
+    let search = Search { all, file, constants, cut, limited };
+    let mut seen = HashSet::new();
+    for whole in &file.model.wholes {
+        let Some(limit) = search.limit_in(whole.list, &mut HashSet::new()) else { continue };
+        if search.harmless(whole, limit) || !seen.insert(whole.span) {
             continue;
         }
         let what = match whole.how {
             How::Counted(_) => "is counted",
             How::Negated => "is negated",
-            How::Every => "is taken for all there is",
+            How::Every => "is taken for the whole list",
         };
         let limit = match limit {
             Limit(Some(number)) => format!("`limit` {number}"),
@@ -121,57 +152,49 @@ pub(super) fn check(
         out.push(
             Diagnostic::warning("cut-list", format!("a list that {limit} may have cut {what}"))
                 .with_hint("leave `limit` out: every page is read then")
-                .at(module.position(whole.bytes.0, whole.bytes.1)),
+                .at(all.position(whole.span)),
         );
     }
 }
 
-/// Calls with a limit, by where they start.
-fn limited(module: &ModuleSyntax<'_>, model: &Model<'_>) -> BTreeMap<usize, Limit> {
-    let calls = model.calls.iter();
-    calls.filter_map(|call| Some((call.bytes.0, limit_of(module, model, call)?))).collect()
+struct Search<'f, 'a> {
+    all: &'f Policies<'f>,
+    file: &'f File<'a>,
+    constants: &'f Constants<'a>,
+    cut: &'f CutRules,
+    limited: HashMap<Span, Limit>,
 }
 
-struct Search<'a> {
-    module: &'a ModuleSyntax<'a>,
-    model: &'a Model<'a>,
-    cut: &'a CutRules,
-    limited: BTreeMap<usize, Limit>,
-}
-
-impl Search<'_> {
-    /// The limit of a list that is asked for, or mentioned, within these bytes.
-    ///
-    /// `seen` are the variables that were followed already: two may be mentioned by each other
-    /// many times over.
-    fn limit_in(&self, (start, end): (usize, usize), seen: &mut HashSet<usize>) -> Option<Limit> {
-        if start >= end {
-            return None;
-        }
-        if let Some((_, limit)) = self.limited.range(start..end).next() {
+impl Search<'_, '_> {
+    /// The limit of a list that is asked for, or mentioned, within this. `seen` are the variables
+    /// that were followed already: two may be mentioned by each other many times over.
+    fn limit_in(&self, list: WholeList<'_>, seen: &mut HashSet<String>) -> Option<Limit> {
+        let within = within(list, self.all.product.as_str());
+        if let Some(limit) = within.calls.iter().find_map(|span| self.limited.get(span)) {
             return Some(*limit);
         }
-        let local = self.model.mentions_in(start, end).find_map(|index| {
-            let variable = self.model.variables.get(index)?;
-            let within = start <= variable.bytes.0 && variable.bytes.1 <= end;
-            match variable.binding {
-                // What is defined within is looked at already.
-                _ if within || !seen.insert(index) => None,
-                Binding::Value(from) | Binding::Element(from) => self.limit_in(bytes(from), seen),
-                Binding::Unknown => None,
+        for name in within.variables {
+            let Some(variable) = self.file.model.variables.get(name) else { continue };
+            let (Binding::Value(from) | Binding::Element(from)) = variable.binding else {
+                continue;
+            };
+            if seen.insert(name.to_string())
+                && let Some(limit) = self.limit_in(WholeList::Term(from), seen)
+            {
+                return Some(limit);
             }
-        });
-        local.or_else(|| {
-            self.module.meanings_in(start, end).find_map(|meaning| match meaning {
-                Meaning::Rule { rule, .. } => self.cut.0.get(&rule).copied(),
-                _ => None,
-            })
+        }
+        within.references.iter().find_map(|term| {
+            let path: Vec<String> =
+                data_path(term)?.iter().map(|(key, _)| (*key).to_owned()).collect();
+            find(&self.cut.0, &path)
         })
     }
 
     /// Whether the count of the cut list compares as that of the whole one would.
     fn harmless(&self, whole: &Whole<'_>, limit: Limit) -> bool {
-        let (How::Counted(Some((number, compared))), Limit(Some(limit))) = (whole.how, limit)
+        let (How::Counted(Some((number, compared))), Limit(Some(limit)), WholeList::Term(list)) =
+            (whole.how, limit, whole.list)
         else {
             return false;
         };
@@ -179,27 +202,25 @@ impl Search<'_> {
             Compared::Above => number < limit,
             Compared::AtLeast => number <= limit,
         };
-        enough && self.is_list(whole.expr, MAX_DEPTH)
+        enough && self.is_list(list, MAX_DEPTH)
     }
 
     /// Whether an expression is the list itself, and not a choice from it.
-    fn is_list(&self, expr: &ExprRef, depth: usize) -> bool {
-        let (base, _) = chain(expr);
-        let start = base.span().start as usize;
-        match base.as_ref() {
-            Expr::Call { .. } => true,
-            Expr::Var { .. } if depth > 0 => match self.model.variable(start) {
+    fn is_list(&self, term: &Term, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        match &term.kind {
+            TermKind::Call(_) => true,
+            TermKind::Group(inner) => self.is_list(inner, depth),
+            TermKind::Var(name) => match self.file.model.variables.get(name) {
                 Some(variable) => match variable.binding {
-                    Binding::Value(value) => self.is_list(value, depth - 1),
+                    Binding::Value(value) => self.is_list(value, depth),
                     _ => false,
                 },
-                None => match self.module.meaning(start) {
-                    Some(Meaning::Rule { rule, .. }) => {
-                        let value = self.module.all().constant(rule);
-                        value.is_some_and(|v| matches!(chain(v).0.as_ref(), Expr::Call { .. }))
-                    }
-                    _ => false,
-                },
+                None => false,
+            },
+            TermKind::Ref(parts) => match self.constants.find(term) {
+                Some((value, _)) => self.is_list(value, depth),
+                None => parts.first().is_some_and(|head| self.is_list(head, depth)),
             },
             _ => false,
         }

@@ -1,26 +1,30 @@
-//! Static checks: what is wrong with policies, without asking anybody.
+//! Static checks: what is wrong with policies, found without asking the service.
 //!
-//! Owns the findings that come from the table of functions, and what authors get wrong around
-//! them. What a policy can't be loaded with is the loader's to find; reports belong to the
-//! command. Errors are found at every load, so that a wrong argument never reaches the service.
+//! Owns the findings that come from the table of functions, and common mistakes around them. What
+//! the language refuses is [`crate::rego`]'s to find; reports belong to the command. Errors are
+//! found at every load, so that a wrong argument never reaches the service.
 
 mod arguments;
 mod capabilities;
 mod fields;
 mod ignore;
 mod limit;
+mod model;
+mod names;
 mod negation;
 mod packages;
-mod refused;
 mod rules;
 mod unknown;
 mod unused;
-mod walk;
 
-use crate::evaluate::Policies;
-use crate::evaluate::load::{LoadOptions, Syntax};
-use crate::evaluate::sources::Sources;
-use crate::{Diagnostic, Error};
+use std::collections::{HashMap, HashSet};
+
+use crate::evaluate::load::{LoadOptions, Package};
+use crate::evaluate::sources::{DataSource, Sources};
+use crate::rego::problem::Sources as Texts;
+use crate::rego::syntax::tree::{FileId, Module, Name, Span, Term};
+use crate::rego::syntax::visit;
+use crate::{Diagnostic, Error, Position, Product};
 
 pub use capabilities::{capabilities, merged};
 pub use rules::{RULES, Rule, rule};
@@ -30,56 +34,156 @@ pub use rules::{RULES, Rule, rule};
 /// # Errors
 /// Only what keeps the sources from being looked at.
 pub fn check(sources: &Sources, options: LoadOptions) -> Result<Vec<Diagnostic>, Error> {
-    let everything = |syntax: &Syntax<'_>| everything(syntax, sources);
-    let found = match Policies::inspect(sources, options, &everything) {
-        Ok((found, _)) => found,
-        Err(error) if error.diagnostics().is_empty() => return Err(error),
-        Err(error) => error.diagnostics().to_vec(),
-    };
+    let (found, _) = crate::evaluate::Policies::inspect(sources, options, &everything)?;
     Ok(found)
 }
 
-/// The errors among the findings: what every load looks for beside what the loader does.
-pub(crate) fn errors(syntax: &Syntax<'_>) -> Vec<Diagnostic> {
-    let found = syntax.for_each(Syntax::calls_functions, |module| {
-        let mut found = Vec::new();
-        arguments::check(module, &walk::walk(module), &mut found);
-        found
-    });
-    found.into_iter().flatten().collect()
+/// Policies as the checks look at them.
+pub(crate) struct Policies<'a> {
+    /// The prefix of the functions.
+    pub product: &'a Product,
+    /// The texts, for positions.
+    pub sources: &'a Texts,
+    /// The modules as their authors wrote them.
+    pub authors: &'a [Module],
+    /// The same modules, in the same order, after OPA's stage `RewriteLocalVars`.
+    pub modules: &'a [Module],
+    /// The authors' names of local variables, and whether each was declared.
+    pub locals: &'a HashMap<Name, Name>,
+    /// What the modules make together.
+    pub packages: &'a [Package],
+    /// Base documents.
+    pub data: &'a [DataSource],
 }
 
-fn everything(syntax: &Syntax<'_>, sources: &Sources) -> Vec<Diagnostic> {
-    let known = unknown::Known::new(syntax, &sources.data);
-    let cut = syntax
-        .for_each(Syntax::calls_functions, |module| limit::direct(module, &walk::walk(module)));
-    let cut = limit::CutRules::new(syntax, cut.into_iter().flatten().collect());
-    let all = syntax.for_each(
-        |_, _| true,
-        |module| {
-            let mut found = Vec::new();
-            let model = walk::walk(module);
-            arguments::check(module, &model, &mut found);
-            fields::check(module, &model, &mut found);
-            negation::check(module, &model, &mut found);
-            refused::check(module, &model, &mut found);
-            unknown::check(module, &known, &mut found);
-            unused::imports(module, &mut found);
-            unused::variables(module, &model, &mut found);
-            // What tests put in place of an answer isn't cut.
-            if !module.is_test() {
-                limit::check(module, &model, &cut, &mut found);
-            }
-            (found, ignore::comments(module))
-        },
-    );
-    let mut found = Vec::new();
-    let mut ignores = Vec::new();
-    for (findings, comments) in all {
-        found.extend(findings);
-        ignores.extend(comments);
+impl<'a> Policies<'a> {
+    fn position(&self, span: Span) -> Position {
+        crate::evaluate::position(self.sources, span)
     }
-    packages::check(syntax, &mut found);
+
+    /// A local variable's name as its author wrote it.
+    fn author_name<'n>(&'n self, name: &'n Name) -> &'n str {
+        self.locals.get(name).unwrap_or(name)
+    }
+
+    /// Whether a local variable was declared, and not only used.
+    fn is_declared(&self, name: &Name) -> bool {
+        self.locals.contains_key(name)
+    }
+
+    fn files(&self) -> Vec<File<'a>> {
+        self.authors
+            .iter()
+            .zip(self.modules)
+            .map(|(author, module)| {
+                let file = author.span.file;
+                let source = self.sources.get(file);
+                let path = source.map_or("", |source| source.path());
+                File {
+                    path,
+                    text: source.map_or("", |source| source.all()),
+                    is_test: is_test(path, module),
+                    names: used_names(author),
+                    model: model::model(module, self.product.as_str()),
+                    author,
+                    module,
+                }
+            })
+            .collect()
+    }
+
+    /// The value of a rule with one definition that depends on nothing, by its path below `data`.
+    fn constants(&self) -> Constants<'a> {
+        let mut all: HashMap<Vec<&'a str>, Option<&'a Term>> = HashMap::new();
+        for module in self.modules {
+            for rule in &module.rules {
+                let Some(path) = names::rule_path(module, rule) else { continue };
+                let constant = rule.generated_body && rule.else_rule.is_none() && !rule.default;
+                let value = rule.head.value.as_ref().filter(|_| constant && !rule.head.is_function);
+                all.entry(path).and_modify(|known| *known = None).or_insert(value);
+            }
+        }
+        Constants(all.into_iter().filter_map(|(path, term)| Some((path, term?))).collect())
+    }
+}
+
+/// Rules whose one value is written down.
+struct Constants<'a>(HashMap<Vec<&'a str>, &'a Term>);
+
+impl<'a> Constants<'a> {
+    /// The value that a reference begins with, and how many of its operands lead there.
+    fn find(&self, term: &Term) -> Option<(&'a Term, usize)> {
+        let path = model::data_path(term)?;
+        let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
+        (1..=keys.len()).find_map(|length| Some((*self.0.get(keys.get(..length)?)?, length)))
+    }
+}
+
+/// A file as the checks look at it.
+struct File<'a> {
+    path: &'a str,
+    text: &'a str,
+    /// Whether it is a test's: its name, or its package's, ends so.
+    is_test: bool,
+    /// Every name that its author begins a reference with.
+    names: HashSet<&'a str>,
+    author: &'a Module,
+    module: &'a Module,
+    model: model::Model<'a>,
+}
+
+impl File<'_> {
+    fn id(&self) -> FileId {
+        self.author.span.file
+    }
+}
+
+fn is_test(path: &str, module: &Module) -> bool {
+    let package = names::package_path(module);
+    path.ends_with("_test.rego") || package.last().is_some_and(|name| name.ends_with("_test"))
+}
+
+fn used_names(module: &Module) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    visit::each_term_of_rules(&module.rules, &mut |term| {
+        if let crate::rego::syntax::tree::TermKind::Var(name) = &term.kind {
+            names.insert(&**name);
+        }
+    });
+    names
+}
+
+/// The errors among the findings: what every load looks for beside the language's own rules.
+pub(crate) fn errors(all: &Policies<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    names::check(all, &mut found);
+    let constants = all.constants();
+    for file in all.files() {
+        arguments::check(all, &file, &constants, &mut found);
+    }
+    found
+}
+
+fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
+    let mut found = errors(all);
+    let constants = all.constants();
+    let files = all.files();
+    let known = unknown::Known::new(all, &files);
+    let cut = limit::CutRules::new(all, &files, &constants);
+    let mut ignores = Vec::new();
+    for file in &files {
+        fields::check(all, file, &constants, &mut found);
+        negation::check(all, file, &mut found);
+        unknown::check(all, file, &known, &mut found);
+        unused::imports(all, file, &mut found);
+        unused::variables(all, file, &mut found);
+        // A mock's list isn't cut.
+        if !file.is_test {
+            limit::check(all, file, &constants, &cut, &mut found);
+        }
+        ignores.extend(ignore::comments(all, file));
+    }
+    packages::check(all, &mut found);
     ignore::apply(ignores, &mut found);
     found
 }

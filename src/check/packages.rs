@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 
 use crate::Diagnostic;
-use crate::evaluate::load::{Package, RuleKind, Syntax};
+use super::Policies;
+use crate::evaluate::load::{Package, RuleKind};
 use crate::text::nearest;
 
 /// Names of verdict rules; `deny` and `warn` also begin some.
@@ -18,14 +19,14 @@ fn is_verdict(name: &str) -> bool {
 }
 
 /// Finds packages without a verdict that nothing but tests refers to.
-pub(super) fn check(syntax: &Syntax<'_>, out: &mut Vec<Diagnostic>) {
-    let packages = syntax.packages();
+pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
+    let packages = all.packages;
     let referred: HashSet<&[String]> =
         packages.iter().flat_map(|package| &package.refers_to).map(Vec::as_slice).collect();
-    for package in &packages {
+    for package in packages {
         if !package.is_test && !referred.contains(package.path.as_slice()) && !has_verdict(package)
         {
-            out.extend(finding(syntax, package));
+            out.extend(finding(all, package));
         }
     }
 }
@@ -44,7 +45,7 @@ fn has_verdict(package: &Package) -> bool {
     names(package).any(is_verdict)
 }
 
-fn finding(syntax: &Syntax<'_>, package: &Package) -> Option<Diagnostic> {
+fn finding(all: &Policies<'_>, package: &Package) -> Option<Diagnostic> {
     let message = format!("the package `{}` has no verdict rule", package.path.join("."));
     let near = names(package).find_map(|name| Some((name, nearest(name, NAMES.iter().copied())?)));
     let hint = match near {
@@ -53,6 +54,9 @@ fn finding(syntax: &Syntax<'_>, package: &Package) -> Option<Diagnostic> {
             "give it `deny`, `violations` or `result`, or import it where it is used".to_owned()
         }
     };
-    let position = syntax.package_position(package)?;
+    let module = all.modules.iter().find(|module| {
+        super::names::package_path(module).iter().eq(package.path.iter())
+    })?;
+    let position = all.position(module.package.span);
     Some(Diagnostic::warning("no-verdict", message).with_hint(hint).at(position))
 }

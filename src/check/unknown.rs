@@ -6,31 +6,40 @@
 
 use std::collections::HashSet;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::Diagnostic;
-use crate::evaluate::load::{ModuleSyntax, Package, Reference, Syntax};
+use super::model::data_path;
+use super::{File, Policies};
+use crate::evaluate::load::Package;
+use crate::rego::syntax::tree::{Expr, Span};
+use crate::rego::syntax::visit;
 use crate::evaluate::sources::DataSource;
 use crate::text::nearest;
 
 /// What is there to be named.
 pub(super) struct Known<'a> {
-    packages: Vec<Package>,
+    packages: &'a [Package],
     data: &'a [DataSource],
     /// The paths that some `with` puts something at.
     targets: HashSet<Vec<String>>,
 }
 
 impl<'a> Known<'a> {
-    pub fn new(syntax: &Syntax<'_>, data: &'a [DataSource]) -> Self {
-        let targets = syntax.for_each(
-            |_, _| true,
-            |module| -> Vec<Vec<String>> {
-                let targets = module.references().filter(|reference| reference.is_target);
-                targets.map(|r| r.keys.iter().map(|key| (*key).to_owned()).collect()).collect()
-            },
-        );
-        Self { packages: syntax.packages(), data, targets: targets.into_iter().flatten().collect() }
+    pub fn new(all: &Policies<'a>, files: &[File<'_>]) -> Self {
+        let mut targets = HashSet::new();
+        for file in files {
+            visit::each_expr_of_rules(&file.module.rules, &mut |expr: &Expr| {
+                for with in &expr.with {
+                    let path = data_path(&with.target).unwrap_or_default();
+                    let keys: Vec<_> = path.iter().map(|(key, _)| (*key).to_owned()).collect();
+                    if !keys.is_empty() {
+                        targets.insert(keys);
+                    }
+                }
+            });
+        }
+        Self { packages: all.packages, data: all.data, targets }
     }
 
     /// How many of a path's keys lead to what isn't there, and what may be meant.
@@ -102,7 +111,7 @@ fn is_in(data: &Value, path: &[&str]) -> bool {
     let mut value = data;
     for part in path {
         // Within a value that is no object, what a name means isn't said here.
-        let Ok(object) = value.as_object() else { return true };
+        let Some(object) = value.as_object() else { return true };
         let Some(inner) = object.get(&Value::from(*part)) else { return false };
         value = inner;
     }
@@ -110,19 +119,28 @@ fn is_in(data: &Value, path: &[&str]) -> bool {
 }
 
 /// Finds references to what isn't there.
-pub(super) fn check(module: &ModuleSyntax<'_>, known: &Known<'_>, out: &mut Vec<Diagnostic>) {
-    for reference in module.references().filter(Reference::is_read) {
-        let Some((length, near)) = known.missing(&reference.keys) else { continue };
-        let keys = reference.keys.get(..length).unwrap_or(&reference.keys);
-        let message = format!("there is no `data.{}`", keys.join("."));
+pub(super) fn check(
+    all: &Policies<'_>,
+    file: &File<'_>,
+    known: &Known<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    for term in &file.model.references {
+        let Some(path) = data_path(term).filter(|path| !path.is_empty()) else { continue };
+        let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
+        let Some((length, near)) = known.missing(&keys) else { continue };
+        let shown = keys.get(..length).unwrap_or(&keys);
+        let message = format!("there is no `data.{}`", shown.join("."));
         let hint = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "it is undefined, also under `not`; if other data has it, silence this with \
                      `# check:ignore unknown-rule`"
                 .to_owned(),
         };
-        let (start, end) = reference.bytes(length);
+        // An import's parts stand where the import does: then the whole reference is meant.
+        let end = path.get(length.saturating_sub(1)).map_or(term.span.end, |(_, span)| span.end);
+        let end = if end > term.span.start { end.min(term.span.end) } else { term.span.end };
         let finding = Diagnostic::warning("unknown-rule", message).with_hint(hint);
-        out.push(finding.at(module.position(start, end)));
+        out.push(finding.at(all.position(Span { end, ..term.span })));
     }
 }

@@ -1,40 +1,60 @@
 //! Imports and local variables that nothing uses.
 
-use super::walk::{Kind, Model};
+use super::model::Kind;
+use super::{File, Policies};
 use crate::Diagnostic;
-use crate::evaluate::load::ModuleSyntax;
+use crate::rego::syntax::tree::{Import, TermKind};
 
-/// Finds unused imports.
-pub(super) fn imports(module: &ModuleSyntax<'_>, out: &mut Vec<Diagnostic>) {
-    for import in module.imports() {
-        if !import.used && !import.alias.starts_with('_') {
-            let message = format!("the import `{}` isn't used", import.alias);
-            out.push(
-                Diagnostic::warning("unused-import", message)
-                    .with_hint("remove it")
-                    .at(import.position),
-            );
+/// Finds unused imports: those whose name no reference of the author's begins with.
+pub(super) fn imports(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+    for import in &file.author.imports {
+        let Some(name) = name(import) else { continue };
+        let language = matches!(&import.path.kind, TermKind::Ref(parts)
+            if matches!(parts.first().map(|head| &head.kind),
+                Some(TermKind::Var(head)) if matches!(&**head, "rego" | "future")));
+        if language || name.starts_with('_') || file.names.contains(name) {
+            continue;
         }
+        out.push(
+            Diagnostic::warning("unused-import", format!("the import `{name}` isn't used"))
+                .with_hint("remove it")
+                .at(all.position(import.span)),
+        );
+    }
+}
+
+/// The name that an import gives to what it imports.
+fn name(import: &Import) -> Option<&str> {
+    if let Some((alias, _)) = &import.alias {
+        return Some(alias);
+    }
+    match &import.path.kind {
+        TermKind::Var(name) => Some(name),
+        TermKind::Ref(parts) => match &parts.last()?.kind {
+            TermKind::String(name) | TermKind::Var(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
 /// Finds unused variables and arguments.
-pub(super) fn variables(module: &ModuleSyntax<'_>, model: &Model<'_>, out: &mut Vec<Diagnostic>) {
-    for variable in &model.variables {
-        if variable.used || variable.name.starts_with('_') {
+pub(super) fn variables(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+    for (name, variable) in &file.model.variables {
+        let author = all.author_name(name);
+        if variable.mentions > 1 || author.starts_with('_') || author.starts_with('$') {
             continue;
         }
         let what = match variable.kind {
             Kind::Argument => "argument",
-            Kind::Declared => "variable",
-            Kind::Implicit => continue,
+            // What isn't declared may be bound for its existence alone.
+            Kind::Local if !all.is_declared(name) => continue,
+            Kind::Local => "variable",
         };
-        let message = format!("the {what} `{}` isn't used", variable.name);
-        let (start, end) = variable.bytes;
         out.push(
-            Diagnostic::warning("unused-local", message)
-                .with_hint("use it, or write `_` in its place")
-                .at(module.position(start, end)),
+            Diagnostic::warning("unused-local", format!("the {what} `{author}` isn't used"))
+                .with_hint("use it, or replace it with `_`")
+                .at(all.position(variable.span)),
         );
     }
 }

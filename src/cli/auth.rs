@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
-use regorus::Value;
+use crate::rego::Value;
 use serde::Serialize;
 
 use super::args::Options;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use chrono::DateTime;
-use regorus::Value;
+use crate::rego::Value;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::shape::Shape;
@@ -21,8 +21,37 @@ pub(crate) struct Typed<'a> {
     pub ty: &'a Type,
     /// The field's name, for messages.
     pub name: &'a str,
-    /// Whether null means that it isn't there, instead of the type's default.
-    pub optional: bool,
+}
+
+/// Reads a field that may be absent: null reads as absent.
+struct Optional<'a>(Typed<'a>);
+
+impl<'de> DeserializeSeed<'de> for Optional<'_> {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Value>, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Optional<'_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<Option<Value>, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Option<Value>, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Value>, D::Error> {
+        self.0.deserialize(deserializer).map(Some)
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Typed<'_> {
@@ -103,7 +132,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
-        Ok(if self.optional { Value::Undefined } else { default(self.ty) })
+        Ok(default(self.ty))
     }
 
     fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<Value, E> {
@@ -162,7 +191,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
         };
         let mut items = Vec::new();
         while let Some(item) =
-            seq.next_element_seed(Typed { ty, name: self.name, optional: false })?
+            seq.next_element_seed(Typed { ty, name: self.name })?
         {
             items.push(item);
         }
@@ -178,7 +207,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
         };
         let mut object = BTreeMap::new();
         while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-            let value = map.next_value_seed(Typed { ty, name: &key, optional: false })?;
+            let value = map.next_value_seed(Typed { ty, name: &key })?;
             insert(&mut object, &key, value)?;
         }
         Ok(Value::from(object))
@@ -231,21 +260,24 @@ impl<'de> Visitor<'de> for Row<'_> {
                 && let (Some(field), Some(slot)) = (self.fields.get(at), slots.get_mut(at))
             {
                 before = at + 1;
-                let optional = !field.required;
-                let typed = Typed { ty: &field.ty, name: field.name, optional };
-                let value = map.next_value_seed(typed)?;
+                let typed = Typed { ty: &field.ty, name: field.name };
+                let value = if field.required {
+                    Some(map.next_value_seed(typed)?)
+                } else {
+                    map.next_value_seed(Optional(typed))?
+                };
                 slot.fill(field.name, &key, value)?;
             } else {
                 let value =
-                    map.next_value_seed(Typed { ty: &Type::Any, name: &key, optional: false })?;
+                    map.next_value_seed(Typed { ty: &Type::Any, name: &key })?;
                 insert(&mut others, &key, value)?;
             }
         }
         // In the order of the keys: a map is made of sorted entries at once.
         let documented = shape.columns.iter().filter_map(|column| {
             let value = slots.get_mut(column.field).and_then(|slot| slot.value.take());
-            let value = value.or_else(|| column.default.clone());
-            value.filter(|v| *v != Value::Undefined).map(|value| (column.key.clone(), value))
+            let value = value.unwrap_or_else(|| column.default.clone());
+            value.map(|value| (column.key.clone(), value))
         });
         let mut object: BTreeMap<Value, Value> = documented.collect();
         object.append(&mut others);
@@ -256,13 +288,19 @@ impl<'de> Visitor<'de> for Row<'_> {
 /// A documented field while its row is read. It may stand there in both casings if they agree.
 #[derive(Default)]
 struct Slot {
-    value: Option<Value>,
+    /// What stands there, once it was read: nothing is an optional field's null.
+    value: Option<Option<Value>>,
     documented: bool,
     other: bool,
 }
 
 impl Slot {
-    fn fill<E: serde::de::Error>(&mut self, name: &str, key: &str, value: Value) -> Result<(), E> {
+    fn fill<E: serde::de::Error>(
+        &mut self,
+        name: &str,
+        key: &str,
+        value: Option<Value>,
+    ) -> Result<(), E> {
         let seen = if key == name { &mut self.documented } else { &mut self.other };
         if std::mem::replace(seen, true) {
             return Err(E::custom(format!("the key `{key}` stands there twice")));
@@ -317,7 +355,7 @@ mod tests {
         let mut de = serde_json::Deserializer::from_str(text);
         Row { fields: FIELDS, name: "row" }
             .deserialize(&mut de)
-            .map(|v| v.to_json_str().unwrap())
+            .map(|v| v.to_json())
             .map_err(|e| e.to_string())
     }
 

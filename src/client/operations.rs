@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use regorus::Value;
+use crate::rego::Value;
 
 use super::page::parse;
 use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
@@ -91,10 +91,9 @@ fn read(fields: &'static [Field], name: &str, body: &[u8]) -> serde_json::Result
 
 /// The output once the operation succeeded, nothing while it runs, an error when it failed.
 fn outcome(id: &str, answer: &Value) -> Result<Option<String>, Error> {
-    let operation = &answer[&Value::from("operation")];
-    if *operation == Value::Undefined {
+    let Some(operation) = answer.get(&Value::from("operation")) else {
         return Err(protocol("the service's answer has no `operation`"));
-    }
+    };
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
         return Err(protocol("the service's answer says nothing about the operation"));
@@ -130,10 +129,8 @@ fn failure(how: &str, operation: &Value) -> Error {
 }
 
 fn text(object: &Value, field: &str) -> String {
-    object[&Value::from(field)]
-        .as_string()
-        .map(std::string::ToString::to_string)
-        .unwrap_or_default()
+    let text = object.get(&Value::from(field)).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

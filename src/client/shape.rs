@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::json::default;
 use crate::builtins::Field;

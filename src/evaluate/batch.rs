@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::call::{Call, Key};
 use super::flight::Outcome;
@@ -50,17 +50,17 @@ pub(super) struct Notes {
 }
 
 impl Calls for Pass {
-    fn call(&self, function: &str, args: Vec<Value>) -> Result<Value, Error> {
+    fn call(&self, function: &str, args: &[Value]) -> Result<Option<Value>, Error> {
         let exact = self.exact.load(Ordering::Relaxed);
-        let plain = is_plain(&args);
-        if plain && let Some(value) = self.notes().answered.get(function, &args, exact) {
+        let plain = is_plain(args);
+        if plain && let Some(value) = self.notes().answered.get(function, args, exact) {
             return Ok(value);
         }
-        let call = match Call::new(&self.session.product, function, &args) {
+        let call = match Call::new(&self.session.product, function, args) {
             Ok(call) => call,
             Err(error) if exact => return Err(error),
             // What a guess gets wrong, the exact evaluation may never ask.
-            Err(_) => return Ok(Value::Undefined),
+            Err(_) => return Ok(None),
         };
         if !exact {
             return self.guess(call);
@@ -69,7 +69,7 @@ impl Calls for Pass {
         let value = self.exactly(call)?;
         // A call that was noted has no answer yet.
         if plain && self.exact.load(Ordering::Relaxed) {
-            self.notes().answered.put(function, args, key, value.clone());
+            self.notes().answered.put(function, args.to_vec(), key, value.clone());
         }
         Ok(value)
     }
@@ -117,7 +117,7 @@ impl Pass {
     }
 
     /// A call that the evaluation certainly makes.
-    fn exactly(&self, call: Call) -> Result<Value, Error> {
+    fn exactly(&self, call: Call) -> Result<Option<Value>, Error> {
         let first_use = self.count(&call.key)?;
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return self.raise(&call, outcome, first_use);
@@ -137,7 +137,7 @@ impl Pass {
         notes.first = Some(call);
         notes.first_at = Some(Instant::now());
         self.exact.store(false, Ordering::Relaxed);
-        Ok(Value::Undefined)
+        Ok(None)
     }
 
     /// Whether an unknown call may be waited for; uses up credit.
@@ -158,16 +158,16 @@ impl Pass {
     }
 
     /// A call that only follows from the ignorance of another one.
-    fn guess(&self, call: Call) -> Result<Value, Error> {
+    fn guess(&self, call: Call) -> Result<Option<Value>, Error> {
         if let Some(outcome) = self.session.known(&call.key, self.number) {
-            return Ok(outcome.result.map_or(Value::Undefined, |answer| answer.value));
+            return Ok(outcome.result.ok().map(|answer| answer.value));
         }
         let mut notes = self.notes();
         if notes.noted.contains(&call.key) {
-            return Ok(Value::Undefined);
+            return Ok(None);
         }
         if call.function.cost == Cost::Prompt && !self.session.budget.eager_prompts {
-            return Ok(Value::Undefined);
+            return Ok(None);
         }
         let late = Instant::now() >= self.guess_until;
         if late {
@@ -177,9 +177,9 @@ impl Pass {
             Guess::Noted if !late => {
                 notes.noted.insert(call.key.clone());
                 notes.guesses.push(call);
-                Ok(Value::Undefined)
+                Ok(None)
             }
-            Guess::Idle if !late => Ok(Value::Undefined),
+            Guess::Idle if !late => Ok(None),
             _ => Err(Error::new(ErrorKind::Internal, "the pass ends here")),
         }
     }
@@ -204,7 +204,12 @@ impl Pass {
     }
 
     /// What the policy sees of a known answer.
-    fn raise(&self, call: &Call, outcome: Outcome, first_use: bool) -> Result<Value, Error> {
+    fn raise(
+        &self,
+        call: &Call,
+        outcome: Outcome,
+        first_use: bool,
+    ) -> Result<Option<Value>, Error> {
         if first_use {
             self.session.needed(&call.key);
             let before = self.bytes.fetch_add(outcome.bytes, Ordering::Relaxed);
@@ -218,12 +223,12 @@ impl Pass {
             }
         }
         match outcome.result {
-            Ok(answer) => Ok(answer.value),
+            Ok(answer) => Ok(Some(answer.value)),
             Err(error)
                 if error.kind() == ErrorKind::NotFound
                     && self.session.not_found == NotFound::Undefined =>
             {
-                Ok(Value::Undefined)
+                Ok(None)
             }
             Err(error) => Err(error.in_call(Arc::clone(&call.key.function))),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::builtins::{Function, Request};
 use crate::{Error, Product};

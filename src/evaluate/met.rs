@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::call::Key;
 
 /// A call and what the policy sees of its answer.
 struct Met {
     key: Key,
-    value: Value,
+    value: Option<Value>,
     /// Uses that aren't in the pass' account yet.
     uses: u64,
 }
@@ -23,13 +23,18 @@ pub(super) struct Answered(HashMap<String, BTreeMap<Vec<Value>, Met>>);
 
 impl Answered {
     /// The answer to a call; `counts`: it is one of the exact evaluation's.
-    pub(super) fn get(&mut self, function: &str, args: &[Value], counts: bool) -> Option<Value> {
+    pub(super) fn get(
+        &mut self,
+        function: &str,
+        args: &[Value],
+        counts: bool,
+    ) -> Option<Option<Value>> {
         let met = self.0.get_mut(function)?.get_mut(args)?;
         met.uses += u64::from(counts);
         Some(met.value.clone())
     }
 
-    pub(super) fn put(&mut self, function: &str, args: Vec<Value>, key: Key, value: Value) {
+    pub(super) fn put(&mut self, function: &str, args: Vec<Value>, key: Key, value: Option<Value>) {
         self.0.entry(function.to_owned()).or_default().insert(args, Met { key, value, uses: 0 });
     }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::query::{QueryOutput, Row};
 use crate::{Error, ErrorKind};
@@ -170,7 +170,7 @@ pub(crate) fn compact(value: &Value) -> Result<String, Error> {
 fn narrow(value: &Value, out: &mut String) -> Result<(), Error> {
     match value {
         Value::Array(array) => narrow_list(array.iter(), out)?,
-        Value::Set(set) => narrow_list(set.iter_sorted(), out)?,
+        Value::Set(set) => narrow_list(set.iter(), out)?,
         Value::Object(_) => {
             out.push('{');
             for (index, (key, member)) in fields(value)?.into_iter().enumerate() {
@@ -183,7 +183,7 @@ fn narrow(value: &Value, out: &mut String) -> Result<(), Error> {
             }
             out.push('}');
         }
-        scalar => self::scalar(scalar, out)?,
+        scalar => self::scalar(scalar, out),
     }
     Ok(())
 }
@@ -206,7 +206,7 @@ fn narrow_list<'a>(
 fn indented(value: &Value, level: usize, out: &mut String) -> Result<(), Error> {
     match value {
         Value::Array(array) => indented_list(array.iter(), level, out)?,
-        Value::Set(set) => indented_list(set.iter_sorted(), level, out)?,
+        Value::Set(set) => indented_list(set.iter(), level, out)?,
         Value::Object(_) => {
             let mut list = List::new('{', out, level);
             for (key, member) in fields(value)? {
@@ -218,7 +218,7 @@ fn indented(value: &Value, level: usize, out: &mut String) -> Result<(), Error> 
             }
             list.end('}');
         }
-        scalar => self::scalar(scalar, out)?,
+        scalar => self::scalar(scalar, out),
     }
     Ok(())
 }
@@ -241,7 +241,7 @@ fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
     let Value::Object(object) = object else { return Ok(Vec::new()) };
     let mut fields = Vec::with_capacity(object.len());
     let mut plain = true;
-    for (key, member) in object.iter_sorted() {
+    for (key, member) in object.iter() {
         let key = match key {
             Value::String(text) => text.to_string(),
             other => {
@@ -263,32 +263,16 @@ fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
     Ok(fields)
 }
 
-fn scalar(value: &Value, out: &mut String) -> Result<(), Error> {
+fn scalar(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(is) => out.push_str(if *is { "true" } else { "false" }),
-        Value::Number(_) => out.push_str(&number(value)?),
-        Value::String(text) => quote(text, out),
-        _ => {
-            let message = "a value that is undefined has no text";
-            return Err(Error::new(ErrorKind::Internal, message));
+        Value::Number(number) => {
+            let _ = write!(out, "{number}");
         }
+        Value::String(text) => quote(text, out),
+        Value::Array(_) | Value::Set(_) | Value::Object(_) => {}
     }
-    Ok(())
-}
-
-fn number(value: &Value) -> Result<String, Error> {
-    let too_large =
-        || Error::new(ErrorKind::TooLarge, "a number is larger than any that JSON is read with");
-    let Value::Number(number) = value else { return Err(too_large()) };
-    if number.as_big().is_some() {
-        return Ok(number.format_decimal());
-    }
-    let float = number.as_f64().filter(|float| float.is_finite());
-    float
-        .and_then(serde_json::Number::from_f64)
-        .map(|number| number.to_string())
-        .ok_or_else(too_large)
 }
 
 /// `text` in double quotes.

@@ -21,7 +21,7 @@ pub(super) fn pretty(output: &QueryOutput) -> Result<String, Error> {
     let shown: Vec<usize> = (0..first.expressions.len())
         .filter(|index| {
             let answer = first.expressions.get(*index);
-            !answer.is_some_and(|answer| matches!(answer.value, regorus::Value::Bool(_)))
+            !answer.is_some_and(|answer| matches!(answer.value, crate::rego::Value::Bool(_)))
         })
         .collect();
     let mut head: Vec<String> = first.bindings.keys().cloned().collect();

@@ -10,7 +10,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use regorus::Value;
+use crate::rego::Value;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use sha2::{Digest as _, Sha256};
 

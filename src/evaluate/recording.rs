@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use regorus::Value;
+use crate::rego::Value;
 use serde::{Deserialize, Serialize};
 
 use super::call::Key;

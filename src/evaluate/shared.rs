@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::builtins::Answer;
     use crate::{Error, ErrorKind};
-    use regorus::Value;
+    use crate::rego::Value;
 
     fn key(arguments: &str) -> Key {
         Key { function: "platform.discover".into(), arguments: arguments.into() }

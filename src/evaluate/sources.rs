@@ -13,7 +13,7 @@ pub(crate) mod json;
 
 use std::path::PathBuf;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::{Diagnostic, Error};
 

@@ -9,7 +9,7 @@ use std::io::{Read, Take};
 use std::path::{Component, Path};
 
 use flate2::read::MultiGzDecoder;
-use regorus::Value;
+use crate::rego::Value;
 use serde::Deserialize;
 use tar::EntryType;
 

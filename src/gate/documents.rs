@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use regorus::Value;
+use crate::rego::Value;
 
 use super::model::Subject;
 use super::split::{Form, Piece};

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::model::{Graph, Node};
 
@@ -44,13 +44,10 @@ impl Collector {
 
     fn node(&mut self, value: &Value) -> Option<usize> {
         let digest = text(value, "digest")?;
-        let metadata = match value {
-            Value::Object(object) => object.get(&Value::from("metadata")).cloned(),
-            _ => None,
-        };
-        let metadata = metadata.unwrap_or(Value::Undefined);
-        let bad = text(&metadata, "hasPolicyViolations") == Some("true");
-        let name = text(&metadata, "name").map(str::to_owned);
+        let metadata = value.get(&Value::from("metadata"));
+        let field = |name| metadata.and_then(|metadata| text(metadata, name));
+        let bad = field("hasPolicyViolations") == Some("true");
+        let name = field("name").map(str::to_owned);
         if let Some(index) = self.by_digest.get(digest).copied() {
             if let Some(node) = self.graph.nodes.get_mut(index) {
                 node.bad |= bad;

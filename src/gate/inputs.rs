@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use regorus::Value;
+use crate::rego::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};

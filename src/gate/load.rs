@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use regorus::Value;
+use crate::rego::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::bundle;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use regorus::Value;
+use crate::rego::Value;
 use serde::Deserialize;
 use yaml_serde::Value as Yaml;
 

@@ -3,7 +3,7 @@
 //! Owns the forms of a verdict in Rego. Whether what was found fails the input, is waived or is
 //! too slight to count, is decided in `conclude`.
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::model::Class;
 use super::packages::{Part, Role};
@@ -159,7 +159,7 @@ fn list(at: &Place<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>
                 "write it with `contains`, or give it a `default`",
             ));
         }
-        Some(Value::Set(set)) => set.iter_sorted().collect(),
+        Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(array)) => array.iter().collect(),
         Some(other) => {
             return Err(at.wrong(
@@ -276,7 +276,6 @@ fn sort(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Set(_) => "a set",
         Value::Object(_) => "an object",
-        Value::Undefined => "undefined",
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::conclude::{self, Circumstances};
 use super::documents;

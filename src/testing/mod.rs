@@ -20,7 +20,7 @@ mod suite;
 
 use std::time::Duration;
 
-use regorus::Value;
+use crate::rego::Value;
 
 pub use coverage::{CoverageReport, FileCoverage, Range, Row};
 pub use run::RunOptions;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use regorus::Value;
+use crate::rego::Value;
 
 use super::find::Shape;
 use super::probe::{Probe, Probed};

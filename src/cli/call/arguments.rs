@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
@@ -110,8 +110,9 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
         match (field.map(|field| field.ty), entry) {
             (Some(Type::Array(_)), entry) => {
                 let list = entry.or_insert_with(Value::new_array);
-                let list = list.as_array_mut().map_err(|e| invalid(e.to_string()))?;
-                list.extend(elements(key, text)?);
+                if let Value::Array(list) = list {
+                    std::sync::Arc::make_mut(list).extend(elements(key, text)?);
+                }
             }
             (ty, std::collections::btree_map::Entry::Vacant(entry)) => {
                 entry.insert(scalar(ty, text));
@@ -130,8 +131,7 @@ fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
     let array = json::parse(text).map_err(|error| {
         invalid(format!("filter `{key}` isn't a JSON array")).with_source(escape(&error.message))
     })?;
-    let array = array.as_array().map_err(|e| invalid(e.to_string()))?;
-    Ok(array.iter().cloned().collect())
+    Ok(array.as_array().cloned().unwrap_or_default())
 }
 
 /// A word as its declared type; one that isn't stays text, so that the function's check says so.

@@ -105,11 +105,11 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
 fn ask(
     platform: &Platform,
     function: &Function,
-    values: &[regorus::Value],
+    values: &[crate::rego::Value],
     format: Format,
     reporter: Reporter,
 ) -> Result<Vec<u8>, Error> {
-    if let (Format::Raw, [regorus::Value::String(digest)]) = (format, values) {
+    if let (Format::Raw, [crate::rego::Value::String(digest)]) = (format, values) {
         return platform.download(digest);
     }
     let product = platform.product();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::cli::stdin::{self, Stdin};
 use crate::evaluate::sources::document as document_of;

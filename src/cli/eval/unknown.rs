@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use regorus::Value;
+use crate::rego::Value;
 
 use crate::evaluate::Policies;
 use crate::text::{escape, nearest};

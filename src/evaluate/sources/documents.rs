@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use regorus::Value;
+use crate::rego::Value;
 use yaml_serde::Value as Yaml;
 
 use super::files::Kind;

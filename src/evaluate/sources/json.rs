@@ -4,7 +4,7 @@
 //! beyond 64 bits would be rounded, so that a policy that looks for it doesn't find it, and an
 //! object with one certain key would become a number. How documents are combined is not its part.
 
-use regorus::Value;
+use crate::rego::Value;
 
 /// What is wrong, and where: line and column from 1, the column in bytes.
 #[derive(Debug)]

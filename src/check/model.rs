@@ -1,0 +1,429 @@
+//! What the rules of a module contain, collected in one walk over its tree.
+//!
+//! Owns the lists that the single checks look at: variables and what they are bound to, calls of
+//! the product's functions, references, negations, counts. The tree is the one after OPA's stage
+//! `RewriteLocalVars`: references have full paths, and each local variable has a name of its own,
+//! so there are no scopes to keep. It judges nothing.
+
+use std::collections::BTreeMap;
+
+use crate::builtins::{self, Function};
+use crate::rego::syntax::tree::{
+    Body, Expr, ExprKind, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
+};
+
+/// What a variable is made from, where that is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Binding<'a> {
+    /// It has this value.
+    Value(&'a Term),
+    /// It is one of the elements of this.
+    Element(&'a Term),
+    /// Anything.
+    Unknown,
+}
+
+/// How a variable came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An argument of a function.
+    Argument,
+    /// Declared by `:=`, `some … in` or `every`, or by its first use.
+    Local,
+}
+
+/// A local variable or an argument.
+#[derive(Debug)]
+pub(super) struct Variable<'a> {
+    /// Where it is first mentioned.
+    pub span: Span,
+    pub kind: Kind,
+    pub binding: Binding<'a>,
+    /// How often it is mentioned.
+    pub mentions: usize,
+}
+
+/// A call of one of the product's functions.
+pub(super) struct Call<'a> {
+    pub function: &'static Function,
+    pub arguments: &'a [Term],
+    /// The function's name.
+    pub span: Span,
+    /// Whether a `with` of the statement puts something else in the function's place.
+    pub replaced: bool,
+    /// The path of the rule that it is in.
+    pub rule: usize,
+}
+
+/// A use of a list as a whole: what is cut off from it may change the answer.
+pub(super) struct Whole<'a> {
+    pub list: WholeList<'a>,
+    /// The word that takes it as a whole.
+    pub span: Span,
+    pub how: How,
+}
+
+/// The list, or the expression that it is in.
+#[derive(Clone, Copy)]
+pub(super) enum WholeList<'a> {
+    Term(&'a Term),
+    /// A negated statement.
+    Statement(&'a Expr),
+    /// `not { … }`
+    Body(&'a Body),
+}
+
+/// How a list is used as a whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum How {
+    /// Its elements are counted; the number that the count is compared with, and how, with the
+    /// count on the left.
+    Counted(Option<(f64, Compared)>),
+    Negated,
+    /// Every element must satisfy something.
+    Every,
+}
+
+/// How a count is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// Whether there are more (`>`) or no more (`<=`), equal (`==`) or not.
+    Above,
+    /// Whether there are at least so many (`>=`), or fewer (`<`).
+    AtLeast,
+}
+
+/// Everything that the checks look at.
+#[derive(Default)]
+pub(super) struct Model<'a> {
+    pub variables: BTreeMap<Name, Variable<'a>>,
+    pub calls: Vec<Call<'a>>,
+    /// References that are read; no function's name and no target of a `with`.
+    pub references: Vec<&'a Term>,
+    /// Calls of functions other than the product's, with the name and where it stands.
+    pub others: Vec<(String, &'a [Term], Span)>,
+    /// Lists used as a whole.
+    pub wholes: Vec<Whole<'a>>,
+    /// Negated statements, with the word `not`.
+    pub negations: Vec<(WholeList<'a>, Span)>,
+}
+
+/// Collects what a module's rules contain.
+pub(super) fn model<'a>(module: &'a Module, product: &'a str) -> Model<'a> {
+    let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model: Model::default() };
+    for (index, rule) in module.rules.iter().enumerate() {
+        walk.rule = index;
+        walk.rule(rule);
+    }
+    walk.model
+}
+
+/// The name of a function as it is called: `platform.discover`, `count`.
+pub(super) fn function_name(operator: &Term) -> Option<String> {
+    match &operator.kind {
+        TermKind::Var(name) => Some(name.to_string()),
+        TermKind::Ref(parts) => {
+            let (head, rest) = parts.split_first()?;
+            let TermKind::Var(head) = &head.kind else { return None };
+            let mut name = head.to_string();
+            for part in rest {
+                let TermKind::String(part) = &part.kind else { return None };
+                name.push('.');
+                name.push_str(part);
+            }
+            Some(name)
+        }
+        _ => None,
+    }
+}
+
+/// The path below `data` that a reference begins with, as far as it is constant, with each part.
+pub(super) fn data_path(term: &Term) -> Option<Vec<(&str, Span)>> {
+    let TermKind::Ref(parts) = &term.kind else { return None };
+    let (head, rest) = parts.split_first()?;
+    if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
+        return None;
+    }
+    let key = |part: &'_ Term| -> Option<(&str, Span)> {
+        match &part.kind {
+            TermKind::String(key) => Some((key, part.span)),
+            _ => None,
+        }
+    };
+    Some(rest.iter().map_while(key).collect())
+}
+
+struct Walk<'a> {
+    product: &'a str,
+    /// Short names of the functions that `with` replaces around here.
+    replaced: Vec<String>,
+    rule: usize,
+    model: Model<'a>,
+}
+
+impl<'a> Walk<'a> {
+    fn rule(&mut self, rule: &'a Rule) {
+        for argument in &rule.head.args {
+            self.argument(argument);
+        }
+        // The head's own name isn't read.
+        for part in rule.head.reference.iter().skip(1) {
+            self.term(part, None);
+        }
+        for term in rule.head.key.iter().chain(&rule.head.value) {
+            self.term(term, None);
+        }
+        self.body(&rule.body);
+        if let Some(other) = &rule.else_rule {
+            self.rule(other);
+        }
+    }
+
+    fn argument(&mut self, term: &'a Term) {
+        match &term.kind {
+            TermKind::Var(name) => {
+                self.mention(name, term.span);
+                if let Some(variable) = self.model.variables.get_mut(name) {
+                    variable.kind = Kind::Argument;
+                }
+            }
+            TermKind::Array(items) | TermKind::Set(items) => {
+                for item in items {
+                    self.argument(item);
+                }
+            }
+            TermKind::Object(members) => {
+                for (key, value) in members {
+                    self.argument(key);
+                    self.argument(value);
+                }
+            }
+            _ => self.term(term, None),
+        }
+    }
+
+    fn body(&mut self, body: &'a Body) {
+        for expr in body {
+            self.expr(expr);
+        }
+    }
+
+    fn expr(&mut self, expr: &'a Expr) {
+        let before = self.replaced.len();
+        for with in &expr.with {
+            let name = function_name(&with.target);
+            let short = name.as_deref().and_then(|name| self.short(name)).map(str::to_owned);
+            self.replaced.extend(short);
+        }
+        let word = |length: u32| Span { end: expr.span.start + length, ..expr.span };
+        if expr.negated {
+            let list = WholeList::Statement(expr);
+            self.model.negations.push((list, word(3)));
+            self.model.wholes.push(Whole { list, span: word(3), how: How::Negated });
+        }
+        match &expr.kind {
+            ExprKind::Term(term) => self.term(term, None),
+            ExprKind::Call(terms) => self.statement(terms, expr.span),
+            ExprKind::Some(declared) => {
+                for symbol in &declared.symbols {
+                    if let TermKind::Call(terms) = &symbol.kind {
+                        self.statement(terms, symbol.span);
+                    }
+                }
+            }
+            ExprKind::Every(every) => {
+                let list = WholeList::Term(&every.domain);
+                self.model.wholes.push(Whole { list, span: word(5), how: How::Every });
+                self.term(&every.domain, None);
+                for key in &every.key {
+                    self.term(key, None);
+                }
+                self.term(&every.value, None);
+                self.bind(&every.value, Binding::Element(&every.domain));
+                self.body(&every.body);
+            }
+            ExprKind::Not(not) => {
+                let list = WholeList::Body(&not.body);
+                self.model.negations.push((list, word(3)));
+                self.model.wholes.push(Whole { list, span: word(3), how: How::Negated });
+                self.body(&not.body);
+            }
+            ExprKind::And(both) | ExprKind::Or(both) => {
+                self.body(&both.left);
+                self.body(&both.right);
+            }
+        }
+        self.replaced.truncate(before);
+        for with in &expr.with {
+            self.indexes(&with.target);
+            self.term(&with.value, None);
+        }
+    }
+
+    /// A call as a statement, which may bind a variable.
+    fn statement(&mut self, terms: &'a [Term], span: Span) {
+        self.call(terms, span, None);
+        let Some((operator, arguments)) = terms.split_first() else { return };
+        match (function_name(operator).as_deref(), arguments) {
+            (Some("eq" | "assign"), [left, right]) => {
+                self.bind(left, Binding::Value(right));
+                self.bind(right, Binding::Value(left));
+            }
+            (Some("internal.member_2"), [element, list])
+            | (Some("internal.member_3"), [_, element, list]) => {
+                self.bind(element, Binding::Element(list));
+            }
+            _ => {}
+        }
+    }
+
+    /// A variable that isn't bound yet is bound here, where this is where it is first mentioned.
+    fn bind(&mut self, term: &'a Term, binding: Binding<'a>) {
+        let TermKind::Var(name) = &term.kind else { return };
+        if let Some(variable) = self.model.variables.get_mut(name)
+            && variable.span == term.span
+            && variable.kind == Kind::Local
+            && matches!(variable.binding, Binding::Unknown)
+        {
+            variable.binding = binding;
+        }
+    }
+
+    fn mention(&mut self, name: &Name, span: Span) {
+        if name.starts_with('$') || matches!(&**name, "data" | "input") {
+            return;
+        }
+        let new = Variable { span, kind: Kind::Local, binding: Binding::Unknown, mentions: 0 };
+        self.model.variables.entry(Name::clone(name)).or_insert(new).mentions += 1;
+    }
+
+    /// `compared` is the number that the term is compared with.
+    fn term(&mut self, term: &'a Term, compared: Option<(f64, Compared)>) {
+        match &term.kind {
+            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
+            TermKind::Var(name) => self.mention(name, term.span),
+            TermKind::Ref(parts) => {
+                if let Some(head) = parts.first() {
+                    self.term(head, None);
+                }
+                self.indexes(term);
+                self.model.references.push(term);
+            }
+            TermKind::Array(items) | TermKind::Set(items) => self.terms(items),
+            TermKind::Object(members) => {
+                for (key, value) in members {
+                    self.term(key, None);
+                    self.term(value, None);
+                }
+            }
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                self.body(&it.body);
+                self.term(&it.term, None);
+            }
+            TermKind::ObjectComprehension(it) => {
+                self.body(&it.body);
+                self.term(&it.key, None);
+                self.term(&it.value, None);
+            }
+            TermKind::Call(terms) => self.call(terms, term.span, compared),
+            TermKind::Group(inner) => self.term(inner, compared),
+            TermKind::Template(template) => {
+                for part in &template.parts {
+                    if let TemplatePart::Expr(expr) = part {
+                        self.expr(expr);
+                    }
+                }
+            }
+        }
+    }
+
+    fn terms(&mut self, terms: &'a [Term]) {
+        for term in terms {
+            self.term(term, None);
+        }
+    }
+
+    /// The operands of a reference, without its head.
+    fn indexes(&mut self, term: &'a Term) {
+        if let TermKind::Ref(parts) = &term.kind {
+            self.terms(parts.get(1..).unwrap_or_default());
+        }
+    }
+
+    fn short<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(self.product)?.strip_prefix('.')
+    }
+
+    fn call(&mut self, terms: &'a [Term], span: Span, compared: Option<(f64, Compared)>) {
+        let Some((operator, arguments)) = terms.split_first() else { return };
+        let Some(name) = function_name(operator) else {
+            self.terms(terms);
+            return;
+        };
+        // An infix operator has no place of its own.
+        let at = if operator.span.start < operator.span.end { operator.span } else { span };
+        if let Some(short) = self.short(&name) {
+            if let Some(function) = builtins::function(short) {
+                let replaced = self.replaced.iter().any(|name| name == short);
+                let rule = self.rule;
+                self.model.calls.push(Call { function, arguments, span: at, replaced, rule });
+            }
+        } else if let ("count", [list]) = (name.as_str(), arguments) {
+            let list = WholeList::Term(list);
+            self.model.wholes.push(Whole { list, span: at, how: How::Counted(compared) });
+        } else if let [left, right] = arguments
+            && let Some(sides) = super::limit::comparison(&name, left, right)
+        {
+            for (side, compared) in sides {
+                self.term(side, compared);
+            }
+            return;
+        } else {
+            self.model.others.push((name, arguments, at));
+        }
+        self.terms(arguments);
+    }
+}
+
+/// The variables and calls within a term, a statement or a body.
+pub(super) struct Within<'a> {
+    pub variables: Vec<&'a Name>,
+    /// Where names of called functions stand.
+    pub calls: Vec<Span>,
+    pub references: Vec<&'a Term>,
+}
+
+/// What is within a list that is used as a whole.
+pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> Within<'a> {
+    let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model: Model::default() };
+    match list {
+        WholeList::Term(term) => walk.term(term, None),
+        WholeList::Statement(expr) => walk.expr(expr),
+        WholeList::Body(body) => walk.body(body),
+    }
+    let mut variables = Vec::new();
+    names(list, &mut variables);
+    Within {
+        variables,
+        calls: walk.model.calls.iter().map(|call| call.span).collect(),
+        references: walk.model.references,
+    }
+}
+
+fn names<'a>(list: WholeList<'a>, out: &mut Vec<&'a Name>) {
+    use crate::rego::syntax::visit;
+    let mut each = |term: &'a Term| {
+        if let TermKind::Var(name) = &term.kind {
+            out.push(name);
+        }
+    };
+    match list {
+        WholeList::Term(term) => visit::each_term(term, &mut each),
+        WholeList::Statement(expr) => visit::each_term_of_expr(expr, &mut each),
+        WholeList::Body(body) => {
+            for expr in body {
+                visit::each_term_of_expr(expr, &mut each);
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What policies are loaded with, and what is known of them once they are.
+//!
+//! Owns the load options and the description of packages and rules that gates, tests and checks
+//! ask for. What a policy means is [`crate::rego`]'s.
+
+mod messages;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use messages::Pattern;
+
+use super::position;
+use crate::builtins::FunctionSet;
+use crate::rego::problem::Sources as Texts;
+use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
+use crate::rego::syntax::visit;
+use crate::{Position, Product};
+
+/// How modules are loaded.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    /// The name that the functions start with.
+    pub product: Product,
+    /// The functions that policies can call; any other name is refused.
+    pub enabled: FunctionSet,
+    /// The host's own functions: full name and number of arguments.
+    pub host_functions: Vec<(String, u8)>,
+    /// Modules are Rego v0 unless they import `rego.v1`.
+    pub rego_v0: bool,
+}
+
+/// What the definitions of a rule make together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleKind {
+    /// One value.
+    Complete,
+    /// A set, element by element.
+    PartialSet,
+    /// An object, key by key.
+    PartialObject,
+    /// A function.
+    Function {
+        /// How many arguments it takes.
+        arity: usize,
+    },
+}
+
+/// One rule: all definitions under one path.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RuleInfo {
+    /// The path below `data`.
+    pub path: Vec<String>,
+    /// The last part of the path.
+    pub name: String,
+    /// What the definitions make together.
+    pub kind: RuleKind,
+    /// Whether one of the definitions is a default.
+    pub has_default: bool,
+    /// Where it is first defined.
+    pub position: Position,
+    /// Its definitions, in the order of the files.
+    pub definitions: Vec<RuleDefinition>,
+}
+
+/// One of the definitions of a rule.
+#[derive(Debug, Clone)]
+pub struct RuleDefinition {
+    /// Its head.
+    pub position: Position,
+    /// What its messages look like; nothing where that isn't known.
+    patterns: Option<Vec<Pattern>>,
+}
+
+impl RuleDefinition {
+    /// Whether this definition can have given `message`: an element of it that is this string, or
+    /// an object with this `message`.
+    pub fn can_say(&self, message: &str) -> bool {
+        self.patterns.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(message)))
+    }
+}
+
+/// One package, over all its files.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Package {
+    /// The path below `data`.
+    pub path: Vec<String>,
+    /// Its rules, by path.
+    pub rules: Vec<RuleInfo>,
+    /// The files that it is in.
+    pub files: Vec<String>,
+    /// Whether its name ends in `_test`, or each of its files' names in `_test.rego`.
+    pub is_test: bool,
+    /// Whether its name ends in `_test`, and it has a test: what it denies, it denies of mocks.
+    pub is_suite: bool,
+    /// Packages that its modules import or refer to, by path; what only tests refer to isn't here.
+    pub refers_to: Vec<Vec<String>>,
+}
+
+/// The packages of modules: `authors` as they were written, `resolved` the same ones with full
+/// references.
+pub(crate) fn packages(texts: &Texts, authors: &[Module], resolved: &[Module]) -> Vec<Package> {
+    let mut all: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+    for (index, module) in authors.iter().enumerate() {
+        all.entry(constants(module.package.path.get(1..).unwrap_or_default())).or_default().push(index);
+    }
+    let paths: BTreeSet<Vec<String>> = all.keys().cloned().collect();
+    let path_of = |index: usize| {
+        let span = authors.get(index).map(|module| module.span).unwrap_or_default();
+        texts.get(span.file).map_or("", |source| source.path())
+    };
+    all.into_iter()
+        .map(|(path, modules)| {
+            let rules = rules(texts, &path, modules.iter().filter_map(|index| authors.get(*index)));
+            let named = path.last().is_some_and(|name| name.ends_with("_test"));
+            let is_test = |index: &usize| named || path_of(*index).ends_with("_test.rego");
+            Package {
+                files: modules.iter().map(|index| path_of(*index).to_owned()).collect(),
+                is_test: modules.iter().all(is_test),
+                is_suite: named && rules.iter().any(|rule| is_test_name(&rule.name)),
+                refers_to: refers_to(
+                    modules.iter().filter(|index| !is_test(index)).filter_map(|index| {
+                        Some((authors.get(*index)?, resolved.get(*index)?))
+                    }),
+                    &path,
+                    &paths,
+                ),
+                rules,
+                path,
+            }
+        })
+        .collect()
+}
+
+fn is_test_name(name: &str) -> bool {
+    name.starts_with("test_") || name.starts_with("todo_test_")
+}
+
+/// The constant parts that a path begins with.
+fn constants(terms: &[Term]) -> Vec<String> {
+    terms
+        .iter()
+        .map_while(|term| match &term.kind {
+            TermKind::String(name) | TermKind::Var(name) => Some(name.to_string()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The path of a rule within its package, without what is a variable; and what the rule is.
+fn described(rule: &Rule) -> (Vec<String>, RuleKind) {
+    let head = &rule.head;
+    let mut path = Vec::new();
+    let mut keys = 0;
+    for (index, term) in head.reference.iter().enumerate() {
+        match &term.kind {
+            TermKind::Var(name) if index == 0 => path.push(name.to_string()),
+            TermKind::String(name) if keys == 0 => path.push(name.to_string()),
+            _ => keys += 1,
+        }
+    }
+    let kind = if head.is_function {
+        RuleKind::Function { arity: head.args.len() }
+    } else if head.key.is_some() && head.value.is_none() && keys == 0 {
+        RuleKind::PartialSet
+    } else if keys > 0 {
+        RuleKind::PartialObject
+    } else if head.key.is_some() {
+        RuleKind::PartialObject
+    } else {
+        RuleKind::Complete
+    };
+    (path, kind)
+}
+
+fn rules<'a>(
+    texts: &Texts,
+    package: &[String],
+    modules: impl Iterator<Item = &'a Module>,
+) -> Vec<RuleInfo> {
+    let mut groups: BTreeMap<Vec<String>, RuleInfo> = BTreeMap::new();
+    for rule in modules.flat_map(|module| &module.rules) {
+        let (own, kind) = described(rule);
+        let path: Vec<String> = package.iter().cloned().chain(own).collect();
+        let at = position(texts, head_span(rule));
+        let definition =
+            RuleDefinition { position: at.clone(), patterns: messages::patterns(rule) };
+        let info = groups.entry(path.clone()).or_insert_with(|| RuleInfo {
+            name: path.last().cloned().unwrap_or_default(),
+            path,
+            kind,
+            has_default: false,
+            position: at,
+            definitions: Vec::new(),
+        });
+        info.has_default |= rule.default;
+        info.definitions.push(definition);
+    }
+    // A rule for one key of an object is part of the object.
+    let parents: Vec<Vec<String>> = groups.keys().cloned().collect();
+    groups.retain(|path, _| {
+        !parents.iter().any(|other| other.len() < path.len() && path.starts_with(other))
+    });
+    groups.into_values().collect()
+}
+
+/// Where a rule's head stands, on one line.
+pub(crate) fn head_span(rule: &Rule) -> Span {
+    let head = rule.head.span;
+    if head.start < head.end { head } else { rule.span }
+}
+
+/// The other packages that modules import or refer to.
+fn refers_to<'a>(
+    modules: impl Iterator<Item = (&'a Module, &'a Module)>,
+    own: &[String],
+    packages: &BTreeSet<Vec<String>>,
+) -> Vec<Vec<String>> {
+    let mut found = BTreeSet::new();
+    let mut visit = |term: &Term| {
+        let TermKind::Ref(parts) = &term.kind else { return };
+        let Some((head, rest)) = parts.split_first() else { return };
+        if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
+            return;
+        }
+        let path = constants(rest);
+        for length in 1..=path.len() {
+            let Some(start) = path.get(..length) else { break };
+            if start != own && packages.contains(start) {
+                found.insert(start.to_vec());
+            }
+        }
+    };
+    for (author, resolved) in modules {
+        for import in &author.imports {
+            visit(&import.path);
+        }
+        visit::each_term_of_rules(&resolved.rules, &mut visit);
+    }
+    found.into_iter().collect()
+}
