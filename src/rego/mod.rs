@@ -7,5 +7,6 @@
 
 pub mod problem;
 pub mod syntax;
+pub mod types;
 pub mod value;
 pub mod builtins;
