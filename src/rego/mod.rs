@@ -10,3 +10,6 @@ pub mod syntax;
 pub mod types;
 pub mod value;
 pub mod builtins;
+pub mod core;
+pub mod engine;
+pub mod program;
