@@ -5,6 +5,11 @@
 //! Data flows one way: `syntax` → `compile` → `core` → `engine`; `value` is below all of them, and
 //! `builtins` knows values only.
 
+pub mod problem;
 pub mod syntax;
+pub mod types;
 pub mod value;
 pub mod builtins;
+pub mod core;
+pub mod engine;
+pub mod program;

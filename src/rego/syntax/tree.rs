@@ -96,6 +96,8 @@ pub struct Comprehension {
     pub term: Term,
     /// Its body.
     pub body: Body,
+    /// The variables by whose values its results can be kept; set by the last compile stage.
+    pub keys: Vec<Name>,
 }
 
 /// An object comprehension.
@@ -107,6 +109,8 @@ pub struct ObjectComprehension {
     pub value: Term,
     /// Its body.
     pub body: Body,
+    /// The variables by whose values its results can be kept; set by the last compile stage.
+    pub keys: Vec<Name>,
 }
 
 /// Expressions that must all hold.

@@ -1,0 +1,1 @@
+//! The compiled form: what the machine runs.

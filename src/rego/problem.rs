@@ -1,0 +1,297 @@
+//! What is wrong with a policy, and where.
+//!
+//! Owns the texts of a load ([`Sources`]) and the errors that refer to them ([`Problem`]), in OPA's
+//! codes and style: `policy.rego:3: rego_parse_error: …`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::syntax::tree::{FileId, Span};
+
+/// The texts of a load. A [`FileId`] is an index into them.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    files: Vec<Source>,
+}
+
+/// One text.
+#[derive(Debug, Clone)]
+pub struct Source {
+    path: Arc<str>,
+    text: Arc<str>,
+    /// The offset of the first byte of each line.
+    lines: Vec<u32>,
+}
+
+/// A place in a text as people name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position<'a> {
+    /// The path of the file; empty for a query.
+    pub path: &'a str,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1, in code points.
+    pub column: u32,
+}
+
+impl Sources {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a text. Texts beyond 4 GiB aren't indexed in full.
+    pub fn add(&mut self, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
+        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        self.files.push(Source::new(path, text));
+        id
+    }
+
+    /// The text of an id.
+    pub fn get(&self, file: FileId) -> Option<&Source> {
+        self.files.get(usize::try_from(file.0).ok()?)
+    }
+
+    /// All texts with their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (FileId, &Source)> {
+        (0..).map(FileId).zip(&self.files)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Where a span begins.
+    pub fn position(&self, span: Span) -> Position<'_> {
+        self.get(span.file).map_or(Position { path: "", line: 1, column: 1 }, |source| {
+            let (line, column) = source.line_column(span.start);
+            Position { path: source.path(), line, column }
+        })
+    }
+
+    /// The author's text of a span.
+    pub fn text(&self, span: Span) -> &str {
+        self.get(span.file).and_then(|source| source.slice(span)).unwrap_or_default()
+    }
+}
+
+impl Source {
+    /// A text and its lines.
+    pub fn new(path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        let lines = std::iter::once(0).chain(ends.filter_map(|end| u32::try_from(end + 1).ok()));
+        Self { path: path.into(), lines: lines.collect(), text }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// All of it.
+    pub fn all(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// A part of it.
+    pub fn slice(&self, span: Span) -> Option<&str> {
+        self.text.get(usize::try_from(span.start).ok()?..usize::try_from(span.end).ok()?)
+    }
+
+    /// The line and the column of a byte, both from 1; columns count code points.
+    pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let count = self.lines.partition_point(|line| *line <= offset);
+        let start = count.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or(0);
+        let before = usize::try_from(start)
+            .ok()
+            .zip(usize::try_from(offset).ok())
+            .and_then(|(start, end)| self.text.as_bytes().get(start..end.min(self.text.len())))
+            .unwrap_or_default();
+        // Bytes that begin a code point.
+        let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1;
+        (u32::try_from(count).unwrap_or(u32::MAX).max(1), u32::try_from(column).unwrap_or(u32::MAX))
+    }
+
+    /// How many lines it has.
+    pub fn line_count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// A line without its line break, from 1.
+    pub fn line(&self, line: u32) -> Option<&str> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        let start = usize::try_from(*self.lines.get(index)?).ok()?;
+        let end = match self.lines.get(index + 1) {
+            Some(next) => usize::try_from(*next).ok()?.checked_sub(1)?,
+            None => self.text.len(),
+        };
+        self.text.get(start..end).map(|line| line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+/// OPA's kinds of errors, and ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ProblemCode {
+    /// The text isn't Rego.
+    Parse,
+    /// A compile stage refuses it.
+    Compile,
+    /// Types don't fit.
+    Type,
+    /// A variable has no value.
+    UnsafeVar,
+    /// Rules depend on themselves.
+    Recursion,
+    /// OPA takes it, and we don't.
+    Unsupported,
+    /// It is over one of our limits.
+    Limit,
+}
+
+impl ProblemCode {
+    /// Its name in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Parse => "rego_parse_error",
+            Self::Compile => "rego_compile_error",
+            Self::Type => "rego_type_error",
+            Self::UnsafeVar => "rego_unsafe_var_error",
+            Self::Recursion => "rego_recursion_error",
+            Self::Unsupported => "rego_unsupported_error",
+            Self::Limit => "rego_limit_error",
+        }
+    }
+}
+
+impl fmt::Display for ProblemCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Its kind.
+    pub code: ProblemCode,
+    /// Where it is.
+    pub span: Span,
+    /// What it is, in OPA's words where OPA has some.
+    pub message: String,
+    /// Further lines of the message, such as the types that were found and wanted.
+    pub details: Vec<String>,
+    /// What the author probably meant, and what to write.
+    pub hints: Vec<String>,
+}
+
+/// What is wrong with a load; never empty as an error.
+pub type Problems = Vec<Problem>;
+
+impl Problem {
+    /// A problem without details or hints.
+    pub fn new(code: ProblemCode, span: Span, message: impl Into<String>) -> Self {
+        Self { code, span, message: message.into(), details: Vec::new(), hints: Vec::new() }
+    }
+
+    /// `rego_parse_error`
+    pub fn parse(span: Span, message: impl Into<String>) -> Self {
+        Self::new(ProblemCode::Parse, span, message)
+    }
+
+    /// `rego_compile_error`
+    pub fn compile(span: Span, message: impl Into<String>) -> Self {
+        Self::new(ProblemCode::Compile, span, message)
+    }
+
+    /// `rego_type_error`
+    pub fn types(span: Span, message: impl Into<String>) -> Self {
+        Self::new(ProblemCode::Type, span, message)
+    }
+
+    /// With what to write instead.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// With a further line.
+    #[must_use]
+    pub fn detail(mut self, line: impl Into<String>) -> Self {
+        self.details.push(line.into());
+        self
+    }
+
+    /// The problem with its place, to be printed: `policy.rego:3: rego_parse_error: …`, or
+    /// `3:7: rego_parse_error: …` where the text has no path.
+    pub fn display<'a>(&'a self, sources: &'a Sources) -> impl fmt::Display + 'a {
+        Located { problem: self, sources }
+    }
+}
+
+/// Without its place.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        for line in &self.details {
+            write!(f, "\n\t{line}")?;
+        }
+        for hint in &self.hints {
+            write!(f, "\n\thint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problem {}
+
+struct Located<'a> {
+    problem: &'a Problem,
+    sources: &'a Sources,
+}
+
+impl fmt::Display for Located<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { path, line, column } = self.sources.position(self.problem.span);
+        if path.is_empty() {
+            write!(f, "{line}:{column}: {}", self.problem)
+        } else {
+            write!(f, "{path}:{line}: {}", self.problem)
+        }
+    }
+}
+
+/// In OPA's order: by place, then by message.
+pub fn sort(problems: &mut [Problem], sources: &Sources) {
+    problems.sort_by(|a, b| {
+        let place = |problem: &Problem| sources.position(problem.span);
+        place(a).cmp(&place(b)).then_with(|| a.message.cmp(&b.message))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn a_problem_names_its_place_as_opa_does() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.rego", "package a\n\né x\n");
+        let query = sources.add("", "é x");
+        let span = |file, start| Span { file, start, end: start + 1 };
+        let problem = Problem::parse(span(file, 14), "unexpected").hint("write it");
+        let text = problem.display(&sources).to_string();
+        assert_eq!(text, "a.rego:3: rego_parse_error: unexpected\n\thint: write it");
+        let problem = Problem::parse(span(query, 3), "unexpected");
+        assert_eq!(problem.display(&sources).to_string(), "1:3: rego_parse_error: unexpected");
+        assert_eq!(sources.get(file).unwrap().line(3), Some("é x"));
+    }
+}

@@ -1,0 +1,38 @@
+//! Types: what the checker knows about terms, rules and functions before anything runs.
+//!
+//! Owns the types of OPA's checker with their order, union and wording, the signatures of built-in
+//! functions, the environment of known types, and the checker.
+//!
+//! # Signatures
+//!
+//! A built-in's signature is its argument types, an arrow, and its result:
+//!
+//! ```text
+//! string, array[string] -> string       two arguments
+//! -> number                             no argument
+//! any... ->                             any number of arguments, no result (`print`)
+//! number | set[any] -> number           a union, where one type stands
+//! ```
+//!
+//! | Written | Type |
+//! |---|---|
+//! | `any`, `null`, `boolean`, `number`, `string` | themselves |
+//! | `array[T]` | an array of any length, each element a `T` |
+//! | `array<T, U>` | an array of exactly these elements |
+//! | `array<T>[U]` | these elements, then any number of `U` |
+//! | `set[T]` | a set of `T` |
+//! | `object[K: V]` | an object of any number of members |
+//! | `object<a: T, b: U>` | an object of exactly these members; names as they are, without quotes |
+//! | `object<a: T>[K: V]` | these members, then any number of others |
+//! | `T \| U` | either; binds weaker than all of the above and stronger than `,` |
+//! | `any<T, U>`, `any<T>` | the same as `T \| U`; of a single type only this way |
+//!
+//! Spaces are free, but needed nowhere. There are no parentheses: brackets and `<>` delimit. These
+//! are the words in which types appear in errors, and what `Display` of a [`Type`] gives back can be
+//! read again.
+
+mod signature;
+mod ty;
+
+pub use signature::SignatureError;
+pub use ty::{Array, Dynamic, Function, Object, Property, Type};

@@ -1,0 +1,476 @@
+//! A type, and what can be done with types: order, union, selection.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::rego::value::Value;
+
+/// The type of a term, a rule or a function.
+///
+/// [`Type::Unknown`] is the absence of a type: of a variable that nothing is known about yet, of
+/// the elements of `set()`, of the part of an array or object that can't be there.
+#[derive(Debug, Clone, Default)]
+pub enum Type {
+    /// No type is known, or none is there.
+    #[default]
+    Unknown,
+    /// `null`
+    Null,
+    /// `boolean`
+    Boolean,
+    /// `number`
+    Number,
+    /// `string`
+    String,
+    /// `array<…>[…]`
+    Array(Arc<Array>),
+    /// `object<…>[…]`
+    Object(Arc<Object>),
+    /// `set[…]`
+    Set(Arc<Type>),
+    /// `any`, or one of several types, in order.
+    Any(Arc<[Type]>),
+    /// A function.
+    Function(Arc<Function>),
+}
+
+/// The type of an array.
+#[derive(Debug, Clone, Default)]
+pub struct Array {
+    /// The first elements.
+    pub fixed: Vec<Type>,
+    /// Each of those that may follow; unknown where none may.
+    pub rest: Type,
+}
+
+/// The type of an object.
+#[derive(Debug, Clone, Default)]
+pub struct Object {
+    /// The members whose keys are known, in the order of their keys.
+    pub fixed: Vec<Property>,
+    /// The others that may be there.
+    pub rest: Option<Dynamic>,
+}
+
+/// A member of an object whose key is known.
+#[derive(Debug, Clone)]
+pub struct Property {
+    /// Its key; never a set, nor contains one.
+    pub key: Value,
+    /// The type of its value.
+    pub value: Type,
+}
+
+/// The members of an object whose keys aren't known.
+#[derive(Debug, Clone)]
+pub struct Dynamic {
+    /// The type of their keys.
+    pub key: Type,
+    /// The type of their values.
+    pub value: Type,
+}
+
+/// The type of a function.
+#[derive(Debug, Clone, Default)]
+pub struct Function {
+    /// Its arguments.
+    pub args: Vec<Type>,
+    /// Each of the arguments after these, where it takes any number; else unknown.
+    pub variadic: Type,
+    /// What it gives; unknown where it gives nothing.
+    pub result: Type,
+}
+
+impl Array {
+    /// The type of the element at `index`.
+    pub fn select(&self, index: usize) -> Type {
+        self.fixed.get(index).unwrap_or(&self.rest).clone()
+    }
+}
+
+impl Object {
+    /// An object type; the members needn't be in order.
+    pub fn new(mut fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
+        fixed.sort_by(|a, b| a.key.cmp(&b.key));
+        Self { fixed, rest }
+    }
+
+    /// The type of the member `key`.
+    pub fn select(&self, key: &Value) -> Type {
+        if let Ok(at) = self.fixed.binary_search_by(|it| it.key.cmp(key)) {
+            return self.fixed.get(at).map(|it| it.value.clone()).unwrap_or_default();
+        }
+        match &self.rest {
+            Some(rest) if rest.key.contains(&Type::of(key)) => rest.value.clone(),
+            _ => Type::Unknown,
+        }
+    }
+}
+
+impl Function {
+    /// The type of argument `index`, from 0; unknown where there is none.
+    pub fn arg(&self, index: usize) -> &Type {
+        self.args.get(index).unwrap_or(&self.variadic)
+    }
+
+    /// The function that takes what either takes; nothing where their numbers of arguments differ.
+    fn union(&self, other: &Self) -> Option<Self> {
+        if self.args.len() != other.args.len() || self.variadic.is_unknown() != other.variadic.is_unknown() {
+            return None;
+        }
+        Some(Self {
+            args: self.args.iter().zip(&other.args).map(|(a, b)| a.or(b)).collect(),
+            variadic: self.variadic.or(&other.variadic),
+            result: self.result.or(&other.result),
+        })
+    }
+}
+
+impl Type {
+    /// `any`
+    pub fn any() -> Self {
+        static ANY: std::sync::OnceLock<Arc<[Type]>> = std::sync::OnceLock::new();
+        Self::Any(Arc::clone(ANY.get_or_init(|| Arc::new([]))))
+    }
+
+    /// One of `of`, or anything where that is empty. Types aren't merged.
+    pub fn any_of(mut of: Vec<Self>) -> Self {
+        of.sort();
+        Self::Any(of.into())
+    }
+
+    /// `set[of]`
+    pub fn set(of: Self) -> Self {
+        Self::Set(Arc::new(of))
+    }
+
+    /// An array.
+    pub fn array(fixed: Vec<Self>, rest: Self) -> Self {
+        Self::Array(Arc::new(Array { fixed, rest }))
+    }
+
+    /// An object; the members needn't be in order.
+    pub fn object(fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
+        Self::Object(Arc::new(Object::new(fixed, rest)))
+    }
+
+    /// `object[key: value]`
+    pub fn object_of(key: Self, value: Self) -> Self {
+        Self::object(Vec::new(), Some(Dynamic { key, value }))
+    }
+
+    /// A function.
+    pub fn function(args: Vec<Self>, result: Self) -> Self {
+        Self::Function(Arc::new(Function { args, variadic: Self::Unknown, result }))
+    }
+
+    /// Whether this is no type at all.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown)
+    }
+
+    /// Whether this is `any` and not a union.
+    pub fn is_any(&self) -> bool {
+        matches!(self, Self::Any(of) if of.is_empty())
+    }
+
+    /// The type of a value. Sets are arrays here, as keys and constants are for OPA's checker.
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(it) => Self::array(it.iter().map(Self::of).collect(), Self::Unknown),
+            Value::Set(it) => Self::array(it.iter().map(Self::of).collect(), Self::Unknown),
+            Value::Object(it) => Self::object(
+                it.iter().map(|(key, value)| Property { key: key.clone(), value: Self::of(value) }).collect(),
+                None,
+            ),
+        }
+    }
+
+    /// Whether this covers `other`: equals it, or is a union that has it.
+    pub fn contains(&self, other: &Self) -> bool {
+        match self {
+            Self::Any(of) => any_contains(of, other),
+            _ => self == other,
+        }
+    }
+
+    /// The union of both; where one covers the other, that one. Unknown where one is a function and
+    /// the other isn't.
+    pub fn or(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, it) | (it, Self::Unknown) => it.clone(),
+            (Self::Function(a), Self::Function(b)) => {
+                a.union(b).map_or(Self::Unknown, |it| Self::Function(Arc::new(it)))
+            }
+            (Self::Function(_), _) | (_, Self::Function(_)) => Self::Unknown,
+            (Self::Any(a), Self::Any(b)) => any_union(a, b),
+            (Self::Any(a), b) | (b, Self::Any(a)) => any_with(a, b),
+            (a, b) if a == b => a.clone(),
+            (a, b) => Self::any_of(vec![a.clone(), b.clone()]),
+        }
+    }
+
+    /// The type of what a reference with the constant operand `key` finds in this.
+    pub fn select(&self, key: &Value) -> Self {
+        match self {
+            Self::Array(it) => {
+                key.as_number().and_then(super::ty::index).map_or(Self::Unknown, |index| it.select(index))
+            }
+            Self::Object(it) => it.select(key),
+            Self::Set(of) => {
+                let tpe = Self::of(key);
+                match &**of {
+                    of if *of == tpe => of.clone(),
+                    Self::Any(of) if any_contains(of, &tpe) => tpe,
+                    _ => Self::Unknown,
+                }
+            }
+            Self::Any(of) if of.is_empty() => Self::any(),
+            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, it| it.select(key).or(&tpe)),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The type of the keys that can be enumerated: indices of an array, elements of a set.
+    pub fn keys(&self) -> Self {
+        match self {
+            Self::Array(_) => Self::Number,
+            Self::Object(it) => {
+                let fixed = it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&Self::of(&it.key)));
+                it.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.key))
+            }
+            Self::Set(of) => (**of).clone(),
+            Self::Any(of) if of.is_empty() => Self::any(),
+            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, it| it.keys().or(&tpe)),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The type of the values that can be enumerated.
+    pub fn values(&self) -> Self {
+        match self {
+            Self::Array(it) => it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(it)).or(&it.rest),
+            Self::Object(it) => {
+                let fixed = it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&it.value));
+                it.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.value))
+            }
+            Self::Set(of) => (**of).clone(),
+            Self::Any(of) if of.is_empty() => Self::any(),
+            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, it| it.values().or(&tpe)),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether some part of it that must have a type has none.
+    pub fn is_incomplete(&self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Function(it) => it.args.iter().any(Self::is_incomplete) || it.result.is_incomplete(),
+            Self::Array(it) => {
+                it.fixed.iter().any(Self::is_incomplete) || (!it.rest.is_unknown() && it.rest.is_incomplete())
+            }
+            Self::Object(it) => {
+                it.fixed.iter().any(|it| it.value.is_incomplete())
+                    || it.rest.as_ref().is_some_and(|it| it.key.is_incomplete() || it.value.is_incomplete())
+            }
+            Self::Set(of) => of.is_incomplete(),
+            _ => false,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Unknown => 0,
+            Self::Null => 1,
+            Self::Boolean => 2,
+            Self::Number => 3,
+            Self::String => 4,
+            Self::Array(_) => 5,
+            Self::Object(_) => 6,
+            Self::Set(_) => 7,
+            Self::Any(_) => 8,
+            Self::Function(_) => 9,
+        }
+    }
+}
+
+/// The index that a number is; nothing where it isn't a whole number that fits, as it is written.
+fn index(number: &crate::rego::value::Number) -> Option<usize> {
+    number.as_usize()
+}
+
+fn any_contains(of: &[Type], other: &Type) -> bool {
+    !matches!(other, Type::Function(_)) && (of.is_empty() || of.binary_search(other).is_ok())
+}
+
+fn any_with(of: &Arc<[Type]>, other: &Type) -> Type {
+    if any_contains(of, other) {
+        return Type::Any(Arc::clone(of));
+    }
+    let at = of.partition_point(|it| it < other);
+    let mut all = of.to_vec();
+    all.insert(at, other.clone());
+    Type::Any(all.into())
+}
+
+fn any_union(a: &Arc<[Type]>, b: &Arc<[Type]>) -> Type {
+    if a.is_empty() {
+        return Type::Any(Arc::clone(a));
+    }
+    if b.is_empty() || Arc::ptr_eq(a, b) {
+        return Type::Any(Arc::clone(b));
+    }
+    let mut all = Vec::with_capacity(a.len().max(b.len()));
+    let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
+    while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
+        match l.cmp(r) {
+            Ordering::Less => all.extend(left.next().cloned()),
+            Ordering::Greater => all.extend(right.next().cloned()),
+            Ordering::Equal => {
+                all.extend(left.next().cloned());
+                right.next();
+            }
+        }
+    }
+    all.extend(left.cloned());
+    all.extend(right.cloned());
+    Type::Any(all.into())
+}
+
+impl Ord for Type {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Array(a), Self::Array(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
+            (Self::Object(a), Self::Object(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
+            (Self::Array(a), Self::Array(b)) => a.rest.cmp(&b.rest).then_with(|| a.fixed.cmp(&b.fixed)),
+            (Self::Object(a), Self::Object(b)) => {
+                let rest = match (&a.rest, &b.rest) {
+                    (Some(a), Some(b)) => a.key.cmp(&b.key).then_with(|| a.value.cmp(&b.value)),
+                    (a, b) => a.is_some().cmp(&b.is_some()),
+                };
+                let fixed = |it: &Property, at: &Property| it.key.cmp(&at.key).then_with(|| it.value.cmp(&at.value));
+                rest.then_with(|| {
+                    a.fixed
+                        .iter()
+                        .zip(&b.fixed)
+                        .map(|(a, b)| fixed(a, b))
+                        .find(|it| it.is_ne())
+                        .unwrap_or_else(|| a.fixed.len().cmp(&b.fixed.len()))
+                })
+            }
+            (Self::Set(a), Self::Set(b)) => a.cmp(b),
+            (Self::Any(a), Self::Any(b)) => a.cmp(b),
+            (Self::Function(a), Self::Function(b)) => a
+                .args
+                .len()
+                .cmp(&b.args.len())
+                .then_with(|| a.args.cmp(&b.args))
+                .then_with(|| a.result.cmp(&b.result))
+                .then_with(|| a.variadic.cmp(&b.variadic)),
+            (a, b) => a.rank().cmp(&b.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Type {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Type {}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("???"),
+            Self::Null => f.write_str("null"),
+            Self::Boolean => f.write_str("boolean"),
+            Self::Number => f.write_str("number"),
+            Self::String => f.write_str("string"),
+            Self::Array(it) => {
+                f.write_str("array")?;
+                list(f, "<", &it.fixed, ">")?;
+                if it.rest.is_unknown() { Ok(()) } else { write!(f, "[{}]", it.rest) }
+            }
+            Self::Object(it) => {
+                f.write_str("object")?;
+                list(f, "<", &it.fixed, ">")?;
+                it.rest.as_ref().map_or(Ok(()), |rest| write!(f, "[{}: {}]", rest.key, rest.value))
+            }
+            Self::Set(of) if of.is_unknown() => f.write_str("set"),
+            Self::Set(of) => write!(f, "set[{of}]"),
+            Self::Any(of) => {
+                f.write_str("any")?;
+                list(f, "<", of, ">")
+            }
+            Self::Function(it) => {
+                f.write_str("(")?;
+                list(f, "", &it.args, "")?;
+                if !it.variadic.is_unknown() {
+                    if !it.args.is_empty() {
+                        f.write_str(", ")?;
+                    }
+                    write!(f, "{}...", it.variadic)?;
+                }
+                write!(f, ") => {}", it.result)
+            }
+        }
+    }
+}
+
+fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, open: &str, items: &[T], close: &str) -> fmt::Result {
+    let Some((first, others)) = items.split_first() else { return Ok(()) };
+    write!(f, "{open}{first}")?;
+    for it in others {
+        write!(f, ", {it}")?;
+    }
+    f.write_str(close)
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", Key(&self.key), self.value)
+    }
+}
+
+/// A key as OPA's messages show it: a bare string, arrays and objects in Go's notation.
+pub(super) struct Key<'a>(pub(super) &'a Value);
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn spaced<'v>(f: &mut fmt::Formatter<'_>, items: impl Iterator<Item = &'v Value>) -> fmt::Result {
+            f.write_str("[")?;
+            for (at, it) in items.enumerate() {
+                write!(f, "{}{}", if at > 0 { " " } else { "" }, Key(it))?;
+            }
+            f.write_str("]")
+        }
+        match self.0 {
+            Value::Null => f.write_str("<nil>"),
+            Value::Bool(it) => write!(f, "{it}"),
+            Value::Number(it) => write!(f, "{it}"),
+            Value::String(it) => f.write_str(it),
+            Value::Array(it) => spaced(f, it.iter()),
+            Value::Set(it) => spaced(f, it.iter()),
+            Value::Object(it) => {
+                f.write_str("map[")?;
+                for (at, (key, value)) in it.iter().enumerate() {
+                    write!(f, "{}{}:{}", if at > 0 { " " } else { "" }, Key(key), Key(value))?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
