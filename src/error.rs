@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Unavailable,
     /// A call or an evaluation took longer than it may.
     TimedOut,
+    /// The host cancelled the evaluation, or dropped its future.
+    Cancelled,
     /// Content doesn't hash to the digest it was asked for by.
     Tampered,
     /// A body, a list, a budget or a value is larger than its limit.
@@ -62,6 +64,7 @@ impl ErrorKind {
         Self::RateLimited,
         Self::Unavailable,
         Self::TimedOut,
+        Self::Cancelled,
         Self::Tampered,
         Self::TooLarge,
         Self::Protocol,
@@ -83,6 +86,7 @@ impl ErrorKind {
             Self::RateLimited => "rate limited",
             Self::Unavailable => "unavailable",
             Self::TimedOut => "timed out",
+            Self::Cancelled => "cancelled",
             Self::Tampered => "tampered",
             Self::TooLarge => "too large",
             Self::Protocol => "protocol",
@@ -105,6 +109,7 @@ impl ErrorKind {
             Self::RateLimited => "rate-limited",
             Self::Unavailable => "unavailable",
             Self::TimedOut => "timed-out",
+            Self::Cancelled => "cancelled",
             Self::Tampered => "tampered",
             Self::TooLarge => "too-large",
             Self::Protocol => "protocol",
@@ -121,6 +126,22 @@ impl std::fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// A limit of an evaluation that a host can raise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// [`Budget::timeout`](crate::evaluate::Budget::timeout)
+    Timeout,
+    /// [`Budget::passes`](crate::evaluate::Budget::passes)
+    Passes,
+    /// [`Budget::calls`](crate::evaluate::Budget::calls)
+    Calls,
+    /// [`Budget::bytes`](crate::evaluate::Budget::bytes)
+    Bytes,
+    /// [`Budget::memory`](crate::evaluate::Budget::memory)
+    Memory,
 }
 
 type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;
@@ -142,6 +163,8 @@ pub enum Error {
         kind: ErrorKind,
         /// What to do next, a sentence fragment.
         hint: Option<String>,
+        /// The limit that was reached, if that is what happened.
+        limit: Option<Limit>,
         /// The underlying error.
         source: Option<Source>,
     },
@@ -154,6 +177,8 @@ pub enum Error {
         kind: ErrorKind,
         /// What to do next, a sentence fragment.
         hint: Option<String>,
+        /// The limit that was reached, if that is what happened.
+        limit: Option<Limit>,
         /// The underlying error.
         source: Option<Source>,
     },
@@ -174,7 +199,7 @@ fn summary(diagnostics: &[crate::Diagnostic]) -> String {
 impl Error {
     /// An error of `kind` that belongs to no particular call.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::Other { message: message.into(), kind, hint: None, source: None }
+        Self::Other { message: message.into(), kind, hint: None, limit: None, source: None }
     }
 
     /// An error made of diagnostics with positions.
@@ -196,6 +221,23 @@ impl Error {
             Self::Call { hint, .. } | Self::Other { hint, .. } => hint.as_deref(),
             Self::Policy(_) => None,
         }
+    }
+
+    /// The limit that was reached, if that is what happened: a host words how to raise it.
+    pub const fn limit(&self) -> Option<Limit> {
+        match self {
+            Self::Call { limit, .. } | Self::Other { limit, .. } => *limit,
+            Self::Policy(_) => None,
+        }
+    }
+
+    /// Says which limit was reached.
+    #[must_use]
+    pub(crate) fn at_limit(mut self, reached: Limit) -> Self {
+        if let Self::Call { limit, .. } | Self::Other { limit, .. } = &mut self {
+            *limit = Some(reached);
+        }
+        self
     }
 
     /// The full name of the function whose call failed, such as `platform.discover`.
@@ -239,8 +281,8 @@ impl Error {
     #[must_use]
     pub fn in_call(self, name: impl Into<Arc<str>>) -> Self {
         match self {
-            Self::Other { message, kind, hint, source } => {
-                Self::Call { function: name.into(), message, kind, hint, source }
+            Self::Other { message, kind, hint, limit, source } => {
+                Self::Call { function: name.into(), message, kind, hint, limit, source }
             }
             other => other,
         }

@@ -134,7 +134,7 @@ pub mod evaluate;
 pub mod gate;
 mod platform;
 mod product;
-mod register;
+pub mod rego;
 #[cfg(feature = "cli")]
 mod report;
 pub mod testing;
@@ -143,12 +143,11 @@ pub mod text;
 pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, Limit};
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
-pub use register::Registration;
 
-pub use regorus;
+pub use rego::Value;
 
 /// The README's Rust examples compile.
 #[cfg(doctest)]

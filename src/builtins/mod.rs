@@ -33,6 +33,7 @@ pub use set::FunctionSet;
 pub use types::{Field, Type};
 
 pub(crate) use arguments::{Invalid, identifier};
+pub(crate) use types::describe;
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 pub(crate) use set::turn_on;
@@ -138,6 +139,13 @@ impl Function {
     /// What to do about wrong arguments.
     pub(crate) fn called_as(&self, product: &Product) -> String {
         format!("it is called as {product}.{}", self.signature())
+    }
+
+    /// Its types, as the language's type checker reads them. Results aren't described: the service
+    /// may send more than is documented.
+    pub(crate) fn rego_signature(&self) -> String {
+        let arguments: Vec<_> = self.arguments.iter().map(|a| a.ty.as_rego_argument()).collect();
+        format!("{} -> any", arguments.join(", "))
     }
 
     /// How a call looks, without the product's prefix: `discover(digest, kind)`.

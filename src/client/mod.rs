@@ -30,7 +30,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, ErrorKind, Limit, Product};
 
 pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
@@ -188,7 +188,7 @@ impl Allowance {
             ErrorKind::TooLarge,
             format!("the answers of this evaluation are larger than {} bytes", self.total),
         )
-        .with_hint("`--max-bytes` raises the limit")
+        .at_limit(Limit::Bytes)
     }
 }
 

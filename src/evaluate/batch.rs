@@ -21,7 +21,7 @@ use super::met::{Answered, is_plain};
 use super::scope::Calls;
 use super::session::{Guess, Session};
 use crate::builtins::Cost;
-use crate::{Error, ErrorKind, NotFound};
+use crate::{Error, ErrorKind, Limit, NotFound};
 
 /// Calls in one pass.
 pub(crate) struct Pass {
@@ -197,7 +197,7 @@ impl Pass {
                 ErrorKind::TooLarge,
                 format!("the evaluation makes more than {limit} calls, its limit"),
             )
-            .with_hint("`--max-calls` raises the limit"));
+            .at_limit(Limit::Calls));
         }
         notes.used.insert(key.clone(), 1);
         Ok(true)
@@ -219,7 +219,7 @@ impl Pass {
                     ErrorKind::TooLarge,
                     format!("the answers of this evaluation are larger than {limit} bytes"),
                 )
-                .with_hint("`--max-bytes` raises the limit"));
+                .at_limit(Limit::Bytes));
             }
         }
         match outcome.result {

@@ -18,6 +18,9 @@ pub struct Budget {
     pub calls: usize,
     /// How many bytes of answers; 1 GiB by default.
     pub bytes: u64,
+    /// How many bytes of values it may make, about; 4 GiB by default. What isn't counted: the
+    /// input and the data, and the stack.
+    pub memory: u64,
     /// Whether a prompt may be sent before it is certain that the policy asks for it.
     pub eager_prompts: bool,
     /// Whether each call is sent only once the one before it is answered: nothing is guessed then,
@@ -32,6 +35,7 @@ impl Default for Budget {
             passes: 200,
             calls: 20_000,
             bytes: 1 << 30,
+            memory: 4 << 30,
             eager_prompts: false,
             one_at_a_time: false,
         }

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use super::batch::Pass;
 use super::call::Key;
-use super::scope::{Calls, Chance, Scope};
+use super::scope::{Calls, Environment, Scope};
 use super::session::Session;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Limit};
 
 /// How long a pass may take in which guesses could loop, to begin with; less where an evaluation
 /// has little time.
@@ -45,10 +45,9 @@ pub(crate) struct Last<T> {
 /// says whether it ended with an error.
 pub(crate) fn drive<T>(
     session: &Arc<Session>,
-    chance: &Arc<Chance>,
-    strict: bool,
+    environment: &Arc<Environment>,
     asks: bool,
-    run: impl Fn(&Arc<Scope>) -> T,
+    run: impl Fn(Scope) -> T,
     failed: impl Fn(&T) -> bool,
 ) -> Last<T> {
     let mut driver = Driver::new(session, asks);
@@ -66,8 +65,8 @@ pub(crate) fn drive<T>(
             Err(error)
         } else {
             let calls: Arc<dyn Calls> = Arc::clone(&pass) as Arc<dyn Calls>;
-            let scope = Scope::new(calls, Arc::clone(chance)).strict(strict);
-            Ok(run(&Arc::new(scope.until(until, session.budget.timeout))))
+            let timeout = session.budget.timeout;
+            Ok(run(Scope::new(calls, Arc::clone(environment), until, timeout)))
         };
         let late = Instant::now() >= until || pass.is_late();
         let notes = pass.take_notes();
@@ -132,7 +131,7 @@ impl Driver {
                 ErrorKind::TooLarge,
                 format!("the evaluation takes more than {limit} passes, its limit"),
             )
-            .with_hint("`--max-passes` raises the limit")
+            .at_limit(Limit::Passes)
         })
     }
 

@@ -1,74 +1,72 @@
 //! Policies, loaded once and evaluated often.
 //!
 //! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
-//! it gives back. The passes belong to `batch`, the answer's form to `query` and `output`.
+//! it gives back. The passes belong to `drive` and `batch`, the language to [`crate::rego`].
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-use regorus::{Engine, Value};
+use std::collections::{BTreeMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use super::budget::{Answers, Budget};
 use super::call::Key;
+use super::cancellation::Cancellation;
 use super::drive::{Last, drive};
 use super::flight::Outcome;
-use super::load::{
-    FunctionName, Inspection, LoadOptions, Loaded, Package, QueryForm, QueryTarget, RewrittenQuery,
-    RuleKind, helpers,
-};
-use super::query::{Form, QueryOutput, Question, RuleIndex, RulePath};
+use super::ledger::Ledger;
+use super::load::{self, LoadOptions, Package};
+use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
-use super::scope::{Chance, Fixed, Scope};
+use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
 use super::session::Session;
 use super::sources::Sources;
-use super::{Ledger, bounded, contain, failures, query};
-use crate::builtins::FunctionSet;
-use crate::{Diagnostic, Error, ErrorKind, NotFound, Position, Product};
+use crate::check;
+use crate::testing::{Covered, Tracing, cases};
+use crate::rego::Value;
+use crate::rego::engine::{self, ErrorCode, Tracer};
+use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
+use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceText};
+use crate::rego::syntax::tree::{Module, Span, Version};
+use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    loaded: Loaded,
-    index: RuleIndex,
-    rego_v0: bool,
-    /// Never evaluated itself: every pass takes a clone.
-    template: Arc<Engine>,
-    /// The template with built-in errors as undefined, once it is needed: to set that in a clone
-    /// copies everything that the interpreter has prepared.
-    lenient: OnceLock<Arc<Engine>>,
+    program: Program,
+    packages: Vec<Package>,
+    data: Value,
     product: Product,
 }
 
-impl std::fmt::Debug for Inner {
+impl std::fmt::Debug for Policies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inner").field("loaded", &self.loaded).finish_non_exhaustive()
+        f.debug_struct("Policies").field("packages", &self.inner.packages).finish_non_exhaustive()
     }
 }
 
-/// A checked query; it can be evaluated often.
-#[derive(Debug, Clone)]
+/// A checked query; it can be evaluated often, on the policies that made it.
+#[derive(Clone)]
 pub struct Query {
-    checked: Arc<Checked>,
+    text: Arc<str>,
+    compiled: program::Query,
+    /// Whether it calls one of the functions itself.
+    asks: bool,
+    of: Arc<Inner>,
 }
 
-#[derive(Debug)]
-struct Checked {
-    question: Question,
-    /// A module that the query needs beside the loaded ones: name and text.
-    module: Option<(String, String)>,
-    helpers: Vec<&'static str>,
-    builtins: Vec<String>,
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Query").field("text", &self.text).finish_non_exhaustive()
+    }
 }
 
 impl Query {
     /// The text as its author wrote it.
     pub fn text(&self) -> &str {
-        &self.checked.question.text
+        &self.text
     }
 }
 
@@ -87,6 +85,8 @@ pub struct EvaluateOptions {
     pub not_found: NotFound,
     /// Whether to note which lines are evaluated; false by default.
     pub coverage: bool,
+    /// What ends the evaluation early.
+    pub cancellation: Option<Cancellation>,
 }
 
 impl EvaluateOptions {
@@ -102,6 +102,7 @@ impl EvaluateOptions {
             strict_builtin_errors: true,
             not_found,
             coverage: false,
+            cancellation: None,
         }
     }
 }
@@ -117,26 +118,68 @@ pub struct Print {
     pub message: String,
 }
 
-/// What came of an evaluation.
+/// A place where a policy calls one of the functions, and how often an evaluation reached it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Site {
+    /// The function's full name.
+    pub function: String,
+    /// The package of the rule that calls, below `data`.
+    pub package: Vec<String>,
+    /// Where the call is.
+    pub position: Position,
+    /// How often the exact evaluation reached it.
+    pub reached: u64,
+}
+
+/// The result of an evaluation, and what it took.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Evaluated {
     /// The answer to the query, or why there is none.
     pub result: Result<QueryOutput, Error>,
-    /// Where in the policy the call is that made the evaluation fail; nothing where it isn't
-    /// known, since the policy swallowed the error or no call failed.
+    /// Where in the policy the call is that made the evaluation fail; nothing where no call
+    /// failed.
     pub failed_at: Option<Position>,
     /// What the policy printed.
     pub prints: Vec<Print>,
     /// What was asked.
     pub ledger: Ledger,
-    /// The lines that were evaluated, by file, when that was asked for.
-    pub lines: BTreeMap<String, BTreeSet<u32>>,
+    /// The expressions and rules that were evaluated, when that was asked for.
+    pub(crate) covered: Covered,
+    /// The cases of tables that were announced: the keys of each.
+    pub(crate) cases: Vec<Vec<Value>>,
+    /// Errors of built-ins that became undefined, since they weren't strict: code and message.
+    pub swallowed: Vec<String>,
+    reached: BTreeMap<engine::CallSite, u64>,
     answers: Vec<(Key, Outcome)>,
     fixed: Vec<Fixed>,
+    policies: Option<Policies>,
 }
 
 impl Evaluated {
+    fn failed(error: Error) -> Self {
+        Self {
+            result: Err(error),
+            failed_at: None,
+            prints: Vec::new(),
+            ledger: Ledger::default(),
+            covered: Covered::default(),
+            cases: Vec::new(),
+            swallowed: Vec::new(),
+            reached: BTreeMap::new(),
+            answers: Vec::new(),
+            fixed: Vec::new(),
+            policies: None,
+        }
+    }
+
+    /// Every place where the policies call one of the functions, and how often this evaluation
+    /// reached it.
+    pub fn sites(&self) -> Vec<Site> {
+        self.policies.as_ref().map(|policies| policies.sites_with(&self.reached)).unwrap_or_default()
+    }
+
     /// The calls that the result depends on and that were answered: function, arguments as JSON,
     /// answer.
     #[cfg(feature = "cli")]
@@ -167,27 +210,24 @@ impl Evaluated {
 /// What one pass gave.
 struct Done {
     output: Result<QueryOutput, Error>,
-    aside: Aside,
+    prints: Vec<Print>,
+    failed_at: Option<Position>,
+    covered: Covered,
+    cases: Vec<Vec<Value>>,
+    swallowed: Vec<String>,
+    reached: BTreeMap<engine::CallSite, u64>,
 }
 
-/// What a pass gives besides its answer, also when it failed.
-#[derive(Default)]
-struct Aside {
-    prints: Vec<String>,
-    failed_at: Option<Position>,
-    lines: BTreeMap<String, BTreeSet<u32>>,
-}
+/// Looks at modules that parse, and finds what is wrong besides what the language refuses.
+pub(crate) type Inspection<'i> = &'i dyn Fn(&check::Policies<'_>) -> Vec<Diagnostic>;
 
 impl Policies {
-    /// Loads sources: checks them, refuses what would be evaluated wrongly, prepares the rest.
-    ///
-    /// `options` need the product and what is turned on: the functions and the built-ins that this
-    /// crate provides are filled in.
+    /// Loads sources: checks and compiles them.
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
-        let (found, policies) = Self::inspect(sources, options, &crate::check::errors)?;
+        let (found, policies) = Self::inspect(sources, options, &check::errors)?;
         policies.ok_or_else(|| Error::policy(found))
     }
 
@@ -195,59 +235,99 @@ impl Policies {
     /// unless one of the findings is an error.
     ///
     /// # Errors
-    /// Only what keeps the sources from being looked at, or the policies from being prepared.
+    /// Only what keeps the sources from being looked at.
     pub(crate) fn inspect(
         sources: &Sources,
-        mut options: LoadOptions,
+        options: LoadOptions,
         more: Inspection<'_>,
     ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
-        options.functions = options
-            .enabled
-            .iter()
-            .map(|f| FunctionName { short: f.name.to_owned(), arity: f.arity() })
-            .collect();
-        options.provided_builtins = bounded::provided_builtins();
-        let (product, rego_v0) = (options.product.clone(), options.rego_v0);
-        let enabled = options.enabled;
-        let (found, loaded) = super::load::inspect(sources, &options, more)?;
-        let Some(loaded) = loaded else { return Ok((found, None)) };
-        Ok((found, Some(Self::prepared(loaded, product, enabled, rego_v0)?)))
+        Self::inspect_tests(sources, options, more, None)
     }
 
-    fn prepared(
-        loaded: Loaded,
-        product: Product,
-        enabled: FunctionSet,
-        rego_v0: bool,
+    /// Loads sources with tests, which `tests` finds.
+    pub(crate) fn load_tests(
+        sources: &Sources,
+        options: LoadOptions,
+        tests: &mut dyn Hooks,
     ) -> Result<Self, Error> {
-        let mut template = loaded.engine();
-        let names: Vec<(String, u8)> =
-            enabled.iter().map(|f| (product.function(f.name), f.arity())).collect();
-        let builtins = &loaded.uses().builtins;
-        bounded::install(&mut template, &names, |name| has(builtins, name))?;
-        template.set_gather_prints(true);
-        let template = Arc::new(prepare(template)?);
-        let index = index(&loaded);
-        Ok(Self {
-            inner: Arc::new(Inner {
-                loaded,
-                index,
-                rego_v0,
-                template,
-                lenient: OnceLock::new(),
-                product,
-            }),
-        })
+        let (found, policies) = Self::inspect_tests(sources, options, &check::errors, Some(tests))?;
+        policies.ok_or_else(|| Error::policy(found))
+    }
+
+    fn inspect_tests(
+        sources: &Sources,
+        options: LoadOptions,
+        more: Inspection<'_>,
+        tests: Option<&mut dyn Hooks>,
+    ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
+        let mut found = Vec::new();
+        let texts = texts(sources, options.rego_v0, &mut found);
+        let data = super::sources::merged(&sources.data, &mut found);
+        let functions = program_options(&options, &data, tests.is_some());
+        let mut looking = Looking { options: &options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
+        let compiled = Program::compile_with(texts, &functions, &mut looking);
+        found.append(&mut looking.found);
+        let program = match compiled {
+            Ok(program) => Some(program),
+            Err(error) => {
+                found.extend(error.problems.iter().map(|p| diagnostic(p, &error.sources)));
+                None
+            }
+        };
+        // A wrong name is said once, by the room that knows most about it.
+        let named: HashSet<_> = found
+            .iter()
+            .filter(|finding| finding.code == "unknown-name")
+            .filter_map(|finding| Some((finding.position.as_ref()?.file.clone(), finding.position.as_ref()?.line)))
+            .collect();
+        found.retain(|finding| {
+            finding.code != "unknown-function"
+                || finding.position.as_ref().is_none_or(|p| !named.contains(&(p.file.clone(), p.line)))
+        });
+        found.sort_by(|a, b| order(a).cmp(&order(b)));
+        let refused = found.iter().any(|finding| finding.level == Level::Error);
+        let program = program.filter(|_| !refused);
+        let policies = program.map(|program| {
+            let packages = looking.packages;
+            Self { inner: Arc::new(Inner { program, packages, data, product: options.product }) }
+        });
+        Ok((found, policies))
     }
 
     /// All packages, by path.
     pub fn packages(&self) -> impl Iterator<Item = &Package> {
-        self.inner.loaded.packages()
+        self.inner.packages.iter()
     }
 
-    /// What was loaded.
-    pub fn loaded(&self) -> &Loaded {
-        &self.inner.loaded
+    /// The base documents, merged.
+    pub fn data(&self) -> &Value {
+        &self.inner.data
+    }
+
+    /// The compiled policies.
+    pub fn program(&self) -> &Program {
+        &self.inner.program
+    }
+
+    /// Every place where the policies call one of the functions.
+    pub fn sites(&self) -> Vec<Site> {
+        self.sites_with(&BTreeMap::new())
+    }
+
+    fn sites_with(&self, reached: &BTreeMap<engine::CallSite, u64>) -> Vec<Site> {
+        let program = &self.inner.program;
+        let sites = (0..).zip(program.call_sites()).filter(|(_, info)| *info.name != *cases::FUNCTION);
+        let site = |(index, info): (u32, &CallSiteInfo)| Site {
+            function: info.name.to_string(),
+            package: info
+                .rule
+                .and_then(|rule| program.rules().get(rule))
+                .map(|rule| rule.package.split('.').skip(1).map(str::to_owned).collect())
+                .unwrap_or_default(),
+            position: position(program.sources(), info.span),
+            reached: reached.get(&engine::CallSite(index)).copied().unwrap_or(0),
+        };
+        sites.map(site).collect()
     }
 
     /// Checks a query; it can then be evaluated often.
@@ -255,12 +335,21 @@ impl Policies {
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong with it.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
-        let rewritten = self.inner.loaded.rewrite_query(text)?;
-        let form = form(&rewritten.form, &self.inner.index);
-        let RewrittenQuery { text: rewritten, module, helpers, builtins, .. } = rewritten;
-        let v0 = self.inner.rego_v0;
-        let question = Question { text: text.to_owned(), rewritten, form, v0 };
-        Ok(Query { checked: Arc::new(Checked { question, module, helpers, builtins }) })
+        let compiled = self.inner.program.query(text).map_err(|error| {
+            let problems = error.problems.iter();
+            Error::policy(problems.map(|problem| diagnostic(problem, &error.sources)).collect())
+        })?;
+        let asks = text.contains(self.inner.product.as_str());
+        Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
+    }
+
+    /// The query for one document by its path below `data`, such as `["release", "deny"]`; no
+    /// quoting, nothing to check.
+    pub fn query_path(&self, path: &[&str]) -> Query {
+        let compiled = self.inner.program.rule_query(path);
+        let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+        let text = super::query::reference(&owned);
+        Query { text: text.into(), compiled, asks: false, of: Arc::clone(&self.inner) }
     }
 
     /// Evaluates a query and waits for the result.
@@ -272,26 +361,47 @@ impl Policies {
         input: Option<&Value>,
         options: &EvaluateOptions,
     ) -> Evaluated {
+        self.evaluate_with(query, input, options, None)
+    }
+
+    /// Evaluates a query as [`evaluate`](Self::evaluate) does, and lets `tracer` watch.
+    pub(crate) fn evaluate_watched(
+        &self,
+        query: &Query,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+        tracer: &dyn Tracer,
+    ) -> Evaluated {
+        self.evaluate_with(query, input, options, Some(tracer))
+    }
+
+    fn evaluate_with(
+        &self,
+        query: &Query,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+        tracer: Option<&dyn Tracer>,
+    ) -> Evaluated {
+        let mine = Arc::ptr_eq(&query.of, &self.inner);
+        if !mine {
+            let message = format!("the query `{}` is of other policies", query.text);
+            let error = Error::new(ErrorKind::Policy, message)
+                .with_hint("make it with the `query` of the policies that it is evaluated on");
+            return Evaluated::failed(error);
+        }
         let session = Arc::new(Session::new(
             self.inner.product.clone(),
             options.answers.clone(),
             options.not_found,
             options.budget.clone(),
         ));
-        let chance = Arc::new(chance(&options.answers));
+        let environment = Arc::new(environment(&options.answers));
         let span = tracing::debug_span!("evaluation");
         let _entered = span.enter();
-        let asks = self.asks(query);
-        let run = |scope: &Arc<Scope>| self.pass(scope, query, input, options.coverage);
-        let strict = options.strict_builtin_errors;
-        let last = drive(&session, &chance, strict, asks, run, |done: &Done| done.output.is_err());
-        self.finish(&session, &chance, last)
-    }
-
-    /// Whether the evaluation of `query` can call one of the product's functions at all.
-    fn asks(&self, query: &Query) -> bool {
-        let product = self.inner.product.as_str();
-        !self.inner.loaded.uses().functions.is_empty() || query.text().contains(product)
+        let asks = query.asks || !self.inner.program.call_sites().is_empty();
+        let run = |scope: Scope| self.pass(scope, query, input, options, tracer);
+        let last = drive(&session, &environment, asks, run, |done: &Done| done.output.is_err());
+        self.finish(&session, &environment, last)
     }
 
     /// Evaluates a query without blocking the calling task.
@@ -307,186 +417,250 @@ impl Policies {
             std::thread::Builder::new().name("rego-platform".to_owned()).spawn(move || {
                 let _ = sender.send(policies.evaluate(&query, input.as_ref(), &options));
             });
-        let failed = |message: &str| Evaluated {
-            result: Err(Error::new(ErrorKind::Internal, message)),
-            failed_at: None,
-            prints: Vec::new(),
-            ledger: Ledger::default(),
-            lines: BTreeMap::new(),
-            answers: Vec::new(),
-            fixed: Vec::new(),
-        };
+        let internal = |message: &str| Evaluated::failed(Error::new(ErrorKind::Internal, message));
         if started.is_err() {
-            return failed("can't start a thread to evaluate on");
+            return internal("can't start a thread to evaluate on");
         }
-        receiver.await.unwrap_or_else(|_| failed("the evaluation ended without a result"))
+        receiver.await.unwrap_or_else(|_| internal("the evaluation ended without a result"))
     }
 
-    /// One pass on a clone of the template, which is thrown away.
+    /// One pass.
     fn pass(
         &self,
-        scope: &Arc<Scope>,
+        scope: Scope,
         query: &Query,
         input: Option<&Value>,
-        coverage: bool,
+        options: &EvaluateOptions,
+        tracer: Option<&dyn Tracer>,
     ) -> Done {
-        let (policies, query, input) = (self.clone(), Arc::clone(&query.checked), input.cloned());
-        let inner = Arc::clone(scope);
-        let aside = Arc::new(Mutex::new(Aside::default()));
-        let set_aside = Arc::clone(&aside);
-        let output = contain::evaluate(scope, self.template(scope), move |engine| {
-            let failed_at = Cell::new(None);
-            let explain = |error: anyhow::Error| {
-                let explained = failures::explained(&policies.inner.loaded, &inner, &error);
-                failed_at.set(failures::position(&inner, &error, &explained));
-                explained
-            };
-            engine.set_enable_coverage(coverage);
-            let output = policies.ask(engine, &query, input, &explain);
-            let prints = engine.take_prints().unwrap_or_default();
-            let lines = if coverage { policies.lines(engine)? } else { BTreeMap::new() };
-            *lock(&set_aside) = Aside { prints, failed_at: failed_at.into_inner(), lines };
-            output
-        });
-        let aside = std::mem::take(&mut *lock(&aside));
-        Done { output, aside }
+        let program = &self.inner.program;
+        let scope = scope.texts(program.sources()).cancelled_by(options.cancellation.clone());
+        let covering = Tracing::default();
+        let run = program::Run {
+            input,
+            host: &scope,
+            strict_builtin_errors: options.strict_builtin_errors,
+            limits: engine::Limits { memory: options.budget.memory, ..engine::Limits::default() },
+            tracer: tracer.or_else(|| options.coverage.then_some(&covering as &dyn Tracer)),
+        };
+        // The machine doesn't panic; a defect in it must not take a host's thread along.
+        let outcome = catch_unwind(AssertUnwindSafe(|| program.evaluate(&query.compiled, &run)));
+        let prints = scope.take_prints();
+        let (covered, cases) = (covering.into_covered(), scope.take_cases());
+        let Ok(outcome) = outcome else {
+            let error = Error::new(ErrorKind::Internal, "the evaluation panicked")
+                .with_hint("report this with the policy that causes it");
+            let (swallowed, reached) = (Vec::new(), BTreeMap::new());
+            let output = Err(error);
+            return Done { output, prints, failed_at: None, covered, cases, swallowed, reached };
+        };
+        let mut failed_at = None;
+        let output = match (scope.failure(), outcome.result) {
+            (Some(failure), Ok(_)) => Err(failure.clone()),
+            (None, Ok(solutions)) => super::output::printable(QueryOutput::from(solutions)),
+            (failure, Err(error)) => {
+                let place = error.span.map(|span| self.place(query, span));
+                let ours = error.source.as_ref().and_then(|e| e.downcast_ref::<Error>());
+                match failure.or(ours) {
+                    Some(failure) => {
+                        failed_at = place;
+                        Err(failure.clone())
+                    }
+                    None => Err(explained(&error, place)),
+                }
+            }
+        };
+        let swallowed = outcome.builtin_errors.iter().map(ToString::to_string).collect();
+        Done { output, prints, failed_at, covered, cases, swallowed, reached: outcome.calls }
     }
 
-    /// What the engines of `scope` are clones of.
-    fn template(&self, scope: &Scope) -> &Arc<Engine> {
-        if scope.is_strict() {
-            return &self.inner.template;
+    fn place(&self, query: &Query, span: Span) -> Position {
+        let texts = self.inner.program.sources();
+        if texts.get(span.file).is_some() {
+            return position(texts, span);
         }
-        self.inner.lenient.get_or_init(|| {
-            let mut lenient = Engine::clone(&self.inner.template);
-            lenient.set_strict_builtin_errors(false);
-            Arc::new(lenient)
-        })
+        // The text of the query itself.
+        let mut own = Texts::new();
+        let file = own.add("", Arc::clone(&query.text));
+        position(&own, Span { file, ..span })
     }
 
-    /// Puts the query to an engine.
-    fn ask(
-        &self,
-        engine: &mut Engine,
-        query: &Checked,
-        input: Option<Value>,
-        explain: &dyn Fn(anyhow::Error) -> Error,
-    ) -> Result<QueryOutput, Error> {
-        if let Some(input) = input {
-            engine.set_input(input);
-        }
-        let installed = &self.inner.loaded.uses().builtins;
-        bounded::install(engine, &[], |name| has(&query.builtins, name) && !has(installed, name))?;
-        helpers::install(engine, &query.helpers)?;
-        if let Some((name, text)) = &query.module {
-            engine.set_rego_v0(false);
-            engine.add_policy(name.clone(), text.clone()).map_err(explain)?;
-        }
-        query::answer(engine, &query.question, &self.inner.index, explain)
-    }
-
-    /// The lines that were evaluated. Rewriting moves nothing to another line.
-    fn lines(&self, engine: &Engine) -> Result<BTreeMap<String, BTreeSet<u32>>, Error> {
-        let report = engine.get_coverage_report().map_err(|error| {
-            Error::new(ErrorKind::Internal, "the interpreter has no coverage").with_source(error)
-        })?;
-        let known = |file: &String| self.inner.loaded.has_file(file);
-        let files = report.files.into_iter().filter(|file| known(&file.path));
-        Ok(files.map(|file| (file.path, file.covered)).collect())
-    }
-
-    fn finish(&self, session: &Session, chance: &Chance, last: Last<Done>) -> Evaluated {
+    fn finish(&self, session: &Session, environment: &Environment, last: Last<Done>) -> Evaluated {
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
-        let (result, aside) = match last.result {
-            Ok(done) => (done.output, done.aside),
-            Err(error) => (Err(error), Aside::default()),
+        let done = match last.result {
+            Ok(done) => done,
+            Err(error) => return Evaluated { ledger, ..Evaluated::failed(error) },
         };
-        let prints = aside
-            .prints
-            .iter()
-            .map(|line| {
-                let line = self.inner.loaded.print_line(line);
-                Print { file: line.file, line: line.line, message: line.message }
-            })
-            .collect();
         Evaluated {
-            result,
-            failed_at: aside.failed_at,
-            lines: aside.lines,
-            prints,
+            result: done.output,
+            failed_at: done.failed_at,
+            covered: done.covered,
+            cases: done.cases,
+            prints: done.prints,
+            swallowed: done.swallowed,
+            reached: done.reached,
             ledger,
             answers: session.answers_of(&used),
-            fixed: chance.given(),
+            fixed: environment.given(),
+            policies: Some(self.clone()),
         }
     }
 }
 
-/// What queries can name.
-fn index(loaded: &Loaded) -> RuleIndex {
-    let rules = loaded.packages().flat_map(|package| &package.rules).map(|rule| RulePath {
-        path: rule.path.clone(),
-        reference: query::reference(&rule.path),
-        is_function: matches!(rule.kind, RuleKind::Function { .. }),
-        is_partial_object: rule.kind == RuleKind::PartialObject,
+/// The machine's error as ours.
+fn explained(error: &engine::EvalError, place: Option<Position>) -> Error {
+    match error.code {
+        ErrorCode::Limit => {
+            Error::new(ErrorKind::TooLarge, error.message.clone()).at_limit(Limit::Memory)
+        }
+        ErrorCode::Cancel => Error::new(ErrorKind::TimedOut, error.message.clone()),
+        _ => {
+            let diagnostic = Diagnostic::error("evaluation-error", error.to_string());
+            Error::policy(vec![match place {
+                Some(place) => diagnostic.at(place),
+                None => diagnostic,
+            }])
+        }
+    }
+}
+
+/// The texts to compile: each file once.
+fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<SourceText> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut texts = Vec::new();
+    for module in &sources.modules {
+        match seen.insert(&module.path, &module.text) {
+            Some(same) if same == module.text => continue,
+            Some(_) => {
+                let message = format!("two modules are called `{}`", module.path);
+                found.push(Diagnostic::error("module-conflict", message));
+            }
+            None => texts.push(SourceText {
+                path: module.path.clone(),
+                text: module.text.clone(),
+                version: if v0 { Version::V0 } else { Version::V1 },
+            }),
+        }
+    }
+    texts
+}
+
+/// Looks at modules on their way.
+struct Looking<'l, 't> {
+    options: &'l LoadOptions,
+    sources: &'l Sources,
+    more: Inspection<'l>,
+    tests: Option<&'t mut dyn Hooks>,
+    found: Vec<Diagnostic>,
+    packages: Vec<Package>,
+}
+
+impl Hooks for Looking<'_, '_> {
+    fn parsed(&mut self, texts: &Texts, modules: &mut Vec<Module>) {
+        if let Some(tests) = &mut self.tests {
+            tests.parsed(texts, modules);
+        }
+    }
+
+    fn resolved(&mut self, resolved: Resolved<'_>) {
+        let packages = load::packages(resolved.sources, resolved.authors, resolved.modules);
+        self.found.extend((self.more)(&check::Policies {
+            product: &self.options.product,
+            sources: resolved.sources,
+            authors: resolved.authors,
+            modules: resolved.modules,
+            locals: resolved.locals,
+            packages: &packages,
+            data: &self.sources.data,
+        }));
+        self.packages = packages;
+        if let Some(tests) = &mut self.tests {
+            tests.resolved(resolved);
+        }
+    }
+}
+
+fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program::Options {
+    let ours = options.enabled.iter().map(|function| program::HostFunction {
+        name: options.product.function(function.name),
+        signature: function.rego_signature(),
+        nondeterministic: true,
     });
-    RuleIndex {
-        rules: rules.collect(),
-        packages: loaded.packages().map(|package| package.path.clone()).collect(),
-        data: loaded.data().clone(),
+    let hosts = options.host_functions.iter().map(|(name, arity)| program::HostFunction {
+        name: name.clone(),
+        signature: format!("{} -> any", vec!["any"; usize::from(*arity)].join(", ")),
+        nondeterministic: true,
+    });
+    let case = || program::HostFunction {
+        name: cases::FUNCTION.to_owned(),
+        signature: "any -> boolean".to_owned(),
+        nondeterministic: true,
+    };
+    program::Options {
+        data: data.clone(),
+        host_functions: ours.chain(hosts).chain(tests.then(case)).collect(),
+        ..program::Options::default()
     }
 }
 
-fn form(form: &QueryForm, index: &RuleIndex) -> Form {
-    match form {
-        QueryForm::Reference { path, target: QueryTarget::Root | QueryTarget::Package } => {
-            Form::Package(path.clone())
-        }
-        QueryForm::Reference { path, target: QueryTarget::Rule } => {
-            let named = |rule: &&RulePath| rule.path == *path && !rule.is_function;
-            index.rules.iter().find(named).cloned().map_or(Form::Expression, Form::Rule)
-        }
-        QueryForm::Reference { .. } | QueryForm::Expression => Form::Expression,
+fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
+    diagnostic.position.as_ref().map(|p| (p.file.as_str(), p.line, p.column))
+}
+
+/// A problem of the language as a finding.
+fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
+    let code = match problem.code {
+        ProblemCode::Parse => "parse-error",
+        ProblemCode::UnsafeVar => "unsafe-variable",
+        ProblemCode::Recursion => "recursion",
+        ProblemCode::Type if problem.message.starts_with("undefined function") => "unknown-function",
+        ProblemCode::Type => "type-error",
+        ProblemCode::Compile => "compile-error",
+        ProblemCode::Unsupported => "unsupported",
+        ProblemCode::Limit => "too-large",
+    };
+    let mut message = problem.message.clone();
+    for detail in &problem.details {
+        message.push_str("; ");
+        message.push_str(detail);
     }
+    let mut finding = Diagnostic::error(code, message).at(position(texts, problem.span));
+    if !problem.hints.is_empty() {
+        finding = finding.with_hint(problem.hints.join("; "));
+    }
+    finding
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether a sorted list of names has `name`.
-fn has(names: &[String], name: &str) -> bool {
-    names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
-}
-
-/// Makes regorus do once what it would do at the first evaluation of every clone.
-fn prepare(mut template: Engine) -> Result<Engine, Error> {
-    let nobody = Answers::Nobody("policies are being loaded".to_owned());
-    let budget = Budget::default();
-    let session = Session::new(Product::default(), nobody, NotFound::Error, budget);
-    let pass = Arc::new(super::batch::Pass::exact(Arc::new(session)));
-    let scope = Arc::new(Scope::new(pass, Arc::new(Chance::now())));
-    contain::run(&scope, move || match template.eval_query("true".to_owned(), false) {
-        Ok(_) => Ok(template),
-        Err(error) => Err(Error::new(ErrorKind::Policy, "the policies can't be prepared")
-            .with_source(error.to_string())),
-    })
+/// A place as reports show it.
+pub(crate) fn position(texts: &Texts, span: Span) -> Position {
+    let at = texts.position(span);
+    let text = texts.get(span.file).and_then(|source| source.line(at.line)).unwrap_or_default();
+    let shown = texts.text(span);
+    let length = shown.lines().next().map_or(0, |line| line.chars().count());
+    Position {
+        file: at.path.to_owned(),
+        line: at.line,
+        column: at.column,
+        length: u32::try_from(length.max(1)).unwrap_or(u32::MAX),
+        text: text.to_owned(),
+    }
 }
 
 /// Time and randomness: the clock's, or the recording's.
-fn chance(answers: &Answers) -> Chance {
-    let chance = Chance::now();
+fn environment(answers: &Answers) -> Environment {
+    let environment = Environment::now();
     if let Answers::Replay(replay) = answers {
-        preset(&chance, replay);
+        preset(&environment, replay);
     }
-    chance
+    environment
 }
 
-fn preset(chance: &Chance, replay: &Replay) {
+fn preset(environment: &Environment, replay: &Replay) {
     for (function, arguments, value) in replay.fixed() {
-        for name in ["time.now_ns", "uuid.rfc4122", "rand.intn"] {
+        for name in NONDETERMINISTIC {
             if name == function {
-                chance.preset(name, arguments.clone(), value.clone());
+                environment.preset(name, arguments.clone(), value.clone());
             }
         }
     }

@@ -15,7 +15,7 @@ use super::flight::{Bell, Boarded, Outcome};
 use super::ledger::{Entry, Ledger, Origin};
 use crate::client::Allowance;
 use crate::text::shorten;
-use crate::{Error, NotFound, Product};
+use crate::{Error, Limit, NotFound, Product};
 
 /// A call whose answer is known.
 pub(super) struct Known {
@@ -157,7 +157,7 @@ impl Session {
 
     pub fn out_of_time(&self) -> Error {
         Error::timed_out("the evaluation", self.budget.timeout)
-            .with_hint("`--timeout` gives an evaluation more time")
+            .at_limit(Limit::Timeout)
     }
 
     /// The account: `used` are the calls of the pass that gave the result, with their number.

@@ -10,6 +10,7 @@
 mod documents;
 mod files;
 pub(crate) mod json;
+mod merge;
 
 use std::path::PathBuf;
 
@@ -119,6 +120,11 @@ impl Sources {
             Err(diagnostic) => found.push(diagnostic),
         }
     }
+}
+
+/// All documents as one, as OPA merges them.
+pub(crate) fn merged(data: &[DataSource], found: &mut Vec<Diagnostic>) -> Value {
+    merge::merge(data, found)
 }
 
 /// Reads a document of any type, an input for one, as strictly as data: what two parsers read

@@ -9,21 +9,20 @@
 //! Names that begin with `todo_test_` are skipped. Unlike in OPA, a table without a single case
 //! has failed: it tested nothing.
 
+pub(crate) mod cases;
 mod coverage;
 mod explain;
 mod find;
-mod operands;
-mod probe;
 mod run;
-mod source;
 mod suite;
 
 use std::time::Duration;
 
 use crate::rego::Value;
 
-pub use coverage::{CoverageReport, FileCoverage, Range, Row};
+pub use coverage::{CoverageReport, FileCoverage, Place, Range};
 pub use run::RunOptions;
+pub(crate) use coverage::{Covered, Tracing};
 pub use suite::{Suite, Test};
 
 use crate::evaluate::{Entry, Print, Recording};

@@ -4,12 +4,15 @@
 
 use regex::Regex;
 
-use super::find::{self, Found};
-use super::source;
-use crate::evaluate::load::{LoadOptions, on_large_stack};
+use super::find::Found;
+use super::{cases, find};
+use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::Sources;
 use crate::evaluate::{Policies, reference};
-use crate::{Diagnostic, Error, Position};
+use crate::rego::program::{Hooks, Resolved};
+use crate::rego::problem::Sources as Texts;
+use crate::rego::syntax::tree::Module;
+use crate::{Error, Position};
 
 /// A test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +37,6 @@ impl Test {
 #[derive(Debug)]
 pub struct Suite {
     pub(super) policies: Policies,
-    /// As loaded: with a name of its own for each definition of a test.
-    pub(super) sources: Sources,
-    /// As their authors wrote them.
-    pub(super) authors: Sources,
-    pub(super) load: LoadOptions,
     pub(super) members: Vec<Member>,
 }
 
@@ -47,16 +45,30 @@ pub struct Suite {
 pub(super) struct Member {
     pub test: Test,
     pub found: Found,
-    /// The rule's name as loaded.
-    pub given: String,
 }
 
 impl Member {
-    /// The reference to its rule, or to another of its package.
-    pub fn reference(&self, rule: &str) -> String {
-        let mut path = self.found.package.clone();
-        path.push(rule.to_owned());
-        reference(&path)
+    /// The path of its document below `data`.
+    pub fn path(&self) -> Vec<&str> {
+        let (_, above) = self.found.path.split_last().unwrap_or((&self.found.name, &[]));
+        let package = self.found.package.iter().map(String::as_str);
+        package.chain(above.iter().map(String::as_str)).chain([self.found.name.as_str()]).collect()
+    }
+}
+
+/// Finds the tests while modules are compiled.
+#[derive(Default)]
+pub(crate) struct Tests {
+    found: Vec<Found>,
+}
+
+impl Hooks for Tests {
+    fn parsed(&mut self, texts: &Texts, modules: &mut Vec<Module>) {
+        self.found = find::rename(texts, modules);
+    }
+
+    fn resolved(&mut self, resolved: Resolved<'_>) {
+        cases::announce(resolved.modules);
     }
 }
 
@@ -66,34 +78,21 @@ impl Suite {
     /// # Errors
     /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with everything that is wrong with them.
     pub fn load(sources: Sources, load: LoadOptions) -> Result<Self, Error> {
-        let mut policies = Policies::load(&sources, load.clone())?;
-        let found = on_large_stack(|| {
-            let each = sources.modules.iter().enumerate();
-            each.map(|(index, module)| find::tests(index, module, load.rego_v0))
-                .collect::<Result<Vec<_>, _>>()
-        })??;
-        let found: Vec<Found> = found.into_iter().flatten().collect();
-        let authors = sources.clone();
-        let mut sources = sources;
-        let given = find::rename(&found, &mut sources.modules);
-        if found.iter().zip(&given).any(|(test, given)| test.name != *given) {
-            policies = Policies::load(&sources, load.clone())?;
-        }
-        let members = find::numbered(&found)
+        let mut tests = Tests::default();
+        let policies = Policies::load_tests(&sources, load, &mut tests)?;
+        let members = tests
+            .found
             .into_iter()
-            .zip(found)
-            .zip(given)
-            .map(|((name, found), given)| Member {
+            .map(|found| Member {
                 test: Test {
                     package: reference(&found.package),
-                    name,
+                    name: name(&found),
                     position: found.position.clone(),
                 },
                 found,
-                given,
             })
             .collect();
-        Ok(Self { policies, sources, authors, load, members })
+        Ok(Self { policies, members })
     }
 
     /// All tests, in the order of the files.
@@ -105,34 +104,9 @@ impl Suite {
     pub fn retain(&mut self, pattern: &Regex) {
         self.members.retain(|member| pattern.is_match(&member.test.full_name()));
     }
+}
 
-    /// What is said about a test's rule, with the name that its author gave it.
-    pub(super) fn in_authors_words(&self, error: Error, member: &Member) -> Error {
-        let named = |text: &str| text.replace(&member.given, &member.found.name);
-        match error {
-            Error::Policy(diagnostics) => Error::policy(
-                diagnostics
-                    .iter()
-                    .map(|diagnostic| {
-                        let mut diagnostic: Diagnostic = diagnostic.clone();
-                        diagnostic.message = named(&diagnostic.message);
-                        diagnostic.position = diagnostic.position.map(|p| self.authors_line(p));
-                        diagnostic
-                    })
-                    .collect(),
-            ),
-            other => other,
-        }
-    }
-
-    /// A position with its line as its author wrote it.
-    pub(super) fn authors_line(&self, mut position: Position) -> Position {
-        let file = self.authors.modules.iter().find(|module| module.path == position.file);
-        let number = position.line.saturating_sub(1) as usize;
-        if let Some(line) = file.and_then(|f| source::without_mark(&f.text).split('\n').nth(number))
-        {
-            position.text = line.trim_end_matches('\r').to_owned();
-        }
-        position
-    }
+fn name(found: &Found) -> String {
+    let (_, above) = found.path.split_last().unwrap_or((&found.name, &[]));
+    above.iter().chain([&found.name]).map(String::as_str).collect::<Vec<_>>().join(".")
 }

@@ -1,0 +1,64 @@
+//! The data documents of a load, merged into one.
+//!
+//! Owns merging as OPA merges documents: objects join, anything else that meets under one path is
+//! a conflict.
+
+use std::sync::Arc;
+
+use super::DataSource;
+use crate::Diagnostic;
+use crate::rego::Value;
+
+/// Merges all documents.
+pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Value {
+    let mut root = Value::new_object();
+    for source in sources {
+        if !matches!(source.value, Value::Object(_)) {
+            let message = format!(
+                "`{}` holds {} at the top of the data, not an object",
+                source.path,
+                crate::builtins::describe(&source.value)
+            );
+            found.push(Diagnostic::error("data-conflict", message));
+            continue;
+        }
+        let mut path = Vec::new();
+        if !join(&mut root, &source.value, &mut path) {
+            let message = format!(
+                "`{}` and a document before it both have a value at `{}`",
+                source.path,
+                crate::evaluate::reference(&path)
+            );
+            found.push(
+                Diagnostic::error("data-conflict", message)
+                    .with_hint("keep one of them: only objects are merged"),
+            );
+        }
+    }
+    root
+}
+
+/// Joins `from` into `into`; on a conflict `path` is left where it is.
+fn join(into: &mut Value, from: &Value, path: &mut Vec<String>) -> bool {
+    let (Value::Object(object), Value::Object(members)) = (into, from) else { return false };
+    if object.is_empty() {
+        *object = Arc::clone(members);
+        return true;
+    }
+    let object = Arc::make_mut(object);
+    for (key, value) in members.iter() {
+        path.push(key.as_str().map_or_else(|| key.to_string(), str::to_owned));
+        match object.get_mut(key) {
+            Some(old) => {
+                if !join(old, value, path) {
+                    return false;
+                }
+            }
+            None => {
+                object.insert(key.clone(), value.clone());
+            }
+        }
+        path.pop();
+    }
+    true
+}

@@ -1,0 +1,141 @@
+//! The cases of a table: those that have a result, and those that its body only names.
+//!
+//! Owns the call that tells the host of a case, and where it stands in a test's body: as early as
+//! the case's keys are known, so that a case is told of before it can fail. OPA's tester does the
+//! same with a function of its own.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::Case;
+use super::find::{Shape, name_length};
+use crate::rego::Value;
+use crate::rego::syntax::tree::{Expr, ExprKind, Module, Name, Rule, Term, TermKind};
+use crate::rego::syntax::visit;
+
+/// The function that is told of a case: its argument is the array of the case's keys.
+pub(crate) const FUNCTION: &str = "internal.rego_platform_test_case";
+
+/// Adds the call to every table of modules after OPA's stage `RewriteLocalVars`.
+pub(super) fn announce(modules: &mut [Module]) {
+    for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
+        let Some(length) = name_length(rule) else { continue };
+        let keys = rule.head.reference.get(length..).unwrap_or_default().to_vec();
+        if keys.is_empty() || rule.head.is_function || rule.head.has_contains {
+            continue;
+        }
+        for key in &keys {
+            move_up(rule, key);
+        }
+        let variables: HashSet<Name> = keys
+            .iter()
+            .filter_map(|key| match &key.kind {
+                TermKind::Var(name) => Some(Name::clone(name)),
+                _ => None,
+            })
+            .collect();
+        // Below the first mention of each.
+        let below = variables
+            .iter()
+            .filter_map(|name| rule.body.iter().position(|expr| mentions(expr).contains(name)))
+            .max();
+        let at = below.map_or(0, |index| index + 1);
+        rule.body.insert(at.min(rule.body.len()), call(keys, rule.head.span));
+    }
+}
+
+fn call(keys: Vec<Term>, span: crate::rego::syntax::tree::Span) -> Expr {
+    let term = |kind| Term { kind, span };
+    let mut parts = FUNCTION.split('.');
+    let head = term(TermKind::Var(parts.next().unwrap_or_default().into()));
+    let rest = parts.map(|part| term(TermKind::String(part.into())));
+    let operator = term(TermKind::Ref(std::iter::once(head).chain(rest).collect()));
+    Expr {
+        kind: ExprKind::Call(vec![operator, term(TermKind::Array(keys))]),
+        negated: false,
+        with: Vec::new(),
+        span,
+        generated: true,
+        from_assignment: false,
+    }
+}
+
+fn mentions(expr: &Expr) -> HashSet<Name> {
+    let mut names = HashSet::new();
+    visit::each_term_of_expr(expr, &mut |term| {
+        if let TermKind::Var(name) = &term.kind {
+            names.insert(Name::clone(name));
+        }
+    });
+    names
+}
+
+/// Moves the statement that a compile stage made for a key of the head up to where what it needs
+/// is known.
+fn move_up(rule: &mut Rule, key: &Term) {
+    let TermKind::Var(key) = &key.kind else { return };
+    let made = rule.body.iter().position(|expr| {
+        expr.generated
+            && matches!(&expr.kind, ExprKind::Call(terms)
+                if matches!(terms.get(1).map(|t| &t.kind), Some(TermKind::Var(name)) if name == key))
+    });
+    let Some(from) = made else { return };
+    let Some(expr) = rule.body.get(from) else { return };
+    let mut needs = mentions(expr);
+    needs.remove(key);
+    needs.retain(|name| name.starts_with("__local"));
+    let last = needs
+        .iter()
+        .filter_map(|name| rule.body.iter().position(|expr| mentions(expr).contains(name)))
+        .max();
+    let to = last.map_or(0, |index| index + 1);
+    if to < from {
+        let expr = rule.body.remove(from);
+        rule.body.insert(to, expr);
+    }
+}
+
+/// Whether a case's value is `true`.
+pub(super) fn holds(object: Option<&Value>, keys: &[Value]) -> bool {
+    let found = keys.iter().fold(object, |value, key| value?.as_object()?.get(key));
+    found == Some(&Value::Bool(true))
+}
+
+/// A case's name: a string as it is, anything else as JSON.
+pub(super) fn name(key: &Value) -> String {
+    key.as_str().map_or_else(|| key.to_json(), str::to_owned)
+}
+
+/// The cases of a table: those that have a result, and those that were named only.
+pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case> {
+    let object = value.and_then(Value::as_object);
+    let mut below: BTreeMap<Value, Vec<Vec<Value>>> = BTreeMap::new();
+    for keys in named {
+        if let Some((first, rest)) = keys.split_first() {
+            below.entry(first.clone()).or_default().push(rest.to_vec());
+        }
+    }
+    for key in object.into_iter().flat_map(|object| object.keys()) {
+        below.entry(key.clone()).or_default();
+    }
+    below
+        .into_iter()
+        .map(|(key, named)| {
+            let value = object.and_then(|object| object.get(&key));
+            let name = name(&key);
+            let cases = if depth > 1 { cases(value, &named, depth - 1) } else { Vec::new() };
+            let passed = match depth {
+                0 | 1 => value == Some(&Value::Bool(true)),
+                _ => !cases.is_empty() && cases.iter().all(|case| case.passed),
+            };
+            Case { name, passed, cases }
+        })
+        .collect()
+}
+
+/// How many keys a table has.
+pub(super) fn depth(shape: Shape) -> Option<usize> {
+    match shape {
+        Shape::Table(depth) => Some(depth),
+        _ => None,
+    }
+}
