@@ -1,7 +1,5 @@
 //! One block: its YAML and what each field may hold.
 
-use std::sync::Arc;
-
 use super::{Annotations, Author, CompileAnnotation, ParseTerm, RelatedResource, Schema, SchemaAnnotation, Scope, Target, uri, yaml};
 use crate::rego::syntax::tree::{Comment, Span, Term, TermKind};
 use crate::rego::types::terms;
@@ -107,7 +105,7 @@ fn boolean(value: &Value) -> Result<bool, String> {
 fn list(value: Value, wanted: &str) -> Result<Array, String> {
     match value {
         Value::Null => Ok(Array::new()),
-        Value::Array(items) => Ok(Arc::unwrap_or_clone(items)),
+        Value::Array(items) => Ok(items.to_vec()),
         other => Err(format!("yaml: unmarshal errors: cannot unmarshal {} into {wanted}", tag(&other))),
     }
 }
@@ -116,9 +114,9 @@ fn mapping(value: Value) -> Result<Object, String> {
     match value {
         Value::Null => Ok(Object::new()),
         // The keys of a mapping that must have strings are taken as they are written.
-        Value::Object(members) => Ok(Arc::unwrap_or_clone(members)
-            .into_iter()
-            .map(|(key, value)| (if key.as_str().is_some() { key } else { Value::from(shown(&key)) }, value))
+        Value::Object(members) => Ok(members
+            .iter()
+            .map(|(key, value)| (if key.as_str().is_some() { key.clone() } else { Value::from(shown(key)) }, value.clone()))
             .collect()),
         other => Err(format!("yaml: unmarshal errors: cannot unmarshal {} into map[string]interface {{}}", tag(&other))),
     }
