@@ -10,6 +10,7 @@ pub mod syntax;
 pub mod types;
 pub mod value;
 pub mod builtins;
+pub mod annotations;
 pub mod core;
 pub mod engine;
 pub mod program;

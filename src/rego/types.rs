@@ -32,7 +32,13 @@
 //! read again.
 
 mod signature;
+pub(crate) mod terms;
 mod ty;
 
 pub use signature::SignatureError;
 pub use ty::{Array, Dynamic, Function, Object, Property, Type};
+
+/// A key or constant as messages show it.
+pub(crate) fn shown_key(value: &super::value::Value) -> String {
+    ty::Key(value).to_string()
+}

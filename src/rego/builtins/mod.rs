@@ -12,6 +12,12 @@ use std::sync::Arc;
 
 use super::value::Value;
 
+mod comparison;
+mod operands;
+mod table;
+
+pub use table::{all, lookup};
+
 /// What a function gives: a value, or nothing where it is undefined.
 pub type Answer = Result<Option<Value>, Error>;
 
@@ -133,7 +139,11 @@ pub trait Context {
 
 /// Things that functions keep within an evaluation, or longer, by kind and text.
 #[derive(Default)]
-pub struct Cache(std::sync::Mutex<std::collections::HashMap<(&'static str, String), Arc<dyn std::any::Any + Send + Sync>>>);
+pub struct Cache(
+    std::sync::Mutex<
+        std::collections::HashMap<(&'static str, String), Arc<dyn std::any::Any + Send + Sync>>,
+    >,
+);
 
 impl Cache {
     /// What is kept under `kind` and `key`, made by `make` where there is none yet.

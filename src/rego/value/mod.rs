@@ -1,17 +1,27 @@
 //! Values: what a policy computes with.
 //!
-//! Owns their order and equality (OPA's), their JSON text, and numbers of any size. A value is
-//! cheap to clone.
+//! Owns their order and equality (OPA's), their JSON text, their text as Rego terms, and numbers
+//! of any size. A value is cheap to clone. However deeply one is nested, comparing, writing and
+//! dropping it don't overflow the stack.
 
+mod decimal;
+mod float;
 mod json;
 mod number;
+mod serde_impl;
+mod shared;
+mod text;
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-pub use json::{JsonError, JsonLimits};
-pub use number::Number;
+pub use json::{JsonError, JsonLimits, JsonStyle};
+pub use number::{Number, NumberError};
+pub use shared::Shared;
+pub use text::quote;
 
 /// Elements of an array.
 pub type Array = Vec<Value>;
@@ -21,9 +31,10 @@ pub type Object = BTreeMap<Value, Value>;
 pub type Set = BTreeSet<Value>;
 
 /// A value. Undefined isn't one: it is the absence of a value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub enum Value {
     /// `null`
+    #[default]
     Null,
     /// `true`, `false`
     Bool(bool),
@@ -32,11 +43,17 @@ pub enum Value {
     /// A string.
     String(Arc<str>),
     /// An array.
-    Array(Arc<Array>),
+    Array(Shared<Array>),
     /// An object; its keys are values of any type.
-    Object(Arc<Object>),
+    Object(Shared<Object>),
     /// A set.
-    Set(Arc<Set>),
+    Set(Shared<Set>),
+}
+
+/// Runs `work`, which goes one level deeper into a value, with stack enough for it.
+#[inline]
+pub(in crate::rego) fn deeper<R>(work: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }
 
 impl Value {
@@ -54,6 +71,7 @@ impl Value {
     }
 
     /// Its place in the order of types: null, boolean, number, string, array, object, set.
+    #[inline]
     fn rank(&self) -> u8 {
         match self {
             Self::Null => 0,
@@ -67,52 +85,100 @@ impl Value {
     }
 
     /// The string, if it is one.
+    #[inline]
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
+    /// The string, to be shared, if it is one.
+    pub fn as_string(&self) -> Option<&Arc<str>> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+
     /// The number, if it is one.
+    #[inline]
     pub fn as_number(&self) -> Option<&Number> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
     /// The boolean, if it is one.
+    #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
     /// The array, if it is one.
+    #[inline]
     pub fn as_array(&self) -> Option<&Array> {
         if let Self::Array(array) = self { Some(array) } else { None }
     }
 
     /// The object, if it is one.
+    #[inline]
     pub fn as_object(&self) -> Option<&Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
     /// The set, if it is one.
+    #[inline]
     pub fn as_set(&self) -> Option<&Set> {
         if let Self::Set(set) = self { Some(set) } else { None }
     }
 
+    /// The array, to be changed, if it is one.
+    pub fn as_array_mut(&mut self) -> Option<&mut Array> {
+        if let Self::Array(array) = self { Some(Shared::make_mut(array)) } else { None }
+    }
+
+    /// The object, to be changed, if it is one.
+    pub fn as_object_mut(&mut self) -> Option<&mut Object> {
+        if let Self::Object(object) = self { Some(Shared::make_mut(object)) } else { None }
+    }
+
+    /// The set, to be changed, if it is one.
+    pub fn as_set_mut(&mut self) -> Option<&mut Set> {
+        if let Self::Set(set) = self { Some(Shared::make_mut(set)) } else { None }
+    }
+
+    /// The number as a 64-bit integer, if it is one.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.as_i64()
+    }
+
+    /// The number as an unsigned 64-bit integer, if it is one.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_number()?.as_u64()
+    }
+
+    /// The double nearest to the number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        Some(self.as_number()?.as_f64())
+    }
+
+    /// Whether it is an array, an object or a set.
+    #[inline]
+    pub fn is_collection(&self) -> bool {
+        matches!(self, Self::Array(_) | Self::Object(_) | Self::Set(_))
+    }
+
     /// An empty object.
     pub fn new_object() -> Self {
-        Self::Object(Arc::default())
+        Self::Object(Shared::default())
     }
 
     /// An empty array.
     pub fn new_array() -> Self {
-        Self::Array(Arc::default())
+        Self::Array(Shared::default())
     }
 
     /// An empty set.
     pub fn new_set() -> Self {
-        Self::Set(Arc::default())
+        Self::Set(Shared::default())
     }
 
     /// What a reference with this operand finds: an object's member, an array's element, a set's
     /// element itself; nothing in a scalar.
+    #[inline]
     pub fn get(&self, key: &Self) -> Option<&Self> {
         match self {
             Self::Object(object) => object.get(key),
@@ -125,6 +191,11 @@ impl Value {
         }
     }
 
+    /// An object's member of this name.
+    pub fn get_str(&self, name: &str) -> Option<&Self> {
+        self.as_object()?.get(&name as &dyn Key)
+    }
+
     /// How many elements, members or (of a string) code points it has; nothing for other scalars.
     pub fn len(&self) -> Option<usize> {
         match self {
@@ -135,22 +206,138 @@ impl Value {
             _ => None,
         }
     }
+
+    /// Whether it has no elements, members or characters; nothing for other scalars.
+    pub fn is_empty(&self) -> Option<bool> {
+        match self {
+            Self::Array(array) => Some(array.is_empty()),
+            Self::Object(object) => Some(object.is_empty()),
+            Self::Set(set) => Some(set.is_empty()),
+            Self::String(text) => Some(text.is_empty()),
+            _ => None,
+        }
+    }
+
+    /// About how many bytes it takes, counting what is shared as often as it is met.
+    pub fn size(&self) -> u64 {
+        const NODE: u64 = size_of::<Value>() as u64;
+        let sum = |values: &mut dyn Iterator<Item = &Self>| {
+            values.fold(NODE * 2, |sum, value| sum.saturating_add(value.size()))
+        };
+        match self {
+            Self::Null | Self::Bool(_) => NODE,
+            Self::Number(number) => {
+                NODE + if number.as_small().is_some() { 0 } else { number.text().len() as u64 }
+            }
+            Self::String(text) => NODE + 16 + text.len() as u64,
+            Self::Array(array) => deeper(|| sum(&mut array.iter())),
+            Self::Set(set) => deeper(|| sum(&mut set.iter())),
+            Self::Object(object) => {
+                deeper(|| sum(&mut object.iter().flat_map(|(key, value)| [key, value])))
+            }
+        }
+    }
 }
 
+/// What an object's members are found by without making a value: a value or a name.
+trait Key {
+    fn order(&self, other: &Value) -> Ordering;
+    fn as_key(&self) -> KeyRef<'_>;
+}
+
+/// The two kinds of keys.
+enum KeyRef<'a> {
+    Value(&'a Value),
+    Name(&'a str),
+}
+
+impl Key for Value {
+    fn order(&self, other: &Value) -> Ordering {
+        self.cmp(other)
+    }
+
+    fn as_key(&self) -> KeyRef<'_> {
+        KeyRef::Value(self)
+    }
+}
+
+impl Key for &str {
+    fn order(&self, other: &Value) -> Ordering {
+        match other {
+            Value::String(other) => (*self).cmp(other),
+            // The rank of strings.
+            other => 3.cmp(&other.rank()),
+        }
+    }
+
+    fn as_key(&self) -> KeyRef<'_> {
+        KeyRef::Name(self)
+    }
+}
+
+impl<'a> Borrow<dyn Key + 'a> for Value {
+    fn borrow(&self) -> &(dyn Key + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Key + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.as_key(), other.as_key()) {
+            (_, KeyRef::Value(other)) => self.order(other),
+            (KeyRef::Value(this), KeyRef::Name(_)) => other.order(this).reverse(),
+            (KeyRef::Name(this), KeyRef::Name(other)) => this.cmp(other),
+        }
+    }
+}
+
+impl PartialOrd for dyn Key + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Key + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for dyn Key + '_ {}
+
 impl Ord for Value {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::String(a), Self::String(b)) => {
+                if Arc::ptr_eq(a, b) {
+                    Ordering::Equal
+                } else {
+                    a.as_bytes().cmp(b.as_bytes())
+                }
+            }
             (Self::Number(a), Self::Number(b)) => a.cmp(b),
-            (Self::String(a), Self::String(b)) => a.cmp(b),
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Array(a), Self::Array(b)) => {
-                if Arc::ptr_eq(a, b) { Ordering::Equal } else { a.cmp(b) }
+                if Shared::ptr_eq(a, b) {
+                    Ordering::Equal
+                } else {
+                    deeper(|| a.as_slice().cmp(b.as_slice()))
+                }
             }
             (Self::Object(a), Self::Object(b)) => {
-                if Arc::ptr_eq(a, b) { Ordering::Equal } else { compare_objects(a, b) }
+                if Shared::ptr_eq(a, b) {
+                    Ordering::Equal
+                } else {
+                    deeper(|| compare_objects(a, b))
+                }
             }
             (Self::Set(a), Self::Set(b)) => {
-                if Arc::ptr_eq(a, b) { Ordering::Equal } else { a.iter().cmp(b.iter()) }
+                if Shared::ptr_eq(a, b) {
+                    Ordering::Equal
+                } else {
+                    deeper(|| a.iter().cmp(b.iter()))
+                }
             }
             (a, b) => a.rank().cmp(&b.rank()),
         }
@@ -169,18 +356,51 @@ fn compare_objects(a: &Object, b: &Object) -> Ordering {
 }
 
 impl PartialOrd for Value {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for Value {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
+        match (self, other) {
+            (Self::String(a), Self::String(b)) => a == b,
+            (Self::Array(a), Self::Array(b)) => a.len() == b.len() && self.cmp(other).is_eq(),
+            (Self::Object(a), Self::Object(b)) => a.len() == b.len() && self.cmp(other).is_eq(),
+            (Self::Set(a), Self::Set(b)) => a.len() == b.len() && self.cmp(other).is_eq(),
+            _ => self.cmp(other).is_eq(),
+        }
     }
 }
 
 impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u8(self.rank());
+        match self {
+            Self::Null => {}
+            Self::Bool(value) => value.hash(state),
+            Self::Number(number) => number.hash(state),
+            Self::String(text) => text.hash(state),
+            Self::Array(array) => deeper(|| array.hash(state)),
+            Self::Object(object) => deeper(|| {
+                state.write_usize(object.len());
+                for member in object.iter() {
+                    member.hash(state);
+                }
+            }),
+            Self::Set(set) => deeper(|| {
+                state.write_usize(set.len());
+                for element in set.iter() {
+                    element.hash(state);
+                }
+            }),
+        }
+    }
+}
 
 macro_rules! from {
     ($($from:ty => |$it:ident| $to:expr),+ $(,)?) => {
@@ -196,6 +416,7 @@ from! {
     bool => |it| Self::Bool(it),
     &str => |it| Self::String(it.into()),
     String => |it| Self::String(it.into()),
+    &String => |it| Self::String(it.as_str().into()),
     Arc<str> => |it| Self::String(it),
     Number => |it| Self::Number(it),
     i64 => |it| Self::Number(Number::from(it)),
@@ -204,9 +425,32 @@ from! {
     u32 => |it| Self::Number(Number::from(i64::from(it))),
     usize => |it| Self::Number(Number::from(it as u64)),
     f64 => |it| Self::Number(Number::from(it)),
-    Array => |it| Self::Array(Arc::new(it)),
-    Object => |it| Self::Object(Arc::new(it)),
-    Set => |it| Self::Set(Arc::new(it)),
+    Array => |it| Self::Array(Shared::new(it)),
+    Object => |it| Self::Object(Shared::new(it)),
+    Set => |it| Self::Set(Shared::new(it)),
+    Shared<Array> => |it| Self::Array(it),
+    Shared<Object> => |it| Self::Object(it),
+    Shared<Set> => |it| Self::Set(it),
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(it: Option<T>) -> Self {
+        it.map_or(Self::Null, Into::into)
+    }
+}
+
+impl FromIterator<Value> for Value {
+    /// An array.
+    fn from_iter<I: IntoIterator<Item = Self>>(values: I) -> Self {
+        Self::from(values.into_iter().collect::<Array>())
+    }
+}
+
+impl<K: Into<Value>> FromIterator<(K, Value)> for Value {
+    /// An object.
+    fn from_iter<I: IntoIterator<Item = (K, Self)>>(members: I) -> Self {
+        Self::from(members.into_iter().map(|(key, value)| (key.into(), value)).collect::<Object>())
+    }
 }
 
 #[cfg(test)]
@@ -221,5 +465,34 @@ mod tests {
         let array = value.as_array().unwrap();
         assert!(array.is_sorted());
         assert!(*array.last().unwrap() < Value::new_set());
+    }
+
+    #[test]
+    fn a_deep_value_overflows_nothing() {
+        let mut deep = Value::Null;
+        let mut twin = Value::Null;
+        for i in 0..300_000 {
+            if i % 3 == 0 {
+                deep = Value::from_iter([("k", deep)]);
+                twin = Value::from_iter([("k", twin)]);
+            } else {
+                deep = Value::from(vec![deep]);
+                twin = Value::from(vec![twin]);
+            }
+        }
+        assert_eq!(deep, twin);
+        assert!(deep.to_string().len() > 600_000);
+        assert!(deep.to_json().len() > 600_000);
+        assert!(deep.size() > 600_000);
+    }
+
+    #[test]
+    fn values_are_small_and_found_by_name() {
+        assert!(size_of::<Value>() <= 24);
+        let value = Value::from_json(r#"{"a": 1, "b": [2], "": null}"#).unwrap();
+        assert_eq!(value.get_str("a"), Some(&Value::from(1)));
+        assert_eq!(value.get_str(""), Some(&Value::Null));
+        assert_eq!(value.get_str("c"), None);
+        assert_eq!(value.get_str("b").unwrap().get(&Value::from(0)), Some(&Value::from(2)));
     }
 }

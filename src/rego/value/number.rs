@@ -1,11 +1,26 @@
 //! Numbers: integers and decimals of any size, with the text that they were written in.
 //!
 //! OPA keeps a number as its JSON text and compares and computes by value: `1.10` prints as `1.10`
-//! and equals `1.1`.
+//! and equals `1.1`. Integers compute exactly; anything else with a mantissa of 64 bits.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use num_bigint::{BigInt, Sign};
+use num_traits::{Signed, ToPrimitive, Zero};
+
+use super::decimal::Decimal;
+use super::float::Float;
+
+/// OPA's bound on the binary exponent of a number that is read.
+const MAX_READ_EXPONENT: i64 = 100_000;
+/// Our bound on the bits of an answer of arithmetic.
+const MAX_BITS: u64 = 400_000;
+/// Our bound on the digits of an operand of arithmetic.
+const MAX_DIGITS: usize = 120_000;
 
 /// A number.
 #[derive(Clone)]
@@ -19,25 +34,95 @@ enum Repr {
     Text(Arc<str>),
 }
 
+/// Why there is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NumberError {
+    /// The text isn't a number.
+    #[error("invalid number")]
+    Invalid,
+    /// Its exponent is beyond what OPA takes, or its digits are beyond what we compute with.
+    #[error("number too big")]
+    TooBig,
+    /// A division.
+    #[error("divide by zero")]
+    DivideByZero,
+    /// A remainder.
+    #[error("modulo by zero")]
+    ModuloByZero,
+    /// A remainder of numbers with fractions.
+    #[error("modulo on floating-point number")]
+    ModuloOnFloat,
+}
+
+type Result<T> = std::result::Result<T, NumberError>;
+
 impl Number {
-    /// The number of a JSON text; nothing where that isn't a JSON number.
+    /// The number of a JSON text; nothing where that isn't a JSON number, or is one whose exponent
+    /// is beyond what OPA takes.
     pub fn parse(text: &str) -> Option<Self> {
-        if let Ok(value) = text.parse::<i64>()
-            && (text.len() < 19 || value.to_string() == text)
-            && text != "-0"
-            && !text.starts_with('+')
-        {
-            return Some(Self(Repr::Int(value)));
-        }
-        text.parse::<f64>().ok()?;
-        Some(Self(Repr::Text(text.into())))
+        Self::read(text).ok()
     }
 
-    /// Its value as a 64-bit integer, where its text is one.
-    pub fn as_i64(&self) -> Option<i64> {
+    /// The number of a JSON text.
+    ///
+    /// # Errors
+    /// Where the text isn't a number, or its exponent is beyond OPA's bound.
+    pub fn read(text: &str) -> Result<Self> {
+        if let Some(value) = plain_integer(text.as_bytes()) {
+            return Ok(Self(Repr::Int(value)));
+        }
+        let decimal = Decimal::parse(text).ok_or(NumberError::Invalid)?;
+        // Only forms with an exponent can be out of range: without one, the text is as long.
+        if text.bytes().any(|byte| byte | 0x20 == b'e') && !decimal.is_zero() {
+            let bits = decimal.bits();
+            let near = (MAX_READ_EXPONENT - 64..=MAX_READ_EXPONENT + 64).contains(&bits.abs());
+            let bits = if near { Float::of_decimal(&decimal).magnitude() } else { bits };
+            if bits.abs() > MAX_READ_EXPONENT {
+                return Err(NumberError::TooBig);
+            }
+        }
+        Ok(Self(Repr::Text(text.into())))
+    }
+
+    /// A number by the text of our own arithmetic.
+    fn of_text(text: String) -> Self {
+        match plain_integer(text.as_bytes()) {
+            Some(value) => Self(Repr::Int(value)),
+            None => Self(Repr::Text(text.into())),
+        }
+    }
+
+    /// Its JSON text.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Repr::Int(value) => Cow::Owned(value.to_string()),
+            Repr::Text(text) => Cow::Borrowed(text),
+        }
+    }
+
+    /// The integer that it holds by itself: the fast way for small numbers.
+    #[inline]
+    pub fn as_small(&self) -> Option<i64> {
         match &self.0 {
             Repr::Int(value) => Some(*value),
             Repr::Text(_) => None,
+        }
+    }
+
+    fn decimal(&self) -> Option<Decimal<'_>> {
+        match &self.0 {
+            Repr::Int(_) => None,
+            Repr::Text(text) => Decimal::parse(text),
+        }
+    }
+
+    /// Its value as a 64-bit integer where its text is one as OPA reads it: `12` and `12.0`, but
+    /// not `1e3`.
+    #[inline]
+    pub fn as_i64(&self) -> Option<i64> {
+        match &self.0 {
+            Repr::Int(value) => Some(*value),
+            Repr::Text(text) => integer_of_text(text),
         }
     }
 
@@ -50,11 +135,12 @@ impl Number {
     }
 
     /// Its value as an index.
+    #[inline]
     pub fn as_usize(&self) -> Option<usize> {
         usize::try_from(self.as_i64()?).ok()
     }
 
-    /// The nearest double.
+    /// The nearest double; infinite where there is none.
     pub fn as_f64(&self) -> f64 {
         match &self.0 {
             #[allow(clippy::cast_precision_loss)]
@@ -62,9 +148,305 @@ impl Number {
             Repr::Text(text) => text.parse().unwrap_or(f64::NAN),
         }
     }
+
+    /// The nearest double; nothing where it is beyond the range of doubles.
+    pub fn as_finite_f64(&self) -> Option<f64> {
+        Some(self.as_f64()).filter(|value| value.is_finite())
+    }
+
+    /// Whether it is an integer by value, in any form: `1`, `1.0`, `1e3`.
+    pub fn is_integer(&self) -> bool {
+        match self.decimal() {
+            Some(decimal) => decimal.is_integer(),
+            None => true,
+        }
+    }
+
+    /// Whether its text is a plain integer: no point, no exponent.
+    pub fn is_integer_text(&self) -> bool {
+        match &self.0 {
+            Repr::Int(_) => true,
+            Repr::Text(text) => text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()),
+        }
+    }
+
+    /// Its value, where that is an integer.
+    ///
+    /// # Errors
+    /// [`NumberError::TooBig`] where it has too many digits to compute with.
+    pub fn to_bigint(&self) -> Result<Option<BigInt>> {
+        let decimal = match &self.0 {
+            Repr::Int(value) => return Ok(Some(BigInt::from(*value))),
+            Repr::Text(text) => Decimal::parse(text).ok_or(NumberError::Invalid)?,
+        };
+        let Some((mut digits, zeros)) = decimal.integer_digits() else { return Ok(None) };
+        let zeros = usize::try_from(zeros).map_err(|_| NumberError::TooBig)?;
+        if digits.len().saturating_add(zeros) > MAX_DIGITS {
+            return Err(NumberError::TooBig);
+        }
+        digits.resize(digits.len() + zeros, b'0');
+        let sign = if decimal.negative { Sign::Minus } else { Sign::Plus };
+        let magnitude = num_bigint::BigUint::parse_bytes(&digits, 10).unwrap_or_default();
+        Ok(Some(BigInt::from_biguint(sign, magnitude)))
+    }
+
+    fn float(&self) -> Result<Float> {
+        match &self.0 {
+            Repr::Int(value) => Ok(Float::of_integer(&BigInt::from(*value))),
+            Repr::Text(text) => {
+                let decimal = Decimal::parse(text).ok_or(NumberError::Invalid)?;
+                if decimal.length() > MAX_DIGITS {
+                    return Err(NumberError::TooBig);
+                }
+                Ok(Float::of_decimal(&decimal))
+            }
+        }
+    }
+
+    fn of_float(value: Float) -> Result<Self> {
+        if value.magnitude().unsigned_abs() > MAX_BITS {
+            return Err(NumberError::TooBig);
+        }
+        Ok(Self::of_text(value.text()))
+    }
+
+    fn of_bigint(value: &BigInt) -> Result<Self> {
+        if let Some(value) = value.to_i64() {
+            return Ok(Self(Repr::Int(value)));
+        }
+        if value.bits() > MAX_BITS {
+            return Err(NumberError::TooBig);
+        }
+        Ok(Self(Repr::Text(value.to_string().into())))
+    }
+
+    fn compute(
+        &self,
+        other: &Self,
+        exact: fn(BigInt, BigInt) -> BigInt,
+        float: fn(Float, Float) -> Float,
+    ) -> Result<Self> {
+        if let (Some(a), Some(b)) = (self.to_bigint()?, other.to_bigint()?) {
+            return Self::of_bigint(&exact(a, b));
+        }
+        Self::of_float(float(self.float()?, other.float()?))
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    #[inline]
+    pub fn add(&self, other: &Self) -> Result<Self> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
+            && let Some(value) = a.checked_add(*b)
+        {
+            return Ok(Self(Repr::Int(value)));
+        }
+        self.compute(other, |a, b| a + b, Float::add)
+    }
+
+    /// The difference.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    #[inline]
+    pub fn sub(&self, other: &Self) -> Result<Self> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
+            && let Some(value) = a.checked_sub(*b)
+        {
+            return Ok(Self(Repr::Int(value)));
+        }
+        self.compute(other, |a, b| a - b, Float::sub)
+    }
+
+    /// The product.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    #[inline]
+    pub fn mul(&self, other: &Self) -> Result<Self> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
+            && let Some(value) = a.checked_mul(*b)
+        {
+            return Ok(Self(Repr::Int(value)));
+        }
+        self.compute(other, |a, b| a * b, Float::mul)
+    }
+
+    /// The quotient.
+    ///
+    /// # Errors
+    /// Where the divisor is zero, or the quotient is beyond what we compute with.
+    pub fn div(&self, other: &Self) -> Result<Self> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
+            if *b == 0 {
+                return Err(NumberError::DivideByZero);
+            }
+            if *a != 0
+                && a.checked_rem(*b) == Some(0)
+                && let Some(value) = a.checked_div(*b)
+            {
+                return Ok(Self(Repr::Int(value)));
+            }
+        }
+        let divisor = other.float()?;
+        if divisor.is_zero() {
+            return Err(NumberError::DivideByZero);
+        }
+        Self::of_float(self.float()?.div(divisor))
+    }
+
+    /// The remainder, with the sign of the dividend.
+    ///
+    /// # Errors
+    /// Where the divisor is zero, or either has a fraction.
+    pub fn rem(&self, other: &Self) -> Result<Self> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
+            if *b == 0 {
+                return Err(NumberError::ModuloByZero);
+            }
+            return Ok(Self(Repr::Int(a.checked_rem(*b).unwrap_or(0))));
+        }
+        let (Some(a), Some(b)) = (self.to_bigint()?, other.to_bigint()?) else {
+            return Err(NumberError::ModuloOnFloat);
+        };
+        if b.is_zero() {
+            return Err(NumberError::ModuloByZero);
+        }
+        Self::of_bigint(&(a % b))
+    }
+
+    /// The integer of a number whose value is small, as OPA's shortcuts take it.
+    fn narrow(&self) -> Option<i64> {
+        self.as_i64().filter(|value| i32::try_from(*value).is_ok())
+    }
+
+    /// The absolute value.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn abs(&self) -> Result<Self> {
+        match self.narrow() {
+            Some(value) => Ok(Self(Repr::Int(value.abs()))),
+            None => Self::of_float(self.float()?.abs()),
+        }
+    }
+
+    /// The nearest integer, halves away from zero.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn round(&self) -> Result<Self> {
+        if let Some(value) = self.narrow() {
+            return Ok(Self(Repr::Int(value)));
+        }
+        let value = self.bounded_float()?;
+        let half = Self::half();
+        let moved = if value.is_negative() { value.sub(half) } else { value.add(half) };
+        Self::of_bigint(&moved.truncated())
+    }
+
+    /// The least integer above, as OPA computes it: 1 between -1 and 0.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn ceil(&self) -> Result<Self> {
+        if let Some(value) = self.narrow() {
+            return Ok(Self(Repr::Int(value)));
+        }
+        let value = self.bounded_float()?;
+        let whole = value.truncated();
+        if whole.is_negative() || value.is_integer() {
+            return Self::of_bigint(&whole);
+        }
+        Self::of_bigint(&(whole + 1))
+    }
+
+    /// The greatest integer below, as OPA computes it: 0 between -1 and 0.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn floor(&self) -> Result<Self> {
+        if let Some(value) = self.narrow() {
+            return Ok(Self(Repr::Int(value)));
+        }
+        let value = self.bounded_float()?;
+        let whole = value.truncated();
+        if !whole.is_negative() || value.is_integer() {
+            return Self::of_bigint(&whole);
+        }
+        Self::of_bigint(&(whole - 1))
+    }
+
+    fn half() -> Float {
+        Float::of_integer(&BigInt::from(1)).div(Float::of_integer(&BigInt::from(2)))
+    }
+
+    fn bounded_float(&self) -> Result<Float> {
+        let value = self.float()?;
+        if value.magnitude().unsigned_abs() > MAX_BITS {
+            Err(NumberError::TooBig)
+        } else {
+            Ok(value)
+        }
+    }
+}
+
+/// The integer of a text that is its plain decimal form.
+#[inline]
+fn plain_integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        _ => (false, text),
+    };
+    match digits {
+        [] | [b'0', _, ..] => return None,
+        [b'0'] if negative => return None,
+        _ if digits.len() > 19 => return None,
+        _ => {}
+    }
+    let mut value = 0_i64;
+    for &digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        let digit = i64::from(digit - b'0');
+        value = value.checked_mul(10)?;
+        value = if negative { value.checked_sub(digit)? } else { value.checked_add(digit)? };
+    }
+    Some(value)
+}
+
+/// The integer of a text as OPA reads it: at most 19 characters after the sign, a fraction of
+/// zeros allowed.
+fn integer_of_text(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.as_bytes().split_first() {
+        Some((b'-', rest)) => (true, rest),
+        _ => (false, text.as_bytes()),
+    };
+    if digits.is_empty() || digits.len() > 19 {
+        return None;
+    }
+    let point = digits.iter().position(|&byte| byte == b'.').unwrap_or(digits.len());
+    let (whole, fraction) = digits.split_at(point);
+    if fraction.iter().skip(1).any(|&digit| digit != b'0') {
+        return None;
+    }
+    let mut value = 0_i64;
+    for &digit in whole {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        let digit = i64::from(digit - b'0');
+        value = value.checked_mul(10)?;
+        value = if negative { value.checked_sub(digit)? } else { value.checked_add(digit)? };
+    }
+    Some(value)
 }
 
 impl From<i64> for Number {
+    #[inline]
     fn from(value: i64) -> Self {
         Self(Repr::Int(value))
     }
@@ -79,11 +461,35 @@ impl From<u64> for Number {
     }
 }
 
+impl From<&BigInt> for Number {
+    fn from(value: &BigInt) -> Self {
+        match value.to_i64() {
+            Some(value) => Self(Repr::Int(value)),
+            None => Self(Repr::Text(value.to_string().into())),
+        }
+    }
+}
+
+/// The shortest text of a double, as OPA writes it; what isn't finite becomes zero.
 impl From<f64> for Number {
     fn from(value: f64) -> Self {
-        let text = format!("{value}");
-        Self::parse(&text).unwrap_or(Self(Repr::Text(text.into())))
+        if !value.is_finite() {
+            return Self(Repr::Int(0));
+        }
+        Self::of_text(shortest_f64(value))
     }
+}
+
+/// The fewest digits that identify a double: without exponent between 1e-4 and 1e6.
+fn shortest_f64(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let Ok(power) = exponent.parse::<i32>() else { return scientific };
+    if (-4..6).contains(&power) {
+        return format!("{value}");
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", power.unsigned_abs())
 }
 
 impl fmt::Display for Number {
@@ -102,24 +508,91 @@ impl fmt::Debug for Number {
 }
 
 impl Ord for Number {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             (Repr::Int(a), Repr::Int(b)) => a.cmp(b),
-            _ => self.as_f64().total_cmp(&other.as_f64()),
+            (Repr::Text(a), Repr::Text(b)) if a == b => Ordering::Equal,
+            _ => compare_texts(&self.text(), &other.text()),
         }
     }
 }
 
+/// The order of two numbers by value, exactly.
+fn compare_texts(a: &str, b: &str) -> Ordering {
+    match (Decimal::parse(a), Decimal::parse(b)) {
+        (Some(a), Some(b)) => a.compare(&b),
+        _ => a.cmp(b),
+    }
+}
+
 impl PartialOrd for Number {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for Number {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
 impl Eq for Number {}
+
+/// Numbers of equal value have the same nearest double.
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let value = self.as_f64();
+        let bits = if value == 0.0 { 0 } else { value.to_bits() };
+        bits.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        Number::parse(text).unwrap()
+    }
+
+    #[test]
+    fn computes_as_opa() {
+        let cases = [
+            ("0.1", '+', "0.2", "0.3"),
+            ("1", '/', "3", "0.33333333333333333334"),
+            ("10", '/', "4", "2.5"),
+            ("0", '/', "-5", "-0"),
+            ("9223372036854775807", '+', "1", "9223372036854775808"),
+            ("1e3", '+', "1", "1001"),
+            ("1.5", '*', "1e10", "15000000000"),
+            ("1e-10", '*', "0.5", "5e-11"),
+        ];
+        for (a, operator, b, expected) in cases {
+            let (a, b) = (number(a), number(b));
+            let answer = match operator {
+                '+' => a.add(&b),
+                '*' => a.mul(&b),
+                _ => a.div(&b),
+            };
+            assert_eq!(answer.unwrap().to_string(), expected, "{a} {operator} {b}");
+        }
+    }
+
+    #[test]
+    fn compares_by_value() {
+        assert_eq!(number("1.10"), number("1.1"));
+        assert_eq!(number("1e2"), number("100"));
+        assert_eq!(number("-0.0"), number("0"));
+        assert!(number("9007199254740993.0") > number("9007199254740992"));
+        assert!(number("7.0000000000000000001") > number("7"));
+        assert!(number("1e-400") > number("0"));
+        assert!(number("-2") < number("-1.5"));
+        assert_eq!(Number::read("1e400000"), Err(NumberError::TooBig));
+        assert_eq!(Number::read("01"), Err(NumberError::Invalid));
+    }
+}

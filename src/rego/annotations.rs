@@ -1,0 +1,258 @@
+//! Annotations: `# METADATA` blocks, what they are attached to, and what `rego.metadata.*` gives.
+//!
+//! Owns the reading of the blocks from a module's comments ([`parse`]), their attachment to the
+//! statement below ([`attach`]), and the set of all of them ([`AnnotationSet`]), which answers for a
+//! rule. Nothing of a module but its comments and the places of its statements is looked at.
+
+mod block;
+mod set;
+mod uri;
+mod yaml;
+
+use std::sync::Arc;
+
+use super::problem::{Problem, Problems, Source};
+use super::syntax::tree::{Comment, Module, Rule, Span, Term};
+use super::value::{Object, Value};
+
+pub use set::{AnnotationSet, Link};
+
+/// Reads one term of Rego; nothing where the text isn't one.
+pub type ParseTerm<'a> = &'a dyn Fn(&str) -> Option<Term>;
+
+/// One `# METADATA` block.
+#[derive(Debug, Clone)]
+pub struct Annotations {
+    /// What it is about.
+    pub scope: Scope,
+    /// `title`
+    pub title: String,
+    /// `description`
+    pub description: String,
+    /// `entrypoint`
+    pub entrypoint: bool,
+    /// `organizations`
+    pub organizations: Vec<String>,
+    /// `related_resources`
+    pub related_resources: Vec<RelatedResource>,
+    /// `authors`
+    pub authors: Vec<Author>,
+    /// `schemas`
+    pub schemas: Vec<SchemaAnnotation>,
+    /// `compile`
+    pub compile: Option<CompileAnnotation>,
+    /// `custom`
+    pub custom: Object,
+    /// `labels`
+    pub labels: Object,
+    /// Its first line.
+    pub span: Span,
+    /// What it stands above.
+    pub target: Target,
+}
+
+/// What an annotation is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Not written; a statement below gives it one.
+    Unwritten,
+    /// One rule.
+    Rule,
+    /// All rules of one name.
+    Document,
+    /// The package, in this and other files.
+    Package,
+    /// The package and those below it.
+    Subpackages,
+    /// Anything else, which is an error where it is attached.
+    Other(String),
+}
+
+/// What a block stands above.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// Nothing.
+    None,
+    /// The package, by its path.
+    Package(Vec<Term>),
+    /// An import.
+    Import,
+    /// A rule, by the ground part of its path, and where it stands.
+    Rule(Vec<Term>, Span),
+}
+
+/// A related resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelatedResource {
+    /// Its address.
+    pub address: String,
+    /// What it is.
+    pub description: String,
+}
+
+/// An author.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
+/// The schema of a document.
+#[derive(Debug, Clone)]
+pub struct SchemaAnnotation {
+    /// The document.
+    pub path: Vec<Term>,
+    /// Which schema it has.
+    pub schema: Schema,
+}
+
+/// Which schema.
+#[derive(Debug, Clone)]
+pub enum Schema {
+    /// One of the schemas that were given, by its reference.
+    Reference(Vec<Term>),
+    /// This one.
+    Definition(Value),
+}
+
+/// What `compile` says.
+#[derive(Debug, Clone, Default)]
+pub struct CompileAnnotation {
+    /// `unknowns`
+    pub unknowns: Vec<Vec<Term>>,
+    /// `mask_rule`
+    pub mask_rule: Option<Vec<Term>>,
+}
+
+impl Scope {
+    fn of(text: String) -> Self {
+        match text.as_str() {
+            "" => Self::Unwritten,
+            "rule" => Self::Rule,
+            "document" => Self::Document,
+            "package" => Self::Package,
+            "subpackages" => Self::Subpackages,
+            _ => Self::Other(text),
+        }
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Unwritten => "",
+            Self::Rule => "rule",
+            Self::Document => "document",
+            Self::Package => "package",
+            Self::Subpackages => "subpackages",
+            Self::Other(text) => text,
+        }
+    }
+}
+
+/// The blocks of a module's comments, not yet attached, and what is wrong with them.
+pub fn parse(comments: &[Comment], source: &Source, term: ParseTerm<'_>) -> (Vec<Annotations>, Problems) {
+    let place = |it: &Comment| source.line_column(it.span.start);
+    let begins = |it: &Comment| place(it).1 == 1 && it.text.trim().starts_with("METADATA");
+    let (mut blocks, mut problems) = (Vec::new(), Vec::new());
+    for (at, first) in comments.iter().enumerate().filter(|(_, it)| begins(it)) {
+        let mut line = place(first).0;
+        let lines: Vec<&Comment> = comments
+            .iter()
+            .skip(at + 1)
+            .take_while(|it| {
+                line += 1;
+                place(it) == (line, 1) && !begins(it)
+            })
+            .collect();
+        match block::read(first, &lines, term) {
+            Ok(annotations) => blocks.push(annotations),
+            Err((at, message)) => problems.push(Problem::parse(at, message)),
+        }
+    }
+    (blocks, problems)
+}
+
+/// Attaches each block to the first statement below it, and checks that its scope fits.
+pub fn attach(blocks: &mut [Annotations], module: &Module, source: &Source) -> Problems {
+    let mut statements: Vec<(u32, Target)> = Vec::with_capacity(1 + module.imports.len() + module.rules.len());
+    let row = |span: Span| source.line_column(span.start).0;
+    statements.push((row(module.package.span), Target::Package(module.package.path.clone())));
+    statements.extend(module.imports.iter().map(|it| (row(it.span), Target::Import)));
+    statements.extend(module.rules.iter().map(|it| (row(it.span), Target::Rule(document_path(module, it), it.span))));
+    statements.sort_by_key(|it| it.0);
+
+    let mut problems = Vec::new();
+    for block in blocks {
+        let below = statements.partition_point(|it| it.0 <= row(block.span));
+        if let Some((_, target)) = statements.get(below) {
+            block.target = target.clone();
+        }
+        if block.scope == Scope::Unwritten {
+            block.scope = match block.target {
+                Target::None => Scope::Unwritten,
+                Target::Rule(..) if block.entrypoint => Scope::Document,
+                Target::Rule(..) => Scope::Rule,
+                Target::Package(_) => Scope::Package,
+                Target::Import => Scope::Other("import".to_owned()),
+            };
+        }
+        problems.extend(misplaced(block));
+        if block.entrypoint && !matches!(block.scope, Scope::Document | Scope::Package) {
+            let scope = block.scope.as_str();
+            problems.push(Problem::parse(
+                block.span,
+                format!("annotation entrypoint applied to non-document or package scope '{scope}'"),
+            ));
+        }
+    }
+    problems
+}
+
+/// The problem with a block whose scope doesn't fit the statement below.
+fn misplaced(block: &Annotations) -> Option<Problem> {
+    let scope = block.scope.as_str();
+    let wanted = match (&block.scope, &block.target) {
+        (Scope::Rule | Scope::Document, Target::Rule(..)) => return None,
+        (Scope::Package | Scope::Subpackages, Target::Package(_)) => return None,
+        (Scope::Rule | Scope::Document, _) => "rule",
+        (Scope::Package | Scope::Subpackages, _) => "package",
+        _ => {
+            return Some(Problem::parse(
+                block.span,
+                format!(
+                    "invalid annotation scope '{scope}'. Use one of 'rule', 'document', 'package', or 'subpackages'"
+                ),
+            ));
+        }
+    };
+    let below = match &block.target {
+        Target::None => "",
+        Target::Package(_) => "package",
+        Target::Import => "import",
+        Target::Rule(..) => "rule",
+    };
+    let message = if below.is_empty() {
+        format!("annotation scope '{scope}' must be applied to {wanted}")
+    } else {
+        format!("annotation scope '{scope}' must be applied to {wanted} (have {below})")
+    };
+    Some(Problem::parse(block.span, message))
+}
+
+/// The ground part of a rule's path, beginning with `data`.
+pub fn document_path(module: &Module, rule: &Rule) -> Vec<Term> {
+    use super::syntax::tree::TermKind;
+    let mut path = module.package.path.clone();
+    for (at, term) in rule.head.reference.iter().enumerate() {
+        match &term.kind {
+            TermKind::Var(name) if at == 0 => {
+                path.push(Term { kind: TermKind::String(Arc::clone(name)), span: term.span });
+            }
+            _ if super::types::terms::is_ground(term) => path.push(term.clone()),
+            _ => break,
+        }
+    }
+    path
+}

@@ -1,0 +1,218 @@
+//! All annotations of a load, by what they are about.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::{Annotations, Schema, Scope, Target, document_path};
+use crate::rego::problem::{Problem, Problems, Sources};
+use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
+use crate::rego::types::terms;
+use crate::rego::value::{Array, Object, Value};
+
+/// All annotations of a load.
+#[derive(Debug, Clone, Default)]
+pub struct AnnotationSet {
+    all: Vec<Arc<Annotations>>,
+    by_rule: HashMap<Span, Vec<Arc<Annotations>>>,
+    by_package: BTreeMap<Path, Arc<Annotations>>,
+    /// Of documents, and of packages with those below.
+    by_path: BTreeMap<Path, Arc<Annotations>>,
+}
+
+/// A path as values: `data` and the keys below it.
+type Path = Vec<Value>;
+
+/// One of the annotations that are about a rule.
+#[derive(Debug, Clone)]
+pub struct Link {
+    /// What it is attached to.
+    pub path: Vec<Value>,
+    /// The annotations; none for a rule that has none of its own.
+    pub annotations: Option<Arc<Annotations>>,
+}
+
+fn path_of(parts: &[Term]) -> Path {
+    parts
+        .iter()
+        .map(|it| match &it.kind {
+            TermKind::Var(name) => Value::from(Arc::clone(name)),
+            _ => terms::constant(it).unwrap_or(Value::Null),
+        })
+        .collect()
+}
+
+impl AnnotationSet {
+    /// The set of the attached annotations of all modules, in the order of the modules' names.
+    ///
+    /// # Errors
+    /// Where two are about the same document or package.
+    pub fn build(annotations: impl IntoIterator<Item = Annotations>, sources: &Sources) -> Result<Self, Problems> {
+        let (mut set, mut problems) = (Self::default(), Vec::new());
+        for it in annotations {
+            let it = Arc::new(it);
+            set.all.push(Arc::clone(&it));
+            let place = match (&it.scope, &it.target) {
+                (Scope::Rule, Target::Rule(_, span)) => {
+                    set.by_rule.entry(*span).or_default().push(it);
+                    continue;
+                }
+                (Scope::Package, Target::Package(path)) => set.by_package.entry(path_of(path)),
+                (Scope::Document, Target::Rule(path, _)) | (Scope::Subpackages, Target::Package(path)) => {
+                    set.by_path.entry(path_of(path))
+                }
+                _ => continue,
+            };
+            match place {
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(it);
+                }
+                std::collections::btree_map::Entry::Occupied(first) => {
+                    let at = sources.position(first.get().span);
+                    let (scope, path, line) = (it.scope.as_str(), at.path, at.line);
+                    let message = format!("{scope} annotation redeclared: {path}:{line}");
+                    problems.push(Problem::types(it.span, message));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(set) } else { Err(problems) }
+    }
+
+    /// All of them, as they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Annotations>> {
+        self.all.iter()
+    }
+
+    /// Those of a rule itself, as they stand in the module.
+    pub fn of_rule(&self, rule: &Rule) -> &[Arc<Annotations>] {
+        self.by_rule.get(&rule.span).map_or(&[], Vec::as_slice)
+    }
+
+    /// That of the document at a path.
+    pub fn of_document(&self, path: &[Term]) -> Option<&Arc<Annotations>> {
+        self.by_path.get(&path_of(path))
+    }
+
+    /// That of a package.
+    pub fn of_package(&self, path: &[Term]) -> Option<&Arc<Annotations>> {
+        self.by_package.get(&path_of(path))
+    }
+
+    /// Those of the packages above a path and of itself, the outermost first.
+    pub fn of_subpackages(&self, path: &[Term]) -> Vec<&Arc<Annotations>> {
+        let path = path_of(path);
+        (1..=path.len()).filter_map(|length| self.by_path.get(path.get(..length)?)).collect()
+    }
+
+    /// The annotations that are about a rule: its own, the closest first (an entry without
+    /// annotations where it has none), then its document's, its package's, and those of the packages
+    /// above, the innermost first.
+    pub fn chain(&self, module: &Module, rule: &Rule) -> Vec<Link> {
+        let path = document_path(module, rule);
+        let here = path_of(&path);
+        let link = |path: &Path, it: &Arc<Annotations>| Link { path: path.clone(), annotations: Some(Arc::clone(it)) };
+        let mut own: Vec<&Arc<Annotations>> = self.of_rule(rule).iter().collect();
+        own.sort_by_key(|it| std::cmp::Reverse(it.span.start));
+        let mut chain: Vec<Link> = own.into_iter().map(|it| link(&here, it)).collect();
+        if chain.is_empty() {
+            chain.push(Link { path: here.clone(), annotations: None });
+        }
+        chain.extend(self.of_document(&path).map(|it| link(&target_path(it, &here), it)));
+        let package = path_of(&module.package.path);
+        chain.extend(self.of_package(&module.package.path).map(|it| link(&package, it)));
+        let above = self.of_subpackages(&module.package.path);
+        chain.extend(above.into_iter().rev().map(|it| link(&target_path(it, &package), it)));
+        chain
+    }
+
+    /// What `rego.metadata.chain()` gives in a rule.
+    ///
+    /// # Errors
+    /// Where a value isn't JSON, as OPA says it.
+    pub fn chain_value(&self, module: &Module, rule: &Rule) -> Result<Value, Problem> {
+        let links = self.chain(module, rule).into_iter().map(|link| {
+            let path = link.path.iter().skip(1).map(text_of).collect::<Array>();
+            let mut object = Object::from([(Value::from("path"), path.into())]);
+            if let Some(annotations) = link.annotations {
+                object.insert(Value::from("annotations"), annotations.to_value()?);
+            }
+            Ok(object.into())
+        });
+        Ok(links.collect::<Result<Array, _>>()?.into())
+    }
+
+    /// What `rego.metadata.rule()` gives in a rule.
+    ///
+    /// # Errors
+    /// Where a value isn't JSON, as OPA says it.
+    pub fn rule_value(&self, rule: &Rule) -> Result<Value, Problem> {
+        let own = self.of_rule(rule).iter().min_by_key(|it| it.span.start);
+        own.map_or(Ok(Value::new_object()), |it| it.to_value())
+    }
+}
+
+fn target_path(annotations: &Annotations, otherwise: &Path) -> Path {
+    match &annotations.target {
+        Target::Package(path) | Target::Rule(path, _) => path_of(path),
+        Target::None | Target::Import => otherwise.clone(),
+    }
+}
+
+fn text_of(part: &Value) -> Value {
+    if part.as_str().is_some() { part.clone() } else { Value::from(crate::rego::types::shown_key(part)) }
+}
+
+impl Annotations {
+    /// The object that `rego.metadata.*` gives of it.
+    ///
+    /// # Errors
+    /// Where a mapping within `custom`, `labels` or a schema has a key that isn't a string.
+    pub fn to_value(&self) -> Result<Value, Problem> {
+        let mut members = Object::new();
+        let mut put = |name: &str, value: Value| {
+            if value.len() != Some(0) {
+                members.insert(Value::from(name), value);
+            }
+        };
+        put("scope", self.scope.as_str().into());
+        put("title", self.title.as_str().into());
+        put("description", self.description.as_str().into());
+        if self.entrypoint {
+            put("entrypoint", Value::Bool(true));
+        }
+        put("organizations", self.organizations.iter().map(|it| Value::from(it.as_str())).collect::<Array>().into());
+        let related = self.related_resources.iter().map(|it| texts(&[("ref", &it.address), ("description", &it.description)]));
+        put("related_resources", related.collect::<Array>().into());
+        let authors = self.authors.iter().map(|it| texts(&[("name", &it.name), ("email", &it.email)]));
+        put("authors", authors.collect::<Array>().into());
+        let schemas = self.schemas.iter().map(|it| {
+            let path = |parts: &[Term]| Value::from(path_of(parts).iter().map(text_of).collect::<Array>());
+            let mut members = Object::from([(Value::from("path"), path(&it.path))]);
+            match &it.schema {
+                Schema::Reference(parts) => members.insert(Value::from("schema"), path(parts)),
+                Schema::Definition(value) => members.insert(Value::from("definition"), value.clone()),
+            };
+            Value::from(members)
+        });
+        put("schemas", schemas.collect::<Array>().into());
+        for (name, object) in [("custom", &self.custom), ("labels", &self.labels)] {
+            if !object.values().all(has_string_keys) {
+                return Err(Problem::compile(self.span, format!("invalid {name} annotation: a key isn't a string")));
+            }
+            put(name, object.clone().into());
+        }
+        Ok(members.into())
+    }
+}
+
+fn has_string_keys(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(has_string_keys),
+        Value::Object(members) => members.iter().all(|(key, value)| key.as_str().is_some() && has_string_keys(value)),
+        _ => true,
+    }
+}
+
+fn texts(pairs: &[(&str, &String)]) -> Value {
+    let filled = pairs.iter().filter(|(_, text)| !text.is_empty());
+    filled.map(|(name, text)| (Value::from(*name), Value::from(text.as_str()))).collect::<Object>().into()
+}

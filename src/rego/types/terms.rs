@@ -1,0 +1,228 @@
+//! What types, annotations and the index ask of terms: constants, references, order.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::rego::syntax::tree::{Name, Term, TermKind};
+use crate::rego::value::Value;
+
+/// The parts of a reference: also of the bare documents `input` and `data`, which are references
+/// of one part for OPA.
+pub(crate) fn reference(term: &Term) -> Option<&[Term]> {
+    match &term.kind {
+        TermKind::Ref(parts) => Some(parts),
+        TermKind::Var(name) if is_root(name) => Some(std::slice::from_ref(term)),
+        _ => None,
+    }
+}
+
+/// The parts of a function's name.
+pub(crate) fn operator(term: &Term) -> &[Term] {
+    match &term.kind {
+        TermKind::Ref(parts) => parts,
+        _ => std::slice::from_ref(term),
+    }
+}
+
+/// The name of a variable; `input` and `data` are none.
+pub(crate) fn variable(term: &Term) -> Option<&Name> {
+    match &term.kind {
+        TermKind::Var(name) if !is_root(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether references begin with this name.
+pub(crate) fn is_root(name: &str) -> bool {
+    matches!(name, "input" | "data")
+}
+
+/// Whether no variable is in it, heads of references aside.
+pub(crate) fn is_ground(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
+        TermKind::Var(name) => is_root(name),
+        TermKind::Ref(parts) => parts.iter().skip(1).all(is_ground),
+        TermKind::Array(items) | TermKind::Set(items) | TermKind::Call(items) => items.iter().all(is_ground),
+        TermKind::Object(members) => members.iter().all(|(key, value)| is_ground(key) && is_ground(value)),
+        TermKind::Group(inner) => is_ground(inner),
+        TermKind::Template(_)
+        | TermKind::ArrayComprehension(_)
+        | TermKind::SetComprehension(_)
+        | TermKind::ObjectComprehension(_) => false,
+    }
+}
+
+/// Whether it is a scalar.
+pub(crate) fn is_scalar(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_))
+}
+
+/// Whether it has a value without an evaluation.
+pub(crate) fn is_constant(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Array(items) | TermKind::Set(items) => items.iter().all(is_constant),
+        TermKind::Object(members) => members.iter().all(|(key, value)| is_constant(key) && is_constant(value)),
+        TermKind::Group(inner) => is_constant(inner),
+        _ => is_scalar(term),
+    }
+}
+
+/// The value of a constant.
+pub(crate) fn constant(term: &Term) -> Option<Value> {
+    Some(match &term.kind {
+        TermKind::Null => Value::Null,
+        TermKind::Bool(it) => Value::Bool(*it),
+        TermKind::Number(it) => Value::Number(it.clone()),
+        TermKind::String(it) => Value::String(Arc::clone(it)),
+        TermKind::Array(items) => items.iter().map(constant).collect::<Option<Vec<_>>>()?.into(),
+        TermKind::Set(items) => items.iter().map(constant).collect::<Option<BTreeSet<_>>>()?.into(),
+        TermKind::Object(members) => members
+            .iter()
+            .map(|(key, value)| Some((constant(key)?, constant(value)?)))
+            .collect::<Option<BTreeMap<_, _>>>()?
+            .into(),
+        TermKind::Group(inner) => constant(inner)?,
+        _ => return None,
+    })
+}
+
+/// The value of a constant as JSON has it: sets are arrays, keys are strings. So OPA compares keys
+/// of object types.
+pub(crate) fn native(term: &Term) -> Option<Value> {
+    constant(term).map(|it| to_native(&it))
+}
+
+fn to_native(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(to_native).collect::<Vec<_>>().into(),
+        Value::Set(items) => items.iter().map(to_native).collect::<Vec<_>>().into(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| {
+                let key = match to_native(key) {
+                    Value::String(text) => Value::String(text),
+                    other => Value::from(json(&other)),
+                };
+                (key, to_native(value))
+            })
+            .collect::<BTreeMap<_, _>>()
+            .into(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// The JSON text of a value without sets.
+fn json(value: &Value) -> String {
+    let joined = |items: Vec<String>| items.join(",");
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(it) => it.to_string(),
+        Value::Number(it) => it.to_string(),
+        Value::String(it) => serde_json::Value::from(&**it).to_string(),
+        Value::Array(items) => format!("[{}]", joined(items.iter().map(json).collect())),
+        Value::Set(items) => format!("[{}]", joined(items.iter().map(json).collect())),
+        Value::Object(members) => {
+            let pairs = members.iter().map(|(key, value)| format!("{}:{}", json(key), json(value)));
+            format!("{{{}}}", joined(pairs.collect()))
+        }
+    }
+}
+
+/// A term for a constant value, standing where `at` stands.
+pub(crate) fn from_value(value: &Value, at: &Term) -> Term {
+    let kind = match value {
+        Value::Null => TermKind::Null,
+        Value::Bool(it) => TermKind::Bool(*it),
+        Value::Number(it) => TermKind::Number(it.clone()),
+        Value::String(it) => TermKind::String(Arc::clone(it)),
+        Value::Array(items) => TermKind::Array(items.iter().map(|it| from_value(it, at)).collect()),
+        Value::Set(items) => TermKind::Set(items.iter().map(|it| from_value(it, at)).collect()),
+        Value::Object(members) => TermKind::Object(
+            members.iter().map(|(key, value)| (from_value(key, at), from_value(value, at))).collect(),
+        ),
+    };
+    Term { kind, span: at.span }
+}
+
+/// OPA's order of terms, as far as terms are that stand in composites and references after the
+/// compile stages: comprehensions and calls of one kind are equal here.
+pub(crate) fn compare(a: &Term, b: &Term) -> Ordering {
+    match (&a.kind, &b.kind) {
+        (TermKind::Group(a), _) => compare(a, b),
+        (_, TermKind::Group(b)) => compare(a, b),
+        (TermKind::Bool(a), TermKind::Bool(b)) => a.cmp(b),
+        (TermKind::Number(a), TermKind::Number(b)) => a.cmp(b),
+        (TermKind::String(a), TermKind::String(b)) => a.cmp(b),
+        (TermKind::Var(x), TermKind::Var(y)) => is_root(x).cmp(&is_root(y)).then_with(|| x.cmp(y)),
+        (TermKind::Ref(a), TermKind::Ref(b)) => compare_all(a, b),
+        (TermKind::Var(name), TermKind::Ref(parts)) if is_root(name) => compare_all(std::slice::from_ref(a), parts),
+        (TermKind::Ref(parts), TermKind::Var(name)) if is_root(name) => compare_all(parts, std::slice::from_ref(b)),
+        (TermKind::Array(a), TermKind::Array(b)) | (TermKind::Call(a), TermKind::Call(b)) => compare_all(a, b),
+        (TermKind::Set(a), TermKind::Set(b)) => {
+            let (a, b) = (elements(a), elements(b));
+            let order = a.iter().zip(&b).map(|(a, b)| compare(a, b)).find(|it| it.is_ne());
+            order.unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (TermKind::Object(a), TermKind::Object(b)) => {
+            let (a, b) = (members(a), members(b));
+            let pair = |a: &(&Term, &Term), b: &(&Term, &Term)| compare(a.0, b.0).then_with(|| compare(a.1, b.1));
+            let order = a.iter().zip(&b).map(|(a, b)| pair(a, b)).find(|it| it.is_ne());
+            order.unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+fn compare_all(a: &[Term], b: &[Term]) -> Ordering {
+    let order = a.iter().zip(b).map(|(a, b)| compare(a, b)).find(|it| it.is_ne());
+    order.unwrap_or_else(|| a.len().cmp(&b.len()))
+}
+
+fn rank(term: &Term) -> u8 {
+    match &term.kind {
+        TermKind::Null => 0,
+        TermKind::Bool(_) => 1,
+        TermKind::Number(_) => 2,
+        TermKind::String(_) => 3,
+        TermKind::Template(_) => 4,
+        TermKind::Var(name) if is_root(name) => 6,
+        TermKind::Var(_) => 5,
+        TermKind::Ref(_) => 6,
+        TermKind::Array(_) => 7,
+        TermKind::Object(_) => 8,
+        TermKind::Set(_) => 9,
+        TermKind::ArrayComprehension(_) => 10,
+        TermKind::ObjectComprehension(_) => 11,
+        TermKind::SetComprehension(_) => 12,
+        TermKind::Call(_) => 13,
+        TermKind::Group(inner) => rank(inner),
+    }
+}
+
+/// The elements of a set in OPA's order, each once.
+pub(crate) fn elements(items: &[Term]) -> Vec<&Term> {
+    let mut sorted: Vec<&Term> = items.iter().collect();
+    sorted.sort_by(|a, b| compare(a, b));
+    sorted.dedup_by(|a, b| compare(a, b).is_eq() && !is_closure(a));
+    sorted
+}
+
+/// The members of an object in the order of their keys; of equal keys the last.
+pub(crate) fn members(pairs: &[(Term, Term)]) -> Vec<(&Term, &Term)> {
+    let mut sorted: Vec<(&Term, &Term)> = pairs.iter().map(|(key, value)| (key, value)).collect();
+    sorted.sort_by(|a, b| compare(a.0, b.0));
+    sorted.dedup_by(|later, kept| {
+        let same = compare(later.0, kept.0).is_eq() && !is_closure(later.0);
+        if same {
+            kept.1 = later.1;
+        }
+        same
+    });
+    sorted
+}
+
+fn is_closure(term: &Term) -> bool {
+    rank(term) >= 10
+}

@@ -1,0 +1,210 @@
+//! Values by way of serde: any format that serde reads or writes.
+//!
+//! JSON text has readers and writers of its own beside this; they keep a number's text.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::{Array, Number, Object, Value, deeper};
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(number) => number.serialize(serializer),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(array) => deeper(|| {
+                let mut list = serializer.serialize_seq(Some(array.len()))?;
+                array.iter().try_for_each(|value| list.serialize_element(value))?;
+                list.end()
+            }),
+            Self::Set(set) => deeper(|| {
+                let mut list = serializer.serialize_seq(Some(set.len()))?;
+                set.iter().try_for_each(|value| list.serialize_element(value))?;
+                list.end()
+            }),
+            Self::Object(object) => deeper(|| {
+                let mut map = serializer.serialize_map(Some(object.len()))?;
+                for (key, value) in object.iter() {
+                    match key {
+                        Self::String(name) => map.serialize_entry(&**name, value)?,
+                        key => map.serialize_entry(&key.to_json(), value)?,
+                    }
+                }
+                map.end()
+            }),
+        }
+    }
+}
+
+impl Serialize for Number {
+    /// An integer or a double; where neither holds the value, and for `serde_json`, its text.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(value) = self.as_small() {
+            return serializer.serialize_i64(value);
+        }
+        let text = self.text();
+        match serde_json::value::RawValue::from_string(text.clone().into_owned()) {
+            // `serde_json` writes the text as it is; another format sees a struct of one member.
+            Ok(raw) => raw.serialize(serializer),
+            Err(_) => serializer.serialize_str(&text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Maker)
+    }
+}
+
+struct Maker;
+
+impl<'de> Visitor<'de> for Maker {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_i128<E: serde::de::Error>(self, value: i128) -> Result<Value, E> {
+        Number::parse(&value.to_string())
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("invalid number"))
+    }
+
+    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Value, E> {
+        Number::parse(&value.to_string())
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("invalid number"))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.is_finite() {
+            Ok(Value::from(value))
+        } else {
+            Err(E::custom("number isn't finite"))
+        }
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut values = Array::new();
+        while let Some(value) = deeper(|| access.next_element())? {
+            values.push(value);
+        }
+        Ok(Value::from(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut members = Object::new();
+        while let Some((key, value)) = deeper(|| access.next_entry::<Value, Value>())? {
+            members.insert(key, value);
+        }
+        Ok(Value::from(members))
+    }
+}
+
+impl From<&serde_json::Value> for Value {
+    fn from(value: &serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(value) => Self::Bool(*value),
+            serde_json::Value::Number(number) => {
+                Number::parse(&number.to_string()).map_or(Self::Null, Self::Number)
+            }
+            serde_json::Value::String(text) => Self::from(text.as_str()),
+            serde_json::Value::Array(values) => deeper(|| values.iter().map(Self::from).collect()),
+            serde_json::Value::Object(members) => deeper(|| {
+                members.iter().map(|(name, value)| (name.as_str(), Self::from(value))).collect()
+            }),
+        }
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(value: serde_json::Value) -> Self {
+        Self::from(&value)
+    }
+}
+
+impl From<&Value> for serde_json::Value {
+    /// Numbers that `serde_json` has no room for become the nearest double; sets become arrays.
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => match (number.as_small(), number.as_u64()) {
+                (Some(value), _) => Self::from(value),
+                (None, Some(value)) => Self::from(value),
+                (None, None) => Self::from(number.as_f64()),
+            },
+            Value::String(text) => Self::from(&**text),
+            Value::Array(array) => deeper(|| array.iter().map(Self::from).collect()),
+            Value::Set(set) => deeper(|| set.iter().map(Self::from).collect()),
+            Value::Object(object) => deeper(|| {
+                let member = |(key, value): (&Value, &Value)| {
+                    let name = key.as_str().map_or_else(|| key.to_json(), str::to_owned);
+                    (name, Self::from(value))
+                };
+                Self::Object(object.iter().map(member).collect())
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn serde_json_writes_the_same_text() {
+        let text = r#"{"a":[1.10,12345678901234567890123,-3,true,null],"b":"x"}"#;
+        let value = Value::from_json(text).unwrap();
+        assert_eq!(serde_json::to_string(&value).unwrap(), text);
+        let read: Value = serde_json::from_str(r#"{"a":[1,-2,3.5],"b":{}}"#).unwrap();
+        assert_eq!(read.to_json(), r#"{"a":[1,-2,3.5],"b":{}}"#);
+    }
+}

@@ -1,0 +1,101 @@
+//! A value's text as a Rego term: `{1, 2}`, `set()`, `{"a": [true]}`.
+
+use std::fmt::{self, Write};
+
+use super::{Value, deeper};
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_term(f, self)
+    }
+}
+
+fn write_term(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
+    match value {
+        Value::Null => out.write_str("null"),
+        Value::Bool(value) => out.write_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => fmt::Display::fmt(number, out),
+        Value::String(text) => quote(out, text),
+        Value::Array(array) => deeper(|| {
+            out.write_char('[')?;
+            write_list(out, array.iter())?;
+            out.write_char(']')
+        }),
+        Value::Set(set) if set.is_empty() => out.write_str("set()"),
+        Value::Set(set) => deeper(|| {
+            out.write_char('{')?;
+            write_list(out, set.iter())?;
+            out.write_char('}')
+        }),
+        Value::Object(object) => deeper(|| {
+            out.write_char('{')?;
+            for (i, (key, value)) in object.iter().enumerate() {
+                if i > 0 {
+                    out.write_str(", ")?;
+                }
+                write_term(out, key)?;
+                out.write_str(": ")?;
+                write_term(out, value)?;
+            }
+            out.write_char('}')
+        }),
+    }
+}
+
+fn write_list<'a>(
+    out: &mut fmt::Formatter<'_>,
+    values: impl Iterator<Item = &'a Value>,
+) -> fmt::Result {
+    for (i, value) in values.enumerate() {
+        if i > 0 {
+            out.write_str(", ")?;
+        }
+        write_term(out, value)?;
+    }
+    Ok(())
+}
+
+/// Writes a string as Go's `%q` does: printable characters as they are, the others as escapes.
+///
+/// # Errors
+/// Those of `out`.
+pub fn quote(out: &mut dyn Write, text: &str) -> fmt::Result {
+    out.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' => out.write_str("\\\"")?,
+            '\\' => out.write_str("\\\\")?,
+            '\u{7}' => out.write_str("\\a")?,
+            '\u{8}' => out.write_str("\\b")?,
+            '\u{c}' => out.write_str("\\f")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            '\u{b}' => out.write_str("\\v")?,
+            c if c < ' ' || c == '\u{7f}' => write!(out, "\\x{:02x}", u32::from(c))?,
+            c if is_printable(c) => out.write_char(c)?,
+            c if u32::from(c) < 0x1_0000 => write!(out, "\\u{:04x}", u32::from(c))?,
+            c => write!(out, "\\U{:08x}", u32::from(c))?,
+        }
+    }
+    out.write_char('"')
+}
+
+/// Letters, marks, numbers, punctuation, symbols and the ASCII space.
+pub(in crate::rego) fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return (' '..='~').contains(&c);
+    }
+    // `Debug` escapes what isn't printable, and marks that would join the quote before them.
+    !c.is_whitespace() && (c.escape_debug().count() == 1 || is_mark(c))
+}
+
+/// Characters that combine with the one before them.
+fn is_mark(c: char) -> bool {
+    // After another character, `str`'s `Debug` doesn't escape them.
+    let mut buffer = [0; 5];
+    let mut text = String::with_capacity(8);
+    text.push('a');
+    text.push_str(c.encode_utf8(&mut buffer));
+    text.escape_debug().count() == 2
+}
