@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::rego::Value;
+use crate::rego::value::Shared;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::arguments::{Invalid, argument, digest, text};
@@ -135,7 +136,7 @@ impl Discover {
         first: Option<&BTreeMap<Value, Value>>,
     ) -> Result<(BTreeMap<Value, Value>, Vec<Value>), Error> {
         let mut root: BTreeMap<Value, Value> = match result {
-            Some(Value::Object(object)) => Arc::unwrap_or_clone(object),
+            Some(Value::Object(object)) => Shared::unwrap_or_clone(object),
             _ => return Err(protocol("the service's answer has no `result`")),
         };
         let found = root.get(&Value::from("digest")).and_then(|v| v.as_str().map(str::to_owned));

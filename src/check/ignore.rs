@@ -74,7 +74,7 @@ fn ignore(all: &Policies<'_>, line: u32, code: &str, at: Span) -> Ignore {
     let unused = Diagnostic::warning("unused-ignore", message)
         .with_hint(hint)
         .at(all.position(at));
-    let file = all.sources.path(at.file).to_owned();
+    let file = all.sources.position(at).path.to_owned();
     Ignore { line, code: code.to_owned(), at, file, unused }
 }
 

@@ -144,13 +144,11 @@ pub(super) fn data_path(term: &Term) -> Option<Vec<(&str, Span)>> {
     if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
         return None;
     }
-    let key = |part: &'_ Term| -> Option<(&str, Span)> {
-        match &part.kind {
-            TermKind::String(key) => Some((key, part.span)),
-            _ => None,
-        }
-    };
-    Some(rest.iter().map_while(key).collect())
+    let keys = rest.iter().map_while(|part| match &part.kind {
+        TermKind::String(key) => Some((&**key, part.span)),
+        _ => None,
+    });
+    Some(keys.collect())
 }
 
 struct Walk<'a> {

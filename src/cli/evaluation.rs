@@ -13,12 +13,8 @@ use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{SourceLimits, Sources};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
-    set_memory_limit,
 };
 use crate::{Diagnostic, Error, ErrorKind};
-
-/// Memory of the whole process while policies are evaluated.
-const MEMORY: u64 = 4 << 30;
 
 /// Reads and loads policies and data.
 pub(super) fn load(paths: &[PathBuf], options: LoadOptions) -> Result<Policies, Error> {
@@ -27,15 +23,9 @@ pub(super) fn load(paths: &[PathBuf], options: LoadOptions) -> Result<Policies, 
 
 /// Reads policies and data.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
-    limit_memory();
     let paths: Vec<String> =
         paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
     Sources::read(&paths, SourceLimits::default())
-}
-
-/// Bounds the memory of the whole process.
-pub(super) fn limit_memory() {
-    set_memory_limit(Some(MEMORY));
 }
 
 /// A path as text, which errors and reports show.

@@ -152,6 +152,43 @@ fn raw(output: &QueryOutput) -> Result<String, Error> {
     Ok(out)
 }
 
+/// Levels of nesting of a value that leaves an evaluation.
+const DEPTH: usize = 5_000;
+
+/// Values within a value that leaves an evaluation, shared ones counted each time: what it takes
+/// to print it.
+const NODES: usize = 20_000_000;
+
+/// An answer whose values can be written out in reasonable time and memory.
+pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
+    for row in &output.rows {
+        let values = row.expressions.iter().map(|answer| &answer.value);
+        let mut left: Vec<(&Value, usize)> =
+            values.chain(row.bindings.values()).map(|value| (value, 1)).collect();
+        let mut nodes = 0_usize;
+        while let Some((value, depth)) = left.pop() {
+            nodes += 1;
+            if depth > DEPTH || nodes > NODES {
+                let message = if depth > DEPTH {
+                    format!("a result is nested more than {DEPTH} levels deep")
+                } else {
+                    format!("a result has more than {NODES} parts")
+                };
+                return Err(Error::new(ErrorKind::TooLarge, message));
+            }
+            match value {
+                Value::Array(items) => left.extend(items.iter().map(|item| (item, depth + 1))),
+                Value::Set(items) => left.extend(items.iter().map(|item| (item, depth + 1))),
+                Value::Object(members) => {
+                    left.extend(members.iter().flat_map(|(k, v)| [(k, depth + 1), (v, depth + 1)]));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(output)
+}
+
 /// `value` as JSON over several lines.
 pub(crate) fn pretty(value: &Value) -> Result<String, Error> {
     let mut out = String::new();

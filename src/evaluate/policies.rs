@@ -267,6 +267,7 @@ impl Policies {
         let mut looking = Looking { options: &options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
         let compiled = Program::compile_with(texts, &functions, &mut looking);
         found.append(&mut looking.found);
+        let packages = looking.packages;
         let program = match compiled {
             Ok(program) => Some(program),
             Err(error) => {
@@ -288,8 +289,8 @@ impl Policies {
         let refused = found.iter().any(|finding| finding.level == Level::Error);
         let program = program.filter(|_| !refused);
         let policies = program.map(|program| {
-            let packages = looking.packages;
-            Self { inner: Arc::new(Inner { program, packages, data, product: options.product }) }
+            let product = options.product.clone();
+            Self { inner: Arc::new(Inner { program, packages, data, product }) }
         });
         Ok((found, policies))
     }

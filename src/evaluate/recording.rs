@@ -209,7 +209,7 @@ impl Replay {
             for (arguments, value) in calls {
                 let arguments = json::parse(arguments)
                     .ok()
-                    .and_then(|v| v.as_array().ok().map(|a| a.iter().cloned().collect()));
+                    .and_then(|v| v.as_array().cloned());
                 if let (Some(arguments), Ok(value)) = (arguments, exact(value)) {
                     out.push((function.clone(), arguments, value));
                 }

@@ -146,7 +146,7 @@ pub(super) fn finish(
     let mut value = value.unwrap_or_else(Value::new_object);
     let all: BTreeMap<Value, Value> =
         arguments.iter().map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
-    let Ok(fields) = value.as_object_mut() else {
+    let Some(fields) = value.as_object_mut() else {
         return Err(wrong("the input is no object: it has no place for `--arg`")
             .with_hint("`--wrap-arrays` makes an object of an array"));
     };

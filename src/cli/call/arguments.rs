@@ -110,8 +110,8 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
         match (field.map(|field| field.ty), entry) {
             (Some(Type::Array(_)), entry) => {
                 let list = entry.or_insert_with(Value::new_array);
-                if let Value::Array(list) = list {
-                    std::sync::Arc::make_mut(list).extend(elements(key, text)?);
+                if let Some(list) = list.as_array_mut() {
+                    list.extend(elements(key, text)?);
                 }
             }
             (ty, std::collections::btree_map::Entry::Vacant(entry)) => {

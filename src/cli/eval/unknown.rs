@@ -51,14 +51,14 @@ fn is_known(policies: &Policies, path: &[&str]) -> bool {
         along(&package.path)
             && (path.len() <= package.path.len()
                 || package.rules.iter().any(|rule| along(&rule.path)))
-    }) || is_in(policies.loaded().data(), path)
+    }) || is_in(policies.data(), path)
 }
 
 fn is_in(data: &Value, path: &[&str]) -> bool {
     let mut value = data;
     for part in path {
         // Within a value that is no object, what a name means isn't said here.
-        let Ok(object) = value.as_object() else { return true };
+        let Some(object) = value.as_object() else { return true };
         let Some(inner) = object.get(&Value::from(*part)) else { return false };
         value = inner;
     }

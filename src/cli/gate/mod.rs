@@ -126,7 +126,6 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     outputs::check(&args.output, args.attest.file.as_deref())?;
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    evaluation::limit_memory();
     let gate = load(&args, &context.product)?;
     let places = places(&args, &mut stdin)?;
     let run_options = run_options(&args, options, &context)?;

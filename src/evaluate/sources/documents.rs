@@ -106,7 +106,7 @@ fn convert(yaml: &Yaml, plain: &Plain<'_>, depth: usize) -> Result<Value, Wrong>
                 }
                 plain.string(key)?;
                 let value = convert(value, plain, depth + 1)?;
-                if let Ok(object) = object.as_object_mut() {
+                if let Some(object) = object.as_object_mut() {
                     object.insert(Value::from(key.as_str()), value);
                 }
             }

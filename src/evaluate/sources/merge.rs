@@ -3,11 +3,10 @@
 //! Owns merging as OPA merges documents: objects join, anything else that meets under one path is
 //! a conflict.
 
-use std::sync::Arc;
-
 use super::DataSource;
 use crate::Diagnostic;
 use crate::rego::Value;
+use crate::rego::value::Shared;
 
 /// Merges all documents.
 pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Value {
@@ -42,10 +41,10 @@ pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Valu
 fn join(into: &mut Value, from: &Value, path: &mut Vec<String>) -> bool {
     let (Value::Object(object), Value::Object(members)) = (into, from) else { return false };
     if object.is_empty() {
-        *object = Arc::clone(members);
+        *object = members.clone();
         return true;
     }
-    let object = Arc::make_mut(object);
+    let object = Shared::make_mut(object);
     for (key, value) in members.iter() {
         path.push(key.as_str().map_or_else(|| key.to_string(), str::to_owned));
         match object.get_mut(key) {
