@@ -134,6 +134,8 @@ pub mod evaluate;
 pub mod gate;
 mod platform;
 mod product;
+#[cfg(feature = "regorus")]
+mod register;
 pub mod rego;
 #[cfg(feature = "cli")]
 mod report;
@@ -147,7 +149,11 @@ pub use error::{Error, ErrorKind, Limit};
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
 
+#[cfg(feature = "regorus")]
+pub use register::Registration;
 pub use rego::Value;
+#[cfg(feature = "regorus")]
+pub use regorus;
 
 /// The README's Rust examples compile.
 #[cfg(doctest)]

@@ -1,64 +1,90 @@
-//! The functions on an engine of the host's own: each call blocks until it is answered.
+//! The functions on a [`regorus::Engine`] of the host's own: each call blocks until it is answered.
 //!
-//! Owns the sticky failure of such evaluations. Hosts that can should use this crate's own
-//! evaluation instead, which also loads policies soundly and lets calls travel together.
+//! Owns the scope in which they answer. Hosts that can should use this crate's own evaluation
+//! instead: it gives OPA's answers, which the interpreter doesn't always (`docs/interpreter.md`),
+//! and lets calls travel together.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::ThreadId;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use regorus::{Engine, Value};
+use regorus::{Engine, Value as EngineValue};
 
 use crate::builtins::Function;
+use crate::rego::Value;
 use crate::{Error, ErrorKind, NotFound, Platform};
 
-/// The failures of evaluations on an engine that [`Platform::register`] was called with.
-///
-/// **Ask after every evaluation, on the thread that evaluated**, with [`check`](Self::check) or
-/// [`failure`](Self::failure). The interpreter can swallow the error of a function (a second
-/// definition of a function that calls it is enough): an evaluation whose `failure` isn't asked
-/// for can pass although a call failed. Until it is asked for, the failure stays: every further
-/// call on that thread returns it without sending anything.
+/// The functions on an engine that [`Platform::register`] was called with. They answer within
+/// [`run`](Self::run), and nowhere else.
 #[derive(Debug, Clone)]
 pub struct Registration {
-    failures: Arc<Mutex<HashMap<ThreadId, Error>>>,
+    number: u64,
+}
+
+/// The evaluation that runs on a thread.
+struct Running {
+    registration: u64,
+    failure: Option<Error>,
+}
+
+thread_local! {
+    static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Registration {
-    /// The failure of the last evaluation on this thread, if one of its calls failed; asking
-    /// clears it, so that the next evaluation starts afresh.
-    #[must_use = "a failed call doesn't always end the evaluation with an error"]
-    pub fn failure(&self) -> Option<Error> {
-        self.lock().remove(&std::thread::current().id())
-    }
-
-    /// Turns the result of an evaluation into what it is worth: the failed call's error where
-    /// there was one, whatever the interpreter made of it.
+    /// Evaluates with `engine`, or a clone of it, and gives the result, or the failure of the
+    /// first call that failed: whatever the interpreter made of it.
+    ///
+    /// After a failed call every further one fails with the same error and nothing is sent. Calls
+    /// on other threads than this one fail.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let platform = rego_platform::Platform::builder().build()?;
     /// let mut engine = rego_platform::regorus::Engine::new();
     /// let registration = platform.register(&mut engine)?;
-    /// let value = registration.check(engine.eval_rule("data.release.allow".to_owned()))?;
+    /// let value = registration.run(&mut engine, |engine| {
+    ///     engine.eval_rule("data.release.allow".to_owned())
+    /// })?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// The failed call's error; otherwise the interpreter's as [`ErrorKind::Policy`].
-    pub fn check<T>(&self, result: anyhow::Result<T>) -> Result<T, Error> {
-        if let Some(failure) = self.failure() {
+    pub fn run<T>(
+        &self,
+        engine: &mut Engine,
+        evaluate: impl FnOnce(&mut Engine) -> anyhow::Result<T>,
+    ) -> Result<T, Error> {
+        /// Ends the scope, also when the evaluation panics.
+        struct End;
+        impl Drop for End {
+            fn drop(&mut self) {
+                RUNNING.with_borrow_mut(Vec::pop);
+            }
+        }
+        let running = Running { registration: self.number, failure: None };
+        RUNNING.with_borrow_mut(|all| all.push(running));
+        let end = End;
+        let result = evaluate(engine);
+        let failure = RUNNING.with_borrow_mut(|all| all.last_mut().and_then(|r| r.failure.take()));
+        drop(end);
+        if let Some(failure) = failure {
             return Err(failure);
         }
         result.map_err(|error| {
             Error::new(ErrorKind::Policy, "the evaluation failed").with_source(error.to_string())
         })
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ThreadId, Error>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Does something with the evaluation of a registration that runs on this thread.
+fn running<T>(registration: u64, work: impl FnOnce(&mut Running) -> T) -> Option<T> {
+    RUNNING.with_borrow_mut(|all| {
+        let found = all.iter_mut().rev().find(|running| running.registration == registration);
+        found.map(work)
+    })
 }
 
 impl Platform {
@@ -71,14 +97,14 @@ impl Platform {
     /// # Errors
     /// [`ErrorKind::Configuration`] when one of the names is registered on the engine already.
     pub fn register(&self, engine: &mut Engine) -> Result<Registration, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         engine.set_strict_builtin_errors(true);
-        let registration = Registration { failures: Arc::default() };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         for function in self.functions().iter() {
             let name: Arc<str> = self.product().function(function.name).into();
-            let state = (self.clone(), registration.clone(), Arc::clone(&name));
-            let extension = move |arguments: Vec<Value>| -> anyhow::Result<Value> {
-                let (platform, registration, name) = &state;
-                Ok(call(platform, registration, function, name, &arguments)?)
+            let (platform, full) = (self.clone(), Arc::clone(&name));
+            let extension = move |arguments: Vec<EngineValue>| -> anyhow::Result<EngineValue> {
+                Ok(call(&platform, number, function, &full, &arguments)?)
             };
             engine.add_extension(name.to_string(), function.arity(), Box::new(extension)).map_err(
                 |_| {
@@ -87,36 +113,74 @@ impl Platform {
                 },
             )?;
         }
-        Ok(registration)
+        Ok(Registration { number })
     }
 }
 
 fn call(
     platform: &Platform,
-    registration: &Registration,
+    registration: u64,
     function: &Function,
     name: &Arc<str>,
-    arguments: &[Value],
-) -> Result<Value, Error> {
-    let thread = std::thread::current().id();
-    if let Some(failure) = registration.lock().get(&thread) {
-        return Err(failure.clone());
+    arguments: &[EngineValue],
+) -> Result<EngineValue, Error> {
+    match running(registration, |running| running.failure.clone()) {
+        Some(Some(failure)) => return Err(failure),
+        Some(None) => {}
+        None => {
+            let message = "called outside of the scope of its registration";
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("evaluate within `Registration::run`, on the thread that called it")
+                .in_call(Arc::clone(name)));
+        }
     }
-    let answer = function
-        .request(platform.product(), arguments)
-        .and_then(|request| platform.send(request, platform.call_deadline()));
+    let answer = arguments
+        .iter()
+        .map(from_engine)
+        .collect::<Result<Vec<_>, _>>()
+        .and_then(|arguments| function.request(platform.product(), &arguments))
+        .and_then(|request| platform.send(request, platform.call_deadline()))
+        .and_then(|answer| to_engine(&answer.value));
     match answer {
-        Ok(answer) => Ok(answer.value),
+        Ok(value) => Ok(value),
         Err(error)
             if error.kind() == ErrorKind::NotFound
                 && platform.not_found() == NotFound::Undefined =>
         {
-            Ok(Value::Undefined)
+            Ok(EngineValue::Undefined)
         }
         Err(error) => {
             let error = error.in_call(Arc::clone(name));
-            registration.lock().insert(thread, error.clone());
+            running(registration, |running| running.failure = Some(error.clone()));
             Err(error)
         }
     }
+}
+
+/// An argument, exactly.
+fn from_engine(value: &EngineValue) -> Result<Value, Error> {
+    match value {
+        EngineValue::Set(items) => {
+            let items: Result<std::collections::BTreeSet<_>, _> =
+                items.iter().map(from_engine).collect();
+            Ok(Value::from(items?))
+        }
+        other => {
+            let text = other.to_json_str().map_err(|error| {
+                Error::new(ErrorKind::InvalidArgument, "an argument has no JSON form")
+                    .with_source(error.to_string())
+            })?;
+            Value::from_json(&text).map_err(|error| {
+                Error::new(ErrorKind::InvalidArgument, "an argument has no JSON form")
+                    .with_source(error)
+            })
+        }
+    }
+}
+
+fn to_engine(value: &Value) -> Result<EngineValue, Error> {
+    EngineValue::from_json_str(&value.to_json()).map_err(|error| {
+        Error::new(ErrorKind::Internal, "an answer has no form in the interpreter")
+            .with_source(error.to_string())
+    })
 }

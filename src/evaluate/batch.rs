@@ -16,6 +16,7 @@ use std::time::Instant;
 use crate::rego::Value;
 
 use super::call::{Call, Key};
+use super::blocking::block_on;
 use super::flight::Outcome;
 use super::met::{Answered, is_plain};
 use super::scope::Calls;
@@ -76,12 +77,6 @@ impl Calls for Pass {
 }
 
 impl Pass {
-    /// A pass that never notes: each call is fetched when it is made.
-    pub fn exact(session: Arc<Session>) -> Self {
-        let until = session.deadline;
-        Self::new(session, 1, u64::MAX, until)
-    }
-
     pub(super) fn new(
         session: Arc<Session>,
         number: u32,
@@ -124,7 +119,7 @@ impl Pass {
         }
         if self.may_block() {
             let until = self.block_until();
-            self.session.fetch_until(&call, self.number, until)?;
+            block_on(self.session.fetch_until(&call, self.number, until))?;
             if let Some(outcome) = self.session.known(&call.key, self.number) {
                 return self.raise(&call, outcome, first_use);
             }

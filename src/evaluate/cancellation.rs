@@ -1,6 +1,6 @@
 //! Ending an evaluation from outside.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::task::AtomicWaker;
@@ -24,7 +24,9 @@ pub struct Cancellation(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     cancelled: AtomicBool,
-    waiting: std::sync::Mutex<Vec<Arc<AtomicWaker>>>,
+    /// Whose cancellation counts here too.
+    parent: Option<Cancellation>,
+    waiting: std::sync::Mutex<Vec<Weak<AtomicWaker>>>,
 }
 
 impl Cancellation {
@@ -37,25 +39,51 @@ impl Cancellation {
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Release);
         for waker in self.lock().drain(..) {
-            waker.wake();
+            if let Some(waker) = waker.upgrade() {
+                waker.wake();
+            }
         }
     }
 
     /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Acquire)
+        let parent = || self.0.parent.as_ref().is_some_and(Self::is_cancelled);
+        self.0.cancelled.load(Ordering::Acquire) || parent()
+    }
+
+    /// One that is cancelled with this one, or by itself.
+    pub(super) fn child(&self) -> Self {
+        Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
     }
 
     /// Wakes `waker` when this is cancelled, or now if it is.
     pub(super) fn wakes(&self, waker: &Arc<AtomicWaker>) {
-        self.lock().push(Arc::clone(waker));
+        let mut waiting = self.lock();
+        if waiting.len() == waiting.capacity() {
+            // Evaluations that are over.
+            waiting.retain(|waker| waker.strong_count() > 0);
+        }
+        waiting.push(Arc::downgrade(waker));
+        drop(waiting);
+        if let Some(parent) = &self.0.parent {
+            parent.wakes(waker);
+        }
         if self.is_cancelled() {
             waker.wake();
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<AtomicWaker>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Weak<AtomicWaker>>> {
         self.0.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Cancels when it is dropped.
+pub(super) struct CancelOnDrop(pub Cancellation);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }
 

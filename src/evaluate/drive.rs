@@ -9,8 +9,11 @@
 //! calls. What is thrown away is a quarter of the evaluation's time at most, and the last slice.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use tracing::Instrument as _;
 
 use super::batch::Pass;
 use super::call::Key;
@@ -41,21 +44,30 @@ pub(crate) struct Last<T> {
     pub passes: u32,
 }
 
-/// Evaluates in passes until one notes nothing. `asks` says whether there can be calls; `run` makes one pass under a scope, `failed`
-/// says whether it ended with an error.
-pub(crate) fn drive<T>(
+/// Whether a pass may wait for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// On the thread that evaluates.
+    Within,
+    /// Between passes alone: no thread is held while the service is waited for.
+    Between,
+}
+
+/// Evaluates in passes until one notes nothing. `asks` says whether there can be calls; `run`
+/// makes one pass under a scope, `failed` says whether it ended with an error.
+pub(crate) async fn drive<T, R: Future<Output = Result<T, Error>>>(
     session: &Arc<Session>,
     environment: &Arc<Environment>,
     asks: bool,
-    run: impl Fn(Scope) -> T,
+    waits: Waits,
+    run: impl Fn(Scope) -> R,
     failed: impl Fn(&T) -> bool,
 ) -> Last<T> {
-    let mut driver = Driver::new(session, asks);
+    let mut driver = Driver::new(session, asks, waits);
     loop {
         driver.passes += 1;
         let blocking = driver.credit == u64::MAX;
         let span = tracing::debug_span!("pass", number = driver.passes, blocking);
-        let _entered = span.enter();
         let started = Instant::now();
         let until = driver.until(session, started);
         let guess_until = started + until.saturating_duration_since(started) / 4 * 3;
@@ -66,7 +78,7 @@ pub(crate) fn drive<T>(
         } else {
             let calls: Arc<dyn Calls> = Arc::clone(&pass) as Arc<dyn Calls>;
             let timeout = session.budget.timeout;
-            Ok(run(Scope::new(calls, Arc::clone(environment), until, timeout)))
+            run(Scope::new(calls, Arc::clone(environment), until, timeout)).instrument(span).await
         };
         let late = Instant::now() >= until || pass.is_late();
         let notes = pass.take_notes();
@@ -86,7 +98,7 @@ pub(crate) fn drive<T>(
             guesses: notes.guesses.len(),
         };
         driver.learn(session, &thrown_away);
-        if let Err(error) = session.fetch(&first, &notes.guesses, driver.passes) {
+        if let Err(error) = session.fetch(&first, &notes.guesses, driver.passes).await {
             return Last { result: Err(error), used: notes.used, passes: driver.passes };
         }
     }
@@ -106,12 +118,19 @@ struct Driver {
     /// What was spent on passes that were thrown away.
     spent: Duration,
     passes: u32,
+    /// Passes that brought the evaluation only one call further, where calls can't be waited for
+    /// within a pass.
+    steps: u32,
+    waits: Waits,
 }
 
 impl Driver {
-    fn new(session: &Session, asks: bool) -> Self {
+    fn new(session: &Session, asks: bool, waits: Waits) -> Self {
+        let blocks = waits == Waits::Within && session.budget.one_at_a_time;
         Self {
-            credit: if session.budget.one_at_a_time || !asks { u64::MAX } else { 0 },
+            steps: 0,
+            waits,
+            credit: if blocks || !asks { u64::MAX } else { 0 },
             singles: 0,
             guesses: 0,
             right: 0,
@@ -126,7 +145,7 @@ impl Driver {
             return Some(session.out_of_time());
         }
         let limit = session.budget.passes;
-        (self.passes > limit).then(|| {
+        (self.passes - self.steps > limit).then(|| {
             Error::new(
                 ErrorKind::TooLarge,
                 format!("the evaluation takes more than {limit} passes, its limit"),
@@ -158,8 +177,8 @@ impl Driver {
     /// A longer slice, or no more guesses where that would take too much of the time.
     fn extend(&mut self, session: &Session) {
         let left = session.deadline.saturating_duration_since(Instant::now());
-        if self.slice * 16 <= left {
-            self.slice *= 4;
+        if self.slice * 16 <= left || self.waits == Waits::Between {
+            self.slice = (self.slice * 4).min(left);
         } else {
             self.credit = u64::MAX;
         }
@@ -174,19 +193,23 @@ impl Driver {
         if pass.guesses == 0 || all_wrong {
             self.singles += 1;
             if self.singles >= SINGLES {
-                self.credit = self.credit.saturating_mul(CREDIT).max(CREDIT);
+                match self.waits {
+                    Waits::Within => self.credit = self.credit.saturating_mul(CREDIT).max(CREDIT),
+                    // A chain of calls is as long as it is; the deadline bounds it.
+                    Waits::Between => self.steps += 1,
+                }
             }
         } else {
             self.singles = 0;
             self.credit = 0;
         }
-        if pass.ran_out && pass.guessed > self.slice / 2 {
+        if pass.ran_out && pass.guessed > self.slice / 2 && self.waits == Waits::Within {
             // It loops where an answer is missing: the next pass would do so again.
             self.credit = u64::MAX;
         } else if pass.ran_out || (pass.late && pass.guesses < FEW) {
             self.extend(session);
         }
-        if self.spent > session.budget.timeout / 4 {
+        if self.spent > session.budget.timeout / 4 && self.waits == Waits::Within {
             self.credit = u64::MAX;
         }
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::budget::Answers;
 use super::call::{Call, Key};
+use super::cancellation::cancelled;
 use super::flight::{Grant, Outcome};
 use super::ledger::Origin;
 use super::session::{Known, Lent, Sent, Session};
@@ -21,7 +22,7 @@ const QUIET: Duration = Duration::from_millis(250);
 impl Session {
     /// Fetches the first call, which the exact evaluation needs, and together with it the guesses
     /// behind it; returns once the first is answered and the guesses had their slice of time.
-    pub fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
+    pub async fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
         match &self.answers {
             Answers::Nobody(advice) => {
                 let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
@@ -40,18 +41,19 @@ impl Session {
                 for call in guesses {
                     self.send(platform, call, true, pass)?;
                 }
-                self.await_first(platform, first, pass, self.deadline)?;
-                self.await_guesses(pass);
+                self.await_first(platform, first, pass, self.deadline).await?;
+                self.await_guesses(platform, pass).await?;
                 Ok(())
             }
         }
     }
 
     /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
-    pub fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
+    pub async fn fetch_until(
+        &self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
         match &self.answers {
-            Answers::Service(platform) => self.await_first(platform, call, pass, until),
-            _ => self.fetch(call, &[], pass),
+            Answers::Service(platform) => self.await_first(platform, call, pass, until).await,
+            _ => self.fetch(call, &[], pass).await,
         }
     }
 
@@ -77,13 +79,14 @@ impl Session {
     }
 
     /// Waits for the call that the exact evaluation needs.
-    fn await_first(
+    async fn await_first(
         &self,
         platform: &Platform,
         first: &Call,
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
+        let runtime = platform.runtime()?.handle();
         loop {
             // Again where it was somebody else's flight, or a guess, that ended at its own limit.
             self.send(platform, first, false, pass)?;
@@ -103,14 +106,19 @@ impl Session {
                 if now >= until {
                     return Ok(());
                 }
-                // Not longer at once: a pass that was left behind may hear the bell instead.
-                self.collect(self.bell.wait(until.min(now + QUIET)));
+                let is_over = || self.is_cancelled();
+                let arrived = self.bell.wait(runtime, until, is_over).await;
+                self.collect(arrived);
+                if self.is_cancelled() {
+                    return Err(cancelled());
+                }
             }
         }
     }
 
     /// Gives the guesses of a pass their slice of time; those still on their way then stay there.
-    fn await_guesses(&self, pass: u32) {
+    async fn await_guesses(&self, platform: &Platform, pass: u32) -> Result<(), Error> {
+        let runtime = platform.runtime()?.handle();
         let started = Instant::now();
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);
@@ -119,7 +127,9 @@ impl Session {
         let mut quiet = QUIET.max(state.slowest * 2);
         drop(state);
         while pending > 0 {
-            let arrived = self.bell.wait(until.min(Instant::now() + quiet));
+            let is_over = || self.is_cancelled();
+            let quiet_until = until.min(Instant::now() + quiet);
+            let arrived = self.bell.wait(runtime, quiet_until, is_over).await;
             if arrived.is_empty() {
                 break;
             }
@@ -131,6 +141,7 @@ impl Session {
         let _ = self.guess_wait.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| {
             Some(left.saturating_sub(spent))
         });
+        if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
     fn collect(&self, arrived: Vec<Key>) {

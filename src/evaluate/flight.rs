@@ -6,11 +6,17 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::task::AtomicWaker;
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
+use tracing::Instrument as _;
 
 use super::call::{Call, Key};
 use super::shared::Shared;
@@ -60,30 +66,42 @@ impl Flight {
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     arrived: Mutex<Vec<Key>>,
-    condition: Condvar,
+    waiting: Arc<AtomicWaker>,
 }
 
 impl Bell {
     fn ring(&self, key: &Key) {
         lock(&self.arrived).push(key.clone());
-        self.condition.notify_all();
+        self.waiting.wake();
+    }
+
+    /// What is woken when something arrives.
+    pub fn waker(&self) -> &Arc<AtomicWaker> {
+        &self.waiting
     }
 
     /// What arrived since the last time, as soon as there is something; nothing once it is
-    /// `until`.
-    pub fn wait(&self, until: Instant) -> Vec<Key> {
-        let mut arrived = lock(&self.arrived);
-        while arrived.is_empty() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
+    /// `until`, or `is_over`. The timer is that of `runtime`, wherever this is polled.
+    pub async fn wait(
+        &self,
+        runtime: &Handle,
+        until: Instant,
+        is_over: impl Fn() -> bool,
+    ) -> Vec<Key> {
+        let timer = {
+            let _entered = runtime.enter();
+            tokio::time::sleep_until(until.into())
+        };
+        let mut timer = pin!(timer);
+        poll_fn(|cx| {
+            self.waiting.register(cx.waker());
+            let arrived = std::mem::take(&mut *lock(&self.arrived));
+            if !arrived.is_empty() || is_over() {
+                return Poll::Ready(arrived);
             }
-            arrived = match self.condition.wait_timeout(arrived, left) {
-                Ok((guard, _)) => guard,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-        }
-        std::mem::take(&mut *arrived)
+            timer.as_mut().poll(cx).map(|()| Vec::new())
+        })
+        .await
     }
 }
 
@@ -165,10 +183,18 @@ impl Flights {
         // asks the same meanwhile joins it.
         let held = (call.function.cost == Cost::Prompt).then(|| Arc::clone(&flight));
         let task = self.task(platform, call, grant, Arc::downgrade(&flight), bells);
-        let task = handle.spawn(async move {
-            task.await;
-            drop(held);
-        });
+        let span = tracing::debug_span!(
+            "call",
+            rpc.method = &*call.key.function,
+            otel.kind = "client"
+        );
+        let task = handle.spawn(
+            async move {
+                task.await;
+                drop(held);
+            }
+            .instrument(span),
+        );
         let _ = flight.task.set(task.abort_handle());
         Ok(Boarded { flight, joined: false })
     }

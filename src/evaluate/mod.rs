@@ -5,6 +5,7 @@
 //! what a call asks the service to `builtins` and `client`.
 
 mod batch;
+mod blocking;
 mod budget;
 mod call;
 mod cancellation;
@@ -16,6 +17,7 @@ pub mod load;
 mod met;
 mod output;
 mod policies;
+mod pool;
 mod query;
 mod recorded;
 mod recording;
@@ -29,6 +31,7 @@ pub use cancellation::Cancellation;
 pub use ledger::{Entry, Ledger, Origin};
 pub use output::{Format, write};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query, Site};
+pub use pool::Pool;
 pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 

@@ -4,16 +4,21 @@
 //! it gives back. The passes belong to `drive` and `batch`, the language to [`crate::rego`].
 
 use std::collections::{BTreeMap, HashSet};
+use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tracing::Instrument as _;
+
 use super::budget::{Answers, Budget};
 use super::call::Key;
-use super::cancellation::Cancellation;
-use super::drive::{Last, drive};
+use super::blocking::block_on;
+use super::cancellation::{CancelOnDrop, Cancellation};
+use super::drive::{Last, Waits, drive};
 use super::flight::Outcome;
 use super::ledger::Ledger;
 use super::load::{self, LoadOptions, Package};
+use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
 use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
@@ -87,6 +92,8 @@ pub struct EvaluateOptions {
     pub coverage: bool,
     /// What ends the evaluation early.
     pub cancellation: Option<Cancellation>,
+    /// The threads that [`Policies::evaluate_async`] evaluates on; one of the process by default.
+    pub pool: Option<Pool>,
 }
 
 impl EvaluateOptions {
@@ -103,6 +110,7 @@ impl EvaluateOptions {
             not_found,
             coverage: false,
             cancellation: None,
+            pool: None,
         }
     }
 }
@@ -383,46 +391,86 @@ impl Policies {
         options: &EvaluateOptions,
         tracer: Option<&dyn Tracer>,
     ) -> Evaluated {
-        let mine = Arc::ptr_eq(&query.of, &self.inner);
-        if !mine {
-            let message = format!("the query `{}` is of other policies", query.text);
-            let error = Error::new(ErrorKind::Policy, message)
-                .with_hint("make it with the `query` of the policies that it is evaluated on");
+        if let Err(error) = self.made(query) {
             return Evaluated::failed(error);
         }
-        let session = Arc::new(Session::new(
-            self.inner.product.clone(),
-            options.answers.clone(),
-            options.not_found,
-            options.budget.clone(),
-        ));
-        let environment = Arc::new(environment(&options.answers));
-        let span = tracing::debug_span!("evaluation");
-        let _entered = span.enter();
-        let asks = query.asks || !self.inner.program.call_sites().is_empty();
-        let run = |scope: Scope| self.pass(scope, query, input, options, tracer);
-        let last = drive(&session, &environment, asks, run, |done: &Done| done.output.is_err());
+        let (session, environment) = self.begin(options);
+        let span = tracing::debug_span!("evaluation", rego.query = &*query.text);
+        let run = |scope: Scope| ready(Ok(self.pass(scope, query, input, options, tracer)));
+        let failed = |done: &Done| done.output.is_err();
+        let asks = self.asks(query);
+        let driven = drive(&session, &environment, asks, Waits::Within, run, failed);
+        let last = block_on(driven.instrument(span));
         self.finish(&session, &environment, last)
     }
 
-    /// Evaluates a query without blocking the calling task.
+    /// Evaluates a query without blocking the calling task, and without holding a thread while
+    /// the service is waited for.
+    ///
+    /// Dropping the future cancels the evaluation: requests that nothing else waits for are
+    /// dropped too. Policies that call no function are evaluated within the task that polls; the
+    /// others on [`EvaluateOptions::pool`]. It works with any runtime.
     pub async fn evaluate_async(
         &self,
         query: Query,
         input: Option<Value>,
-        options: EvaluateOptions,
+        mut options: EvaluateOptions,
     ) -> Evaluated {
-        let policies = self.clone();
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        let started =
-            std::thread::Builder::new().name("rego-platform".to_owned()).spawn(move || {
-                let _ = sender.send(policies.evaluate(&query, input.as_ref(), &options));
-            });
-        let internal = |message: &str| Evaluated::failed(Error::new(ErrorKind::Internal, message));
-        if started.is_err() {
-            return internal("can't start a thread to evaluate on");
+        if let Err(error) = self.made(&query) {
+            return Evaluated::failed(error);
         }
-        receiver.await.unwrap_or_else(|_| internal("the evaluation ended without a result"))
+        // What runs on the pool is told when this future is dropped.
+        let cancellation = options.cancellation.get_or_insert_default().child();
+        let _dropped = CancelOnDrop(cancellation.clone());
+        options.cancellation = Some(cancellation);
+        let (session, environment) = self.begin(&options);
+        let span = tracing::debug_span!("evaluation", rego.query = &*query.text);
+        let asks = self.asks(&query);
+        let pool = asks.then(|| options.pool.clone().unwrap_or_else(Pool::shared));
+        let given = Arc::new((query, input, options));
+        let run = |scope: Scope| {
+            let (policies, given, pool) = (self.clone(), Arc::clone(&given), pool.clone());
+            async move {
+                let pass = move || {
+                    let (query, input, options) = &*given;
+                    policies.pass(scope, query, input.as_ref(), options, None)
+                };
+                match pool {
+                    Some(pool) => pool.run(pass).await,
+                    None => Ok(pass()),
+                }
+            }
+        };
+        let failed = |done: &Done| done.output.is_err();
+        let driven = drive(&session, &environment, asks, Waits::Between, run, failed);
+        let last = driven.instrument(span).await;
+        self.finish(&session, &environment, last)
+    }
+
+    /// Refuses a query that other policies made.
+    fn made(&self, query: &Query) -> Result<(), Error> {
+        if Arc::ptr_eq(&query.of, &self.inner) {
+            return Ok(());
+        }
+        let message = format!("the query `{}` belongs to other policies", query.text);
+        Err(Error::new(ErrorKind::Policy, message)
+            .with_hint("make it with the `query` of the policies that it is evaluated on"))
+    }
+
+    /// Whether the evaluation of `query` can call a function at all.
+    fn asks(&self, query: &Query) -> bool {
+        query.asks || !self.inner.program.call_sites().is_empty()
+    }
+
+    fn begin(&self, options: &EvaluateOptions) -> (Arc<Session>, Arc<Environment>) {
+        let session = Session::new(
+            self.inner.product.clone(),
+            options.answers.clone(),
+            options.not_found,
+            options.budget.clone(),
+            options.cancellation.clone(),
+        );
+        (Arc::new(session), Arc::new(environment(&options.answers)))
     }
 
     /// One pass.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::budget::{Answers, Budget};
 use super::call::Key;
+use super::cancellation::Cancellation;
 use super::flight::{Bell, Boarded, Outcome};
 use super::ledger::{Entry, Ledger, Origin};
 use crate::client::Allowance;
@@ -78,13 +79,24 @@ pub(crate) struct Session {
     /// Microseconds that the evaluation may still wait for guesses alone.
     pub(super) guess_wait: AtomicU64,
     pub(super) order: AtomicUsize,
+    cancellation: Option<Cancellation>,
 }
 
 /// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
 const GUESS_BYTES: u64 = 64 << 20;
 
 impl Session {
-    pub fn new(product: Product, answers: Answers, not_found: NotFound, budget: Budget) -> Self {
+    pub fn new(
+        product: Product,
+        answers: Answers,
+        not_found: NotFound,
+        budget: Budget,
+        cancellation: Option<Cancellation>,
+    ) -> Self {
+        let bell: Arc<Bell> = Arc::default();
+        if let Some(cancellation) = &cancellation {
+            cancellation.wakes(bell.waker());
+        }
         let now = Instant::now();
         let wait = u64::try_from(budget.timeout.as_micros() / 4).unwrap_or(u64::MAX);
         Self {
@@ -93,7 +105,8 @@ impl Session {
             deadline: now.checked_add(budget.timeout).unwrap_or_else(|| now + YEAR),
             answers,
             state: Mutex::default(),
-            bell: Arc::default(),
+            bell,
+            cancellation,
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guesses_left: AtomicUsize::new(budget.calls),
@@ -102,6 +115,11 @@ impl Session {
             order: AtomicUsize::new(0),
             budget,
         }
+    }
+
+    /// Whether the host cancelled the evaluation.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
 
     /// The answer to a call, if it is known.

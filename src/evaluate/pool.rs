@@ -1,0 +1,158 @@
+//! The threads that passes of async evaluations run on.
+//!
+//! Owns how many there are at most. A thread is held while a pass runs, not while the service is
+//! waited for.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::{Error, ErrorKind};
+
+/// How long a thread waits for work before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A bounded number of threads for evaluations; cheap to clone, shared by its clones.
+///
+/// Evaluations that wait for the service hold none of them. [`EvaluateOptions`] that name no pool
+/// share one of the process, with a thread for each core.
+///
+/// [`EvaluateOptions`]: super::EvaluateOptions
+#[derive(Debug, Clone)]
+pub struct Pool(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    most: NonZeroUsize,
+    state: Mutex<State>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("queued", &self.queue.len())
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// A pool of at most so many threads, which are started as they are needed.
+    pub fn new(threads: NonZeroUsize) -> Self {
+        let state = Mutex::default();
+        Self(Arc::new(Shared { most: threads, state, work: Condvar::new() }))
+    }
+
+    /// The pool of the process.
+    pub(super) fn shared() -> Self {
+        static POOL: OnceLock<Pool> = OnceLock::new();
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        POOL.get_or_init(|| Self::new(cores())).clone()
+    }
+
+    /// Runs `job` on one of the threads.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.add(Box::new(move || {
+            // Whoever waited may be gone.
+            if !sender.is_closed() {
+                let _ = sender.send(job());
+            }
+        }))?;
+        receiver.await.map_err(|_| {
+            Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer")
+        })
+    }
+
+    fn add(&self, job: Job) -> Result<(), Error> {
+        let mut state = self.0.lock();
+        state.queue.push_back(job);
+        if state.idle >= state.queue.len() || state.threads >= self.0.most.get() {
+            drop(state);
+            self.0.work.notify_one();
+            return Ok(());
+        }
+        state.threads += 1;
+        let first = state.threads == 1;
+        drop(state);
+        let shared = Arc::clone(&self.0);
+        let thread = thread::Builder::new().name("rego-evaluation".to_owned());
+        if let Err(error) = thread.spawn(move || shared.serve()) {
+            self.0.lock().threads -= 1;
+            if first {
+                self.0.lock().queue.clear();
+                let message = "can't start a thread to evaluate on";
+                return Err(Error::new(ErrorKind::Internal, message).with_source(error));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn serve(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.queue.pop_front() {
+                drop(state);
+                // A defect of one job must not end the thread, which others count on.
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+                state = self.lock();
+                continue;
+            }
+            state.idle += 1;
+            let waited = self.work.wait_timeout(state, IDLE);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            state.idle -= 1;
+            if timeout.timed_out() && state.queue.is_empty() {
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::blocking::block_on;
+    use super::*;
+
+    #[test]
+    fn a_pool_has_no_more_threads_than_it_may() {
+        let pool = Pool::new(NonZeroUsize::new(2).unwrap());
+        let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n)).collect();
+        let all = block_on(futures_util::future::join_all(jobs));
+        assert!(all.into_iter().zip(0..).all(|(done, n)| done.unwrap() == n));
+        assert!(pool.0.lock().threads <= 2);
+    }
+
+    #[test]
+    fn a_job_that_panics_takes_no_thread_along() {
+        let pool = Pool::new(NonZeroUsize::MIN);
+        let panics = pool.run(|| std::panic::resume_unwind(Box::new("gone")));
+        assert!(block_on(panics).map(|(): ()| ()).is_err());
+        assert_eq!(block_on(pool.run(|| 1)).unwrap(), 1);
+    }
+}
