@@ -71,10 +71,11 @@ impl CutRules {
             for rule in &file.module.rules {
                 let Some(path) = names::rule_path(file.module, rule) else { continue };
                 let mut reads = Vec::new();
-                crate::rego::syntax::visit::each_term_of_rule(rule, &mut |term| {
+                crate::rego::syntax::visit::walk_terms(rule, &mut |term| {
                     if let Some(path) = data_path(term) {
                         reads.push(path.iter().map(|(key, _)| (*key).to_owned()).collect());
                     }
+                    true
                 });
                 readers.push((owned(&path), reads));
             }
@@ -174,7 +175,7 @@ impl Search<'_, '_> {
             return Some(*limit);
         }
         for name in within.variables {
-            let Some(variable) = self.file.model.variables.get(name) else { continue };
+            let Some(variable) = self.file.model.variables.get(&name) else { continue };
             let (Binding::Value(from) | Binding::Element(from)) = variable.binding else {
                 continue;
             };

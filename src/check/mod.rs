@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use crate::evaluate::load::{LoadOptions, Package};
 use crate::evaluate::sources::{DataSource, Sources};
 use crate::rego::problem::Sources as Texts;
-use crate::rego::syntax::tree::{FileId, Module, Name, Span, Term};
+use crate::rego::syntax::tree::{FileId, Module, Name, Span, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::{Diagnostic, Error, Position, Product};
 
@@ -80,7 +80,6 @@ impl<'a> Policies<'a> {
                 let source = self.sources.get(file);
                 let path = source.map_or("", |source| source.path());
                 File {
-                    path,
                     text: source.map_or("", |source| source.all()),
                     is_test: is_test(path, module),
                     names: used_names(author),
@@ -121,12 +120,11 @@ impl<'a> Constants<'a> {
 
 /// A file as the checks look at it.
 struct File<'a> {
-    path: &'a str,
     text: &'a str,
     /// Whether it is a test's: its name, or its package's, ends so.
     is_test: bool,
     /// Every name that its author begins a reference with.
-    names: HashSet<&'a str>,
+    names: HashSet<Name>,
     author: &'a Module,
     module: &'a Module,
     model: model::Model<'a>,
@@ -143,13 +141,16 @@ fn is_test(path: &str, module: &Module) -> bool {
     path.ends_with("_test.rego") || package.last().is_some_and(|name| name.ends_with("_test"))
 }
 
-fn used_names(module: &Module) -> HashSet<&str> {
+fn used_names(module: &Module) -> HashSet<Name> {
     let mut names = HashSet::new();
-    visit::each_term_of_rules(&module.rules, &mut |term| {
-        if let crate::rego::syntax::tree::TermKind::Var(name) = &term.kind {
-            names.insert(&**name);
-        }
-    });
+    for rule in &module.rules {
+        visit::walk_terms(rule, &mut |term| {
+            if let TermKind::Var(name) = &term.kind {
+                names.insert(Name::clone(name));
+            }
+            true
+        });
+    }
     names
 }
 

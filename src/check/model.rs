@@ -385,7 +385,7 @@ impl<'a> Walk<'a> {
 
 /// The variables and calls within a term, a statement or a body.
 pub(super) struct Within<'a> {
-    pub variables: Vec<&'a Name>,
+    pub variables: Vec<Name>,
     /// Where names of called functions stand.
     pub calls: Vec<Span>,
     pub references: Vec<&'a Term>,
@@ -408,20 +408,17 @@ pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> Within<'a> {
     }
 }
 
-fn names<'a>(list: WholeList<'a>, out: &mut Vec<&'a Name>) {
-    use crate::rego::syntax::visit;
-    let mut each = |term: &'a Term| {
+fn names(list: WholeList<'_>, out: &mut Vec<Name>) {
+    use crate::rego::syntax::visit::walk_terms;
+    let mut each = |term: &Term| {
         if let TermKind::Var(name) = &term.kind {
-            out.push(name);
+            out.push(Name::clone(name));
         }
+        true
     };
     match list {
-        WholeList::Term(term) => visit::each_term(term, &mut each),
-        WholeList::Statement(expr) => visit::each_term_of_expr(expr, &mut each),
-        WholeList::Body(body) => {
-            for expr in body {
-                visit::each_term_of_expr(expr, &mut each);
-            }
-        }
+        WholeList::Term(term) => walk_terms(term, &mut each),
+        WholeList::Statement(expr) => walk_terms(expr, &mut each),
+        WholeList::Body(body) => walk_terms(body, &mut each),
     }
 }

@@ -37,7 +37,7 @@ fn constant(term: &Term) -> Option<&str> {
 pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
     let product = all.product.as_str();
     for module in all.modules {
-        visit::each_term_of_rules(&module.rules, &mut |term| {
+        visit::walk_terms(module, &mut |term| {
             let wrong = match &term.kind {
                 TermKind::Ref(parts) => match parts.split_first() {
                     Some((head, rest)) if is(head, product) => {
@@ -68,6 +68,7 @@ pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
                         .at(all.position(term.span)),
                 );
             }
+            true
         });
     }
 }

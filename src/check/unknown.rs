@@ -29,7 +29,7 @@ impl<'a> Known<'a> {
     pub fn new(all: &Policies<'a>, files: &[File<'_>]) -> Self {
         let mut targets = HashSet::new();
         for file in files {
-            visit::each_expr_of_rules(&file.module.rules, &mut |expr: &Expr| {
+            visit::walk_exprs(file.module, &mut |expr: &Expr| {
                 for with in &expr.with {
                     let path = data_path(&with.target).unwrap_or_default();
                     let keys: Vec<_> = path.iter().map(|(key, _)| (*key).to_owned()).collect();
@@ -37,6 +37,7 @@ impl<'a> Known<'a> {
                         targets.insert(keys);
                     }
                 }
+                true
             });
         }
         Self { packages: all.packages, data: all.data, targets }

@@ -18,6 +18,7 @@ use crate::rego::Value;
 use super::call::{Call, Key};
 use super::blocking::block_on;
 use super::flight::Outcome;
+use super::functions::Kind;
 use super::met::{Answered, is_plain};
 use super::scope::Calls;
 use super::session::{Guess, Session};
@@ -57,7 +58,19 @@ impl Calls for Pass {
         if plain && let Some(value) = self.notes().answered.get(function, args, exact) {
             return Ok(value);
         }
-        let call = match Call::new(&self.session.product, function, args) {
+        let host = self.session.functions.iter().find(|known| known.name() == function);
+        let call = match host.map(|known| &known.kind) {
+            Some(Kind::Pure(answer)) => {
+                return answer(args).map_err(|error| error.in_call(function));
+            }
+            Some(Kind::Declared) => {
+                let message = "the host gave no answer for this function";
+                return Err(Error::new(ErrorKind::NotAnswered, message).in_call(function));
+            }
+            Some(Kind::Async(answer)) => Call::of_host(function, answer, args),
+            None => Call::new(&self.session.product, function, args),
+        };
+        let call = match call {
             Ok(call) => call,
             Err(error) if exact => return Err(error),
             // What a guess gets wrong, the exact evaluation may never ask.
@@ -161,7 +174,7 @@ impl Pass {
         if notes.noted.contains(&call.key) {
             return Ok(None);
         }
-        if call.function.cost == Cost::Prompt && !self.session.budget.eager_prompts {
+        if call.cost() == Cost::Prompt && !self.session.budget.eager_prompts {
             return Ok(None);
         }
         let late = Instant::now() >= self.guess_until;

@@ -1,10 +1,13 @@
 //! What an evaluation may cost, and who answers its calls.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::recording::Replay;
-use crate::Platform;
+use crate::rego::Value;
+use crate::{Error, Platform};
 
 /// What one evaluation may cost. What the exact evaluation needs is counted, not guesses.
 #[derive(Debug, Clone)]
@@ -42,14 +45,40 @@ impl Default for Budget {
     }
 }
 
+/// A call that a [`Responder`] answers.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FunctionCall {
+    /// The function's full name, such as `platform.discover`.
+    pub function: Arc<str>,
+    /// Its arguments: checked, and in the one form in which equal calls are equal.
+    pub arguments: Vec<Value>,
+}
+
+/// Answers calls in place of the service: a set of independent calls in, an answer for each out.
+///
+/// Answers are held to the documented types of the functions, as those of recordings are.
+pub trait Responder: Send + Sync + std::fmt::Debug {
+    /// Answers `calls`, in their order. It should be done by `deadline`; an answer that is missing
+    /// is an error of its call.
+    fn answer<'a>(
+        &'a self,
+        calls: &'a [FunctionCall],
+        deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>>;
+}
+
 /// Who answers the calls of an evaluation.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Answers {
     /// The service.
     Service(Platform),
     /// A recording, and nothing else.
     Replay(Arc<Replay>),
-    /// Nobody: every call is an error that gives this advice, with the function's full name for
+    /// The host itself.
+    Responder(Arc<dyn Responder>),
+    /// Nothing: every call is an error that gives this advice, with the function's full name for
     /// `{function}`.
     Nobody(String),
 }

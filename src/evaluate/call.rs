@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::rego::Value;
 
-use crate::builtins::{Function, Request};
+use super::budget::FunctionCall;
+use super::functions::AsyncFunction;
+use crate::builtins::{Cost, Function, Request};
 use crate::{Error, Product};
 
 /// What makes calls equal: the function and its normalised arguments.
@@ -22,8 +24,16 @@ pub(crate) struct Key {
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub key: Key,
-    pub function: &'static Function,
-    pub request: Arc<dyn Request>,
+    pub target: Target,
+}
+
+/// What a call reaches.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// One of the product's functions.
+    Product { function: &'static Function, request: Arc<dyn Request> },
+    /// A function of the host's, with its arguments.
+    Host { function: AsyncFunction, arguments: Vec<Value> },
 }
 
 impl Call {
@@ -34,13 +44,43 @@ impl Call {
             .and_then(|rest| rest.strip_prefix('.'))
             .and_then(crate::builtins::function)
             .ok_or_else(|| {
-                Error::new(crate::ErrorKind::Internal, format!("`{name}` is no function"))
+                Error::new(crate::ErrorKind::Internal, format!("`{name}` isn't a function"))
             })?;
         let full: Arc<str> = name.into();
         let request =
             function.request(product, arguments).map_err(|e| e.in_call(Arc::clone(&full)))?;
-        let normal = Value::from(request.normalised());
-        let text = super::output::compact(&normal)?;
-        Ok(Self { key: Key { function: full, arguments: text.into() }, function, request })
+        let key = Key::new(full, request.normalised())?;
+        Ok(Self { key, target: Target::Product { function, request } })
+    }
+
+    /// A call of a function of the host's.
+    pub fn of_host(name: &str, function: &AsyncFunction, arguments: &[Value]) -> Result<Self, Error> {
+        let key = Key::new(name.into(), arguments.to_vec())?;
+        let (function, arguments) = (function.clone(), arguments.to_vec());
+        Ok(Self { key, target: Target::Host { function, arguments } })
+    }
+
+    /// The call as a responder is asked.
+    pub fn as_function_call(&self) -> FunctionCall {
+        let arguments = match &self.target {
+            Target::Product { request, .. } => request.normalised(),
+            Target::Host { arguments, .. } => arguments.clone(),
+        };
+        FunctionCall { function: Arc::clone(&self.key.function), arguments }
+    }
+
+    /// What it costs.
+    pub fn cost(&self) -> Cost {
+        match &self.target {
+            Target::Product { function, .. } => function.cost,
+            Target::Host { .. } => Cost::Request,
+        }
+    }
+}
+
+impl Key {
+    fn new(function: Arc<str>, arguments: Vec<Value>) -> Result<Self, Error> {
+        let text = super::output::compact(&Value::from(arguments))?;
+        Ok(Self { function, arguments: text.into() })
     }
 }

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::budget::Answers;
-use super::call::{Call, Key};
+use futures_util::future::join_all;
+
+use super::budget::{Answers, FunctionCall};
+use super::call::{Call, Key, Target};
 use super::cancellation::cancelled;
 use super::flight::{Grant, Outcome};
 use super::ledger::Origin;
+use super::recorded;
 use super::session::{Known, Lent, Sent, Session};
-use crate::builtins::Cost;
+use crate::builtins::{Answer, Cost};
 use crate::{Error, ErrorKind, Platform};
 
 /// How long nothing has to arrive until guesses are no longer waited for, at least.
@@ -23,29 +26,62 @@ impl Session {
     /// Fetches the first call, which the exact evaluation needs, and together with it the guesses
     /// behind it; returns once the first is answered and the guesses had their slice of time.
     pub async fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
+        let all = || std::iter::once(first).chain(guesses);
+        let of_service = |call: &&Call| matches!(call.target, Target::Product { .. });
+        if let Answers::Service(platform) = &self.answers {
+            self.send(platform, first, false, pass)?;
+            for call in guesses {
+                self.send(platform, call, true, pass)?;
+            }
+            self.await_first(platform, first, pass, self.deadline).await?;
+            return self.await_guesses(platform, pass).await;
+        }
+        let ask = async |call: &Call| {
+            if let Target::Host { function, arguments } = &call.target
+                && !matches!(&self.answers, Answers::Replay(_))
+            {
+                let answer = function.call(arguments.clone()).await.map(Answer::from);
+                self.learn(&call.key, none(answer), Origin::Host, pass);
+            }
+        };
+        join_all(all().map(ask)).await;
         match &self.answers {
+            Answers::Service(_) => {}
             Answers::Nobody(advice) => {
-                let error = Error::new(ErrorKind::NotAnswered, "nobody answers this call here")
-                    .with_hint(advice.replace("{function}", &first.key.function));
-                self.learn(&first.key, none(Err(error)), Origin::Replay, pass);
-                Ok(())
+                for call in all().filter(of_service).take(1) {
+                    let message = "this call has no answer here";
+                    let error = Error::new(ErrorKind::NotAnswered, message)
+                        .with_hint(advice.replace("{function}", &call.key.function));
+                    self.learn(&call.key, none(Err(error)), Origin::Replay, pass);
+                }
             }
             Answers::Replay(replay) => {
-                for call in std::iter::once(first).chain(guesses) {
+                for call in all() {
                     self.learn(&call.key, none(replay.answer(&call.key)), Origin::Replay, pass);
                 }
-                Ok(())
             }
-            Answers::Service(platform) => {
-                self.send(platform, first, false, pass)?;
-                for call in guesses {
-                    self.send(platform, call, true, pass)?;
+            Answers::Responder(responder) => {
+                let asked: Vec<&Call> = all().filter(of_service).collect();
+                let calls: Vec<FunctionCall> =
+                    asked.iter().map(|call| call.as_function_call()).collect();
+                let answers = responder.answer(&calls, self.deadline).await;
+                let mut answers = answers.into_iter();
+                for call in asked {
+                    let answer = answers.next().unwrap_or_else(|| {
+                        Err(Error::new(ErrorKind::NotAnswered, "the host gave no answer"))
+                    });
+                    let answer = answer.and_then(|value| {
+                        recorded::check(&call.key, &value).map_err(|what| {
+                            let message = format!("the host's answer {what}");
+                            Error::new(ErrorKind::Protocol, message)
+                        })?;
+                        Ok(Answer::from(value))
+                    });
+                    self.learn(&call.key, none(answer), Origin::Host, pass);
                 }
-                self.await_first(platform, first, pass, self.deadline).await?;
-                self.await_guesses(platform, pass).await?;
-                Ok(())
             }
         }
+        if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
     /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
@@ -58,7 +94,7 @@ impl Session {
     }
 
     fn send(&self, platform: &Platform, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
-        let prompt = call.function.cost == Cost::Prompt;
+        let prompt = call.cost() == Cost::Prompt;
         let mut state = self.lock();
         if state.known.contains_key(&call.key) || state.on_their_way.contains_key(&call.key) {
             return Ok(());
@@ -200,6 +236,6 @@ impl Session {
     }
 }
 
-fn none(result: Result<crate::builtins::Answer, Error>) -> Outcome {
+fn none(result: Result<Answer, Error>) -> Outcome {
     Outcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
 }

@@ -18,10 +18,10 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::Instrument as _;
 
-use super::call::{Call, Key};
+use super::call::{Call, Key, Target};
 use super::shared::Shared;
 use crate::builtins::{Answer, Cost};
-use crate::client::{Allowance, Context};
+use crate::client::{Allowance, Client, Context};
 use crate::{Error, ErrorKind, Platform};
 
 /// What came of a call.
@@ -181,7 +181,7 @@ impl Flights {
         drop(under_way);
         // Once money may have been spent, a flight holds itself: it isn't given up, and whoever
         // asks the same meanwhile joins it.
-        let held = (call.function.cost == Cost::Prompt).then(|| Arc::clone(&flight));
+        let held = (call.cost() == Cost::Prompt).then(|| Arc::clone(&flight));
         let task = self.task(platform, call, grant, Arc::downgrade(&flight), bells);
         let span = tracing::debug_span!(
             "call",
@@ -208,8 +208,8 @@ impl Flights {
         bells: Bells,
     ) -> impl Future<Output = ()> + Send + 'static {
         let client = Arc::clone(platform.client());
-        let (key, request) = (call.key.clone(), Arc::clone(&call.request));
-        let shares = call.function.cost == Cost::Request;
+        let (key, target) = (call.key.clone(), call.target.clone());
+        let shares = call.cost() == Cost::Request;
         let flights = Arc::clone(self);
         async move {
             let started = Instant::now();
@@ -217,7 +217,7 @@ impl Flights {
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
                 // Whoever waits must hear of a panic too.
-                None => AssertUnwindSafe(request.send(&client, &context))
+                None => AssertUnwindSafe(send(&target, &client, &context))
                     .catch_unwind()
                     .await
                     .unwrap_or_else(|_| {
@@ -263,6 +263,16 @@ impl UnderWay {
             self.sweep_at = self.flights.len() * 2;
         }
         self.flights.insert(key.clone(), (Arc::downgrade(flight), Arc::clone(bells)));
+    }
+}
+
+/// Asks whoever a call reaches.
+async fn send(target: &Target, client: &Client, context: &Context) -> Result<Answer, Error> {
+    match target {
+        Target::Product { request, .. } => request.send(client, context).await,
+        Target::Host { function, arguments } => {
+            function.call(arguments.clone()).await.map(Answer::from)
+        }
     }
 }
 

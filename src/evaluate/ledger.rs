@@ -20,6 +20,8 @@ pub enum Origin {
     Cache,
     /// A recording knew it.
     Replay,
+    /// The host answered.
+    Host,
 }
 
 /// A call of an evaluation.
@@ -53,6 +55,11 @@ pub struct Entry {
 
 fn micros<S: serde::Serializer>(latency: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(latency.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// `1 call`, `2 calls`.
+fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// The account of one evaluation.
@@ -108,9 +115,9 @@ impl Ledger {
         let needed = self.needed().count();
         let _ = writeln!(
             out,
-            "{} passes, {} calls, {needed} of them needed",
-            self.passes,
-            self.calls.len()
+            "{}, {}, {needed} needed",
+            plural(u64::from(self.passes), "pass", "passes"),
+            plural(self.calls.len() as u64, "call", "calls"),
         );
         out
     }

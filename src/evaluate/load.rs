@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use messages::Pattern;
 
+use super::functions::HostFunction;
 use super::position;
 use crate::builtins::FunctionSet;
 use crate::rego::problem::Sources as Texts;
@@ -24,8 +25,8 @@ pub struct LoadOptions {
     pub product: Product,
     /// The functions that policies can call; any other name is refused.
     pub enabled: FunctionSet,
-    /// The host's own functions: full name and number of arguments.
-    pub host_functions: Vec<(String, u8)>,
+    /// The host's own functions.
+    pub host_functions: Vec<HostFunction>,
     /// Modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
 }
@@ -237,7 +238,12 @@ fn refers_to<'a>(
         for import in &author.imports {
             visit(&import.path);
         }
-        visit::each_term_of_rules(&resolved.rules, &mut visit);
+        for rule in &resolved.rules {
+            visit::walk_terms(rule, &mut |term| {
+                visit(term);
+                true
+            });
+        }
     }
     found.into_iter().collect()
 }

@@ -12,6 +12,7 @@ mod cancellation;
 mod drive;
 mod fetch;
 mod flight;
+mod functions;
 mod ledger;
 pub mod load;
 mod met;
@@ -26,8 +27,9 @@ mod session;
 mod shared;
 pub mod sources;
 
-pub use budget::{Answers, Budget};
+pub use budget::{Answers, Budget, FunctionCall, Responder};
 pub use cancellation::Cancellation;
+pub use functions::HostFunction;
 pub use ledger::{Entry, Ledger, Origin};
 pub use output::{Format, write};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query, Site};

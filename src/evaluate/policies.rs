@@ -16,6 +16,7 @@ use super::blocking::block_on;
 use super::cancellation::{CancelOnDrop, Cancellation};
 use super::drive::{Last, Waits, drive};
 use super::flight::Outcome;
+use super::functions::HostFunction;
 use super::ledger::Ledger;
 use super::load::{self, LoadOptions, Package};
 use super::pool::Pool;
@@ -44,6 +45,7 @@ struct Inner {
     packages: Vec<Package>,
     data: Value,
     product: Product,
+    functions: Arc<[HostFunction]>,
 }
 
 impl std::fmt::Debug for Policies {
@@ -298,7 +300,8 @@ impl Policies {
         let program = program.filter(|_| !refused);
         let policies = program.map(|program| {
             let product = options.product.clone();
-            Self { inner: Arc::new(Inner { program, packages, data, product }) }
+            let functions = options.host_functions.clone().into();
+            Self { inner: Arc::new(Inner { program, packages, data, product, functions }) }
         });
         Ok((found, policies))
     }
@@ -469,6 +472,7 @@ impl Policies {
             options.not_found,
             options.budget.clone(),
             options.cancellation.clone(),
+            Arc::clone(&self.inner.functions),
         );
         (Arc::new(session), Arc::new(environment(&options.answers)))
     }
@@ -636,9 +640,9 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
         signature: function.rego_signature(),
         nondeterministic: true,
     });
-    let hosts = options.host_functions.iter().map(|(name, arity)| program::HostFunction {
-        name: name.clone(),
-        signature: format!("{} -> any", vec!["any"; usize::from(*arity)].join(", ")),
+    let hosts = options.host_functions.iter().map(|function| program::HostFunction {
+        name: function.name().to_owned(),
+        signature: format!("{} -> any", vec!["any"; usize::from(function.arity())].join(", ")),
         nondeterministic: true,
     });
     let case = || program::HostFunction {

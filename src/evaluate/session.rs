@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::budget::{Answers, Budget};
 use super::call::Key;
 use super::cancellation::Cancellation;
+use super::functions::HostFunction;
 use super::flight::{Bell, Boarded, Outcome};
 use super::ledger::{Entry, Ledger, Origin};
 use crate::client::Allowance;
@@ -80,6 +81,8 @@ pub(crate) struct Session {
     pub(super) guess_wait: AtomicU64,
     pub(super) order: AtomicUsize,
     cancellation: Option<Cancellation>,
+    /// The host's own functions.
+    pub(super) functions: Arc<[HostFunction]>,
 }
 
 /// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
@@ -92,6 +95,7 @@ impl Session {
         not_found: NotFound,
         budget: Budget,
         cancellation: Option<Cancellation>,
+        functions: Arc<[HostFunction]>,
     ) -> Self {
         let bell: Arc<Bell> = Arc::default();
         if let Some(cancellation) = &cancellation {
@@ -107,6 +111,7 @@ impl Session {
             state: Mutex::default(),
             bell,
             cancellation,
+            functions,
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guesses_left: AtomicUsize::new(budget.calls),

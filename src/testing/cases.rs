@@ -61,10 +61,11 @@ fn call(keys: Vec<Term>, span: crate::rego::syntax::tree::Span) -> Expr {
 
 fn mentions(expr: &Expr) -> HashSet<Name> {
     let mut names = HashSet::new();
-    visit::each_term_of_expr(expr, &mut |term| {
+    visit::walk_terms(expr, &mut |term| {
         if let TermKind::Var(name) = &term.kind {
             names.insert(Name::clone(name));
         }
+        true
     });
     names
 }

@@ -128,10 +128,11 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
         for rule in &module.rules {
             heads(rule, &mut look);
         }
-        visit::each_expr_of_rules(&module.rules, &mut |expr| {
+        visit::walk_exprs(module, &mut |expr| {
             if !matches!(&expr.kind, ExprKind::Some(_)) && !expr.generated {
                 look(expr.span);
             }
+            true
         });
         files.insert(source.path().to_owned(), file(reached, missing));
     }

@@ -1,0 +1,107 @@
+//! Functions of the host's own, beside the product's.
+//!
+//! Owns what a host gives: a closure, pure or async. Async ones are batched, remembered within an
+//! evaluation and recorded like the product's; pure ones are called where the policy calls them.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::rego::Value;
+
+type PureFn = dyn Fn(&[Value]) -> Result<Option<Value>, Error> + Send + Sync;
+type AnswerFuture = Pin<Box<dyn Future<Output = Result<Value, Error>> + Send>>;
+type AsyncFn = dyn Fn(Vec<Value>) -> AnswerFuture + Send + Sync;
+
+/// A function of the host's that policies can call.
+///
+/// ```
+/// use rego_platform::evaluate::HostFunction;
+/// use rego_platform::Value;
+///
+/// let shout = HostFunction::pure("acme.shout", 1, |args| {
+///     let text = args.first().and_then(Value::as_str);
+///     Ok(text.map(|text| Value::from(text.to_uppercase())))
+/// });
+/// assert_eq!(shout.name(), "acme.shout");
+/// ```
+#[derive(Clone)]
+pub struct HostFunction {
+    name: Arc<str>,
+    arity: u8,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone)]
+pub(super) enum Kind {
+    /// Known to `check`, and answered nowhere: a declaration.
+    Declared,
+    Pure(Arc<PureFn>),
+    Async(AsyncFunction),
+}
+
+/// A closure that answers later.
+#[derive(Clone)]
+pub(crate) struct AsyncFunction(Arc<AsyncFn>);
+
+impl AsyncFunction {
+    pub(crate) fn call(&self, arguments: Vec<Value>) -> AnswerFuture {
+        (self.0)(arguments)
+    }
+}
+
+impl fmt::Debug for AsyncFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AsyncFunction")
+    }
+}
+
+impl fmt::Debug for HostFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostFunction({}/{})", self.name, self.arity)
+    }
+}
+
+impl HostFunction {
+    /// A function that is known and has no answer here: policies that call it load, and an
+    /// evaluation that reaches it ends with an error. For `check`.
+    pub fn declared(name: impl Into<Arc<str>>, arity: u8) -> Self {
+        Self { name: name.into(), arity, kind: Kind::Declared }
+    }
+
+    /// A function whose answer depends on its arguments alone, and comes at once. `None` makes the
+    /// call undefined; an error ends the evaluation.
+    pub fn pure(
+        name: impl Into<Arc<str>>,
+        arity: u8,
+        function: impl Fn(&[Value]) -> Result<Option<Value>, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), arity, kind: Kind::Pure(Arc::new(function)) }
+    }
+
+    /// A function whose answer takes time. It must be safe to call on a guess, and gives the same
+    /// answer for the same arguments within an evaluation, which asks once.
+    pub fn asynchronous<F>(
+        name: impl Into<Arc<str>>,
+        arity: u8,
+        function: impl Fn(Vec<Value>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Value, Error>> + Send + 'static,
+    {
+        let function = move |arguments| -> AnswerFuture { Box::pin(function(arguments)) };
+        Self { name: name.into(), arity, kind: Kind::Async(AsyncFunction(Arc::new(function))) }
+    }
+
+    /// Its full name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many arguments it takes.
+    pub const fn arity(&self) -> u8 {
+        self.arity
+    }
+}
