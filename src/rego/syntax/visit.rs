@@ -441,7 +441,7 @@ pub fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
         TermKind::Template(_) => false,
-        TermKind::Var(name) => matches!(&**name, "data" | "input"),
+        TermKind::Var(name) => super::parser::is_root(name),
         TermKind::Ref(terms) => terms.iter().skip(1).all(is_ground),
         TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_ground),
         TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
@@ -461,7 +461,8 @@ pub fn is_ground(term: &Term) -> bool {
 /// Whether a body has no variables in it.
 pub fn is_ground_body(body: &Body) -> bool {
     body.iter().all(|expr| {
-        let withs = || expr.with.iter().all(|with| is_ground(&with.target) && is_ground(&with.value));
+        let withs =
+            || expr.with.iter().all(|with| is_ground(&with.target) && is_ground(&with.value));
         match &expr.kind {
             ExprKind::Term(term) => is_ground(term),
             ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground) && withs(),
