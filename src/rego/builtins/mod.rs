@@ -12,10 +12,18 @@ use std::sync::Arc;
 
 use super::value::Value;
 
+mod aggregates;
+mod casts;
+mod collections;
 mod comparison;
+mod graph;
+mod json_patch;
+mod numbers;
+mod objects;
 mod operands;
 mod table;
 
+pub use graph::walk_values;
 pub use table::{all, lookup};
 
 /// What a function gives: a value, or nothing where it is undefined.
