@@ -16,11 +16,14 @@ mod aggregates;
 mod casts;
 mod collections;
 mod comparison;
+mod go_float;
 mod graph;
 mod json_patch;
 mod numbers;
 mod objects;
 mod operands;
+mod sprintf;
+mod strings;
 mod table;
 
 pub use graph::walk_values;

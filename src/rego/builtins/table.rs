@@ -21,6 +21,8 @@ const FAMILIES: &[Family] = &[
     super::json_patch::FUNCTIONS,
     super::numbers::FUNCTIONS,
     super::objects::FUNCTIONS,
+    super::sprintf::FUNCTIONS,
+    super::strings::FUNCTIONS,
 ];
 
 /// Left to the machine that evaluates, or to a compile stage.

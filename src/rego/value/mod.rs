@@ -11,6 +11,7 @@ mod number;
 mod serde_impl;
 mod shared;
 mod text;
+pub(in crate::rego) mod unicode;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +19,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use json::{JsonError, JsonLimits, JsonStyle};
+pub(in crate::rego) use json::{decode as lossy, write_json_string};
 pub use number::{Number, NumberError};
 pub use shared::Shared;
 pub use text::quote;
+pub(in crate::rego) use text::quote_with;
 
 /// Elements of an array.
 pub type Array = Vec<Value>;
