@@ -14,3 +14,4 @@ pub mod annotations;
 pub mod core;
 pub mod engine;
 pub mod program;
+pub mod compile;
