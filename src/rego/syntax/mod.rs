@@ -1,3 +1,16 @@
 //! Text to tree and back: lexer, parser, tree, visitor, printer.
 
+pub mod compare;
+mod lexer;
+pub mod normalize;
+pub mod parser;
+pub mod print;
+mod token;
 pub mod tree;
+pub mod visit;
+pub mod words;
+
+pub use parser::{BaseVersion, ParseOptions, parse_module, parse_query, parse_ref, parse_term};
+
+/// How deep a tree may be. Everything that walks one may count on it.
+pub const MAX_DEPTH: usize = 500;

@@ -34,6 +34,26 @@ pub struct Term {
     pub span: Span,
 }
 
+impl Term {
+    /// The term in the parentheses, where there are any.
+    pub fn ungrouped(&self) -> &Self {
+        let mut term = self;
+        while let TermKind::Group(inner) = &term.kind {
+            term = inner;
+        }
+        term
+    }
+
+    /// The term in the parentheses, where there are any.
+    #[must_use]
+    pub fn into_ungrouped(mut self) -> Self {
+        while let TermKind::Group(inner) = self.kind {
+            self = *inner;
+        }
+        self
+    }
+}
+
 /// What a term is.
 #[derive(Debug, Clone)]
 pub enum TermKind {
@@ -54,9 +74,9 @@ pub enum TermKind {
     Ref(Vec<Term>),
     /// `[a, b]`
     Array(Vec<Term>),
-    /// `{a: b}`, in the author's order, keys not yet unique.
+    /// `{a: b}`, each key once; in OPA's order of terms or, where the layout is kept, the author's.
     Object(Vec<(Term, Term)>),
-    /// `{a, b}`, in the author's order, elements not yet unique.
+    /// `{a, b}`, each element once; ordered as objects are.
     Set(Vec<Term>),
     /// `[head | body]`
     ArrayComprehension(Box<Comprehension>),
@@ -67,7 +87,7 @@ pub enum TermKind {
     /// A call: the function (a `Ref` or `Var` term), then its arguments. Infix operators are calls
     /// of OPA's names (`plus`, `eq`, `internal.member_2`).
     Call(Vec<Term>),
-    /// `(term)`: kept for the printer, removed before the compile stages.
+    /// `(term)`: kept for the printer only, where the layout is asked for.
     Group(Box<Term>),
 }
 
@@ -182,7 +202,7 @@ pub struct Every {
 pub struct Not {
     /// What must not hold.
     pub body: Body,
-    /// Written `not { … }`.
+    /// Written `not { … }` or as a group of operands.
     pub explicit: bool,
     /// Where it stands.
     pub span: Span,
@@ -295,7 +315,7 @@ pub struct Rule {
 pub struct Head {
     /// The rule's path within its package: a `Var`, then operands.
     pub reference: Vec<Term>,
-    /// A function's arguments; empty and `is_function` for `f()`.
+    /// A function's arguments. As in OPA, `f()` has none and is no function.
     pub args: Vec<Term>,
     /// It has parentheses.
     pub is_function: bool,

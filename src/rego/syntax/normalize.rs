@@ -1,0 +1,34 @@
+//! What the author's layout means nothing for: grouping parentheses go, sets and objects come in
+//! OPA's order.
+
+use super::compare;
+use super::tree::{Body, Module, Term, TermKind};
+use super::visit::{VisitMut, walk_term_mut};
+
+struct Normalize;
+
+impl VisitMut for Normalize {
+    fn term(&mut self, term: &mut Term) {
+        while let TermKind::Group(inner) = &mut term.kind {
+            let inner =
+                std::mem::replace(&mut **inner, Term { kind: TermKind::Null, span: term.span });
+            *term = inner;
+        }
+        walk_term_mut(self, term);
+        match &mut term.kind {
+            TermKind::Set(elements) => elements.sort_by(compare::terms),
+            TermKind::Object(pairs) => pairs.sort_by(|a, b| compare::terms(&a.0, &b.0)),
+            _ => {}
+        }
+    }
+}
+
+/// Normalizes a module.
+pub fn module(module: &mut Module) {
+    Normalize.module(module);
+}
+
+/// Normalizes a body.
+pub fn body(body: &mut Body) {
+    Normalize.body(body);
+}

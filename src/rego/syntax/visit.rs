@@ -1,0 +1,495 @@
+//! Walks over the tree: one that looks ([`Visit`]), one that changes ([`VisitMut`]), and short
+//! forms of the first.
+//!
+//! Both go everywhere, closures included: into the bodies of comprehensions, `every`, `not`, `and`,
+//! `or` and template strings. To leave something out, override its method and don't call the walk.
+//! Order is OPA's: an expression's terms before its `with`, a comprehension's head before its body,
+//! a rule's head before its body before its `else`.
+
+use std::collections::BTreeSet;
+
+use super::tree::{
+    Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule, SomeDecl, Span,
+    Template, TemplatePart, Term, TermKind, With,
+};
+
+/// Looks at each node. Each method's default goes on into the node's parts.
+pub trait Visit {
+    /// A term.
+    fn term(&mut self, term: &Term) {
+        walk_term(self, term);
+    }
+    /// A statement.
+    fn expr(&mut self, expr: &Expr) {
+        walk_expr(self, expr);
+    }
+    /// A body.
+    fn body(&mut self, body: &Body) {
+        walk_body(self, body);
+    }
+    /// A `with`.
+    fn with(&mut self, with: &With) {
+        walk_with(self, with);
+    }
+    /// A rule's head.
+    fn head(&mut self, head: &Head) {
+        walk_head(self, head);
+    }
+    /// A rule.
+    fn rule(&mut self, rule: &Rule) {
+        walk_rule(self, rule);
+    }
+    /// An import.
+    fn import(&mut self, import: &Import) {
+        self.term(&import.path);
+    }
+    /// A module.
+    fn module(&mut self, module: &Module) {
+        walk_module(self, module);
+    }
+}
+
+/// A term's parts.
+pub fn walk_term<V: Visit + ?Sized>(v: &mut V, term: &Term) {
+    match &term.kind {
+        TermKind::Null
+        | TermKind::Bool(_)
+        | TermKind::Number(_)
+        | TermKind::String(_)
+        | TermKind::Var(_) => {}
+        TermKind::Template(Template { parts, .. }) => {
+            for part in parts {
+                match part {
+                    TemplatePart::Text(term) => v.term(term),
+                    TemplatePart::Expr(expr) => v.expr(expr),
+                }
+            }
+        }
+        TermKind::Ref(terms)
+        | TermKind::Array(terms)
+        | TermKind::Set(terms)
+        | TermKind::Call(terms) => {
+            for term in terms {
+                v.term(term);
+            }
+        }
+        TermKind::Object(pairs) => {
+            for (key, value) in pairs {
+                v.term(key);
+                v.term(value);
+            }
+        }
+        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+            v.term(&inner.term);
+            v.body(&inner.body);
+        }
+        TermKind::ObjectComprehension(inner) => {
+            v.term(&inner.key);
+            v.term(&inner.value);
+            v.body(&inner.body);
+        }
+        TermKind::Group(inner) => v.term(inner),
+    }
+}
+
+/// A statement's parts.
+pub fn walk_expr<V: Visit + ?Sized>(v: &mut V, expr: &Expr) {
+    match &expr.kind {
+        ExprKind::Term(term) => v.term(term),
+        ExprKind::Call(terms) | ExprKind::Some(SomeDecl { symbols: terms, .. }) => {
+            for term in terms {
+                v.term(term);
+            }
+        }
+        ExprKind::Every(every) => {
+            let Every { key, value, domain, body, .. } = &**every;
+            if let Some(key) = key {
+                v.term(key);
+            }
+            v.term(value);
+            v.term(domain);
+            v.body(body);
+        }
+        ExprKind::Not(Not { body, .. }) => v.body(body),
+        ExprKind::And(logical) | ExprKind::Or(logical) => {
+            let Logical { left, right, .. } = &**logical;
+            v.body(left);
+            v.body(right);
+        }
+    }
+    for with in &expr.with {
+        v.with(with);
+    }
+}
+
+/// A body's statements.
+pub fn walk_body<V: Visit + ?Sized>(v: &mut V, body: &Body) {
+    for expr in body {
+        v.expr(expr);
+    }
+}
+
+/// A `with`'s target and value.
+pub fn walk_with<V: Visit + ?Sized>(v: &mut V, with: &With) {
+    v.term(&with.target);
+    v.term(&with.value);
+}
+
+/// A head's reference, parameters, key and value. The key of `p[x]` is also in its reference.
+pub fn walk_head<V: Visit + ?Sized>(v: &mut V, head: &Head) {
+    let Head { reference, args, key, value, .. } = head;
+    for term in reference.iter().chain(args).chain(key).chain(value) {
+        v.term(term);
+    }
+}
+
+/// A rule's head, body and `else`.
+pub fn walk_rule<V: Visit + ?Sized>(v: &mut V, rule: &Rule) {
+    v.head(&rule.head);
+    v.body(&rule.body);
+    if let Some(rule) = &rule.else_rule {
+        v.rule(rule);
+    }
+}
+
+/// A module's package, imports and rules.
+pub fn walk_module<V: Visit + ?Sized>(v: &mut V, module: &Module) {
+    for term in &module.package.path {
+        v.term(term);
+    }
+    for import in &module.imports {
+        v.import(import);
+    }
+    for rule in &module.rules {
+        v.rule(rule);
+    }
+}
+
+/// Changes each node. Each method's default goes on into the node's parts.
+pub trait VisitMut {
+    /// A term.
+    fn term(&mut self, term: &mut Term) {
+        walk_term_mut(self, term);
+    }
+    /// A statement.
+    fn expr(&mut self, expr: &mut Expr) {
+        walk_expr_mut(self, expr);
+    }
+    /// A body.
+    fn body(&mut self, body: &mut Body) {
+        walk_body_mut(self, body);
+    }
+    /// A `with`.
+    fn with(&mut self, with: &mut With) {
+        walk_with_mut(self, with);
+    }
+    /// A rule's head.
+    fn head(&mut self, head: &mut Head) {
+        walk_head_mut(self, head);
+    }
+    /// A rule.
+    fn rule(&mut self, rule: &mut Rule) {
+        walk_rule_mut(self, rule);
+    }
+    /// An import.
+    fn import(&mut self, import: &mut Import) {
+        self.term(&mut import.path);
+    }
+    /// A module.
+    fn module(&mut self, module: &mut Module) {
+        walk_module_mut(self, module);
+    }
+}
+
+/// A term's parts.
+pub fn walk_term_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
+    match &mut term.kind {
+        TermKind::Null
+        | TermKind::Bool(_)
+        | TermKind::Number(_)
+        | TermKind::String(_)
+        | TermKind::Var(_) => {}
+        TermKind::Template(Template { parts, .. }) => {
+            for part in parts {
+                match part {
+                    TemplatePart::Text(term) => v.term(term),
+                    TemplatePart::Expr(expr) => v.expr(expr),
+                }
+            }
+        }
+        TermKind::Ref(terms)
+        | TermKind::Array(terms)
+        | TermKind::Set(terms)
+        | TermKind::Call(terms) => {
+            for term in terms {
+                v.term(term);
+            }
+        }
+        TermKind::Object(pairs) => {
+            for (key, value) in pairs {
+                v.term(key);
+                v.term(value);
+            }
+        }
+        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+            v.term(&mut inner.term);
+            v.body(&mut inner.body);
+        }
+        TermKind::ObjectComprehension(inner) => {
+            v.term(&mut inner.key);
+            v.term(&mut inner.value);
+            v.body(&mut inner.body);
+        }
+        TermKind::Group(inner) => v.term(inner),
+    }
+}
+
+/// A statement's parts.
+pub fn walk_expr_mut<V: VisitMut + ?Sized>(v: &mut V, expr: &mut Expr) {
+    match &mut expr.kind {
+        ExprKind::Term(term) => v.term(term),
+        ExprKind::Call(terms) | ExprKind::Some(SomeDecl { symbols: terms, .. }) => {
+            for term in terms {
+                v.term(term);
+            }
+        }
+        ExprKind::Every(every) => {
+            let Every { key, value, domain, body, .. } = &mut **every;
+            if let Some(key) = key {
+                v.term(key);
+            }
+            v.term(value);
+            v.term(domain);
+            v.body(body);
+        }
+        ExprKind::Not(Not { body, .. }) => v.body(body),
+        ExprKind::And(logical) | ExprKind::Or(logical) => {
+            let Logical { left, right, .. } = &mut **logical;
+            v.body(left);
+            v.body(right);
+        }
+    }
+    for with in &mut expr.with {
+        v.with(with);
+    }
+}
+
+/// A body's statements.
+pub fn walk_body_mut<V: VisitMut + ?Sized>(v: &mut V, body: &mut Body) {
+    for expr in body {
+        v.expr(expr);
+    }
+}
+
+/// A `with`'s target and value.
+pub fn walk_with_mut<V: VisitMut + ?Sized>(v: &mut V, with: &mut With) {
+    v.term(&mut with.target);
+    v.term(&mut with.value);
+}
+
+/// A head's reference, parameters, key and value. The key of `p[x]` is also in its reference.
+pub fn walk_head_mut<V: VisitMut + ?Sized>(v: &mut V, head: &mut Head) {
+    let Head { reference, args, key, value, .. } = head;
+    for term in reference.iter_mut().chain(args).chain(key).chain(value) {
+        v.term(term);
+    }
+}
+
+/// A rule's head, body and `else`.
+pub fn walk_rule_mut<V: VisitMut + ?Sized>(v: &mut V, rule: &mut Rule) {
+    v.head(&mut rule.head);
+    v.body(&mut rule.body);
+    if let Some(rule) = &mut rule.else_rule {
+        v.rule(rule);
+    }
+}
+
+/// A module's package, imports and rules.
+pub fn walk_module_mut<V: VisitMut + ?Sized>(v: &mut V, module: &mut Module) {
+    for term in &mut module.package.path {
+        v.term(term);
+    }
+    for import in &mut module.imports {
+        v.import(import);
+    }
+    for rule in &mut module.rules {
+        v.rule(rule);
+    }
+}
+
+/// A node that a visitor can be sent into.
+pub trait Node {
+    /// Sends the visitor.
+    fn accept<V: Visit + ?Sized>(&self, v: &mut V);
+    /// Sends the visitor that changes.
+    fn accept_mut<V: VisitMut + ?Sized>(&mut self, v: &mut V);
+}
+
+macro_rules! node {
+    ($($type:ty => $method:ident),+ $(,)?) => {
+        $(impl Node for $type {
+            fn accept<V: Visit + ?Sized>(&self, v: &mut V) {
+                v.$method(self);
+            }
+            fn accept_mut<V: VisitMut + ?Sized>(&mut self, v: &mut V) {
+                v.$method(self);
+            }
+        })+
+    };
+}
+
+node! {
+    Term => term,
+    Expr => expr,
+    Body => body,
+    With => with,
+    Head => head,
+    Rule => rule,
+    Import => import,
+    Module => module,
+}
+
+impl Node for Vec<Term> {
+    fn accept<V: Visit + ?Sized>(&self, v: &mut V) {
+        for term in self {
+            v.term(term);
+        }
+    }
+    fn accept_mut<V: VisitMut + ?Sized>(&mut self, v: &mut V) {
+        for term in self {
+            v.term(term);
+        }
+    }
+}
+
+struct Terms<'a>(&'a mut dyn FnMut(&Term) -> bool);
+
+impl Visit for Terms<'_> {
+    fn term(&mut self, term: &Term) {
+        if (self.0)(term) {
+            walk_term(self, term);
+        }
+    }
+}
+
+/// All terms in a node, outer ones first; `look` says whether to go on into a term.
+pub fn walk_terms<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Term) -> bool) {
+    node.accept(&mut Terms(look));
+}
+
+struct Exprs<'a>(&'a mut dyn FnMut(&Expr) -> bool);
+
+impl Visit for Exprs<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        if (self.0)(expr) {
+            walk_expr(self, expr);
+        }
+    }
+}
+
+/// All statements in a node, outer ones first; `look` says whether to go on into a statement.
+pub fn walk_exprs<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Expr) -> bool) {
+    node.accept(&mut Exprs(look));
+}
+
+struct Bodies<'a>(&'a mut dyn FnMut(&Body) -> bool);
+
+impl Visit for Bodies<'_> {
+    fn body(&mut self, body: &Body) {
+        if (self.0)(body) {
+            walk_body(self, body);
+        }
+    }
+}
+
+/// All bodies in a node, outer ones first; `look` says whether to go on into a body.
+pub fn walk_bodies<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Body) -> bool) {
+    node.accept(&mut Bodies(look));
+}
+
+struct Rules<'a>(&'a mut dyn FnMut(&Rule));
+
+impl Visit for Rules<'_> {
+    fn rule(&mut self, rule: &Rule) {
+        (self.0)(rule);
+        if let Some(rule) = &rule.else_rule {
+            self.rule(rule);
+        }
+    }
+}
+
+/// All rules in a node, `else` included.
+pub fn walk_rules<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Rule)) {
+    node.accept(&mut Rules(look));
+}
+
+/// All variables in a node, closures, heads of references and functions' names included.
+pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
+    let mut vars = BTreeSet::new();
+    walk_terms(node, &mut |term| {
+        if let TermKind::Var(name) = &term.kind {
+            vars.insert(Name::clone(name));
+        }
+        true
+    });
+    vars
+}
+
+/// Whether a term has no variables in it, apart from heads of references. `input` and `data` alone
+/// are references.
+pub fn is_ground(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
+        TermKind::Template(_) => false,
+        TermKind::Var(name) => super::parser::is_root(name),
+        TermKind::Ref(terms) => terms.iter().skip(1).all(is_ground),
+        TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_ground),
+        TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
+        TermKind::Object(pairs) => {
+            pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value))
+        }
+        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+            is_ground(&inner.term) && is_ground_body(&inner.body)
+        }
+        TermKind::ObjectComprehension(inner) => {
+            is_ground(&inner.key) && is_ground(&inner.value) && is_ground_body(&inner.body)
+        }
+        TermKind::Group(inner) => is_ground(inner),
+    }
+}
+
+/// Whether a body has no variables in it.
+pub fn is_ground_body(body: &Body) -> bool {
+    body.iter().all(|expr| {
+        let withs =
+            || expr.with.iter().all(|with| is_ground(&with.target) && is_ground(&with.value));
+        match &expr.kind {
+            ExprKind::Term(term) => is_ground(term),
+            ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground) && withs(),
+            ExprKind::Some(_) | ExprKind::Every(_) => false,
+            ExprKind::Not(not) => is_ground_body(&not.body),
+            ExprKind::And(logical) | ExprKind::Or(logical) => {
+                is_ground_body(&logical.left) && is_ground_body(&logical.right)
+            }
+        }
+    })
+}
+
+struct Locate(Span);
+
+impl VisitMut for Locate {
+    fn term(&mut self, term: &mut Term) {
+        term.span = self.0;
+        walk_term_mut(self, term);
+    }
+    fn expr(&mut self, expr: &mut Expr) {
+        expr.span = self.0;
+        walk_expr_mut(self, expr);
+    }
+}
+
+/// Puts a head, with everything in it, at a place.
+pub(super) fn locate_head(head: &mut Head, span: Span) {
+    head.span = span;
+    Locate(span).head(head);
+}
