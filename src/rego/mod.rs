@@ -5,7 +5,6 @@
 //! Data flows one way: `syntax` → `compile` → `core` → `engine`; `value` is below all of them, and
 //! `builtins` knows values only.
 
-pub mod builtins;
 pub mod problem;
 pub mod syntax;
 pub mod types;

@@ -502,7 +502,7 @@ impl Parser<'_> {
                     parser.body(Tok::RBracket)
                 });
                 if let Some(body) = body {
-                    let inner = Comprehension { term: head, body };
+                    let inner = Comprehension { term: head, body, keys: Vec::new() };
                     let kind = TermKind::ArrayComprehension(Box::new(inner));
                     return Some(self.closed(kind, start));
                 }
@@ -547,7 +547,7 @@ impl Parser<'_> {
                     parser.body(Tok::RBrace)
                 });
                 if let Some(body) = body {
-                    let inner = Comprehension { term: head, body };
+                    let inner = Comprehension { term: head, body, keys: Vec::new() };
                     return Some(TermKind::SetComprehension(Box::new(inner)));
                 }
                 if self.tok() != Tok::Comma {
@@ -596,7 +596,7 @@ impl Parser<'_> {
                         parser.body(Tok::RBrace)
                     });
                     if let Some(body) = body {
-                        let inner = ObjectComprehension { key, value, body };
+                        let inner = ObjectComprehension { key, value, body, keys: Vec::new() };
                         return Some(TermKind::ObjectComprehension(Box::new(inner)));
                     }
                 }
