@@ -108,7 +108,8 @@ impl Source {
     /// The line and the column of a byte, both from 1; columns count code points.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let count = self.lines.partition_point(|line| *line <= offset);
-        let start = count.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or(0);
+        let start =
+            count.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or(0);
         let before = usize::try_from(start)
             .ok()
             .zip(usize::try_from(offset).ok())

@@ -31,10 +31,17 @@
 //! are the words in which types appear in errors, and what `Display` of a [`Type`] gives back can be
 //! read again.
 
+mod check;
+mod env;
+mod refs;
 mod signature;
 pub(crate) mod terms;
 mod ty;
+mod unify;
+mod wording;
 
+pub use check::{Checker, TypedRule};
+pub use env::TypeEnv;
 pub use signature::SignatureError;
 pub use ty::{Array, Dynamic, Function, Object, Property, Type};
 

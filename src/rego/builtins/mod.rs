@@ -12,10 +12,21 @@ use std::sync::Arc;
 
 use super::value::Value;
 
+mod aggregates;
+mod casts;
+mod collections;
 mod comparison;
+mod go_float;
+mod graph;
+mod json_patch;
+mod numbers;
+mod objects;
 mod operands;
+mod sprintf;
+mod strings;
 mod table;
 
+pub use graph::walk_values;
 pub use table::{all, lookup};
 
 /// What a function gives: a value, or nothing where it is undefined.

@@ -12,7 +12,18 @@ use super::{Builtin, Run};
 pub(super) type Family = &'static [(&'static str, Run)];
 
 /// All families.
-const FAMILIES: &[Family] = &[super::comparison::FUNCTIONS];
+const FAMILIES: &[Family] = &[
+    super::aggregates::FUNCTIONS,
+    super::casts::FUNCTIONS,
+    super::collections::FUNCTIONS,
+    super::comparison::FUNCTIONS,
+    super::graph::FUNCTIONS,
+    super::json_patch::FUNCTIONS,
+    super::numbers::FUNCTIONS,
+    super::objects::FUNCTIONS,
+    super::sprintf::FUNCTIONS,
+    super::strings::FUNCTIONS,
+];
 
 /// Left to the machine that evaluates, or to a compile stage.
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The text of a signature; its grammar is documented in [`super`].
 
 use std::fmt;
-use std::sync::Arc;
 
-use super::ty::{Array, Dynamic, Function, Object, Property, Type};
+use super::ty::{Dynamic, Function, Property, Type};
 use crate::rego::value::Value;
 
 /// A signature that doesn't follow the grammar.
@@ -120,12 +119,12 @@ impl<'a> Parser<'a> {
             "string" => Type::String,
             "array" => {
                 let fixed = self.list(Self::union)?;
-                Type::Array(Arc::new(Array { fixed, rest: self.bracketed(Self::union)?.unwrap_or_default() }))
+                Type::array(fixed, self.bracketed(Self::union)?.unwrap_or_default())
             }
             "set" => Type::set(self.bracketed(Self::union)?.unwrap_or_default()),
             "object" => {
                 let fixed = self.list(Self::property)?;
-                Type::Object(Arc::new(Object::new(fixed, self.bracketed(Self::dynamic)?)))
+                Type::object(fixed, self.bracketed(Self::dynamic)?)
             }
             _ => {
                 self.rest = before;
@@ -173,6 +172,8 @@ impl<'a> Parser<'a> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]

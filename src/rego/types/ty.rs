@@ -38,19 +38,46 @@ pub enum Type {
 /// The type of an array.
 #[derive(Debug, Clone, Default)]
 pub struct Array {
-    /// The first elements.
-    pub fixed: Vec<Type>,
-    /// Each of those that may follow; unknown where none may.
-    pub rest: Type,
+    fixed: Vec<Type>,
+    rest: Type,
+    facts: Facts,
 }
 
 /// The type of an object.
 #[derive(Debug, Clone, Default)]
 pub struct Object {
-    /// The members whose keys are known, in the order of their keys.
-    pub fixed: Vec<Property>,
-    /// The others that may be there.
-    pub rest: Option<Dynamic>,
+    fixed: Vec<Property>,
+    rest: Option<Dynamic>,
+    facts: Facts,
+}
+
+/// What is known of a type without looking through it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Facts {
+    /// How many types it is made of, those that are shared counted as often as they stand there.
+    size: u32,
+    /// How deep they are nested.
+    depth: u16,
+    /// Some part that must have a type has none.
+    incomplete: bool,
+}
+
+/// A type beyond these is `any`: rules refer to rules, so types grow without the text doing so.
+const MAX_SIZE: u32 = 1 << 20;
+const MAX_DEPTH: u16 = 250;
+
+impl Facts {
+    fn of(parts: impl Iterator<Item = Self>) -> Self {
+        parts.fold(Self { size: 1, depth: 1, incomplete: false }, |all, it| Self {
+            size: all.size.saturating_add(it.size),
+            depth: all.depth.max(it.depth.saturating_add(1)),
+            incomplete: all.incomplete || it.incomplete,
+        })
+    }
+
+    fn is_too_large(self) -> bool {
+        self.size > MAX_SIZE || self.depth > MAX_DEPTH
+    }
 }
 
 /// A member of an object whose key is known.
@@ -83,6 +110,23 @@ pub struct Function {
 }
 
 impl Array {
+    /// An array type; `rest` is unknown where nothing follows.
+    pub fn new(fixed: Vec<Type>, rest: Type) -> Self {
+        let rest_facts = (!rest.is_unknown()).then(|| rest.facts());
+        let facts = Facts::of(fixed.iter().map(Type::facts).chain(rest_facts));
+        Self { fixed, rest, facts }
+    }
+
+    /// The first elements.
+    pub fn fixed(&self) -> &[Type] {
+        &self.fixed
+    }
+
+    /// Each of those that may follow; unknown where none may.
+    pub fn rest(&self) -> &Type {
+        &self.rest
+    }
+
     /// The type of the element at `index`.
     pub fn select(&self, index: usize) -> Type {
         self.fixed.get(index).unwrap_or(&self.rest).clone()
@@ -93,7 +137,19 @@ impl Object {
     /// An object type; the members needn't be in order.
     pub fn new(mut fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
         fixed.sort_by(|a, b| a.key.cmp(&b.key));
-        Self { fixed, rest }
+        let rest_facts = rest.iter().flat_map(|it| [it.key.facts(), it.value.facts()]);
+        let facts = Facts::of(fixed.iter().map(|it| it.value.facts()).chain(rest_facts));
+        Self { fixed, rest, facts }
+    }
+
+    /// The members whose keys are known, in the order of their keys.
+    pub fn fixed(&self) -> &[Property] {
+        &self.fixed
+    }
+
+    /// The others that may be there.
+    pub fn rest(&self) -> Option<&Dynamic> {
+        self.rest.as_ref()
     }
 
     /// The type of the member `key`.
@@ -137,22 +193,22 @@ impl Type {
     /// One of `of`, or anything where that is empty. Types aren't merged.
     pub fn any_of(mut of: Vec<Self>) -> Self {
         of.sort();
-        Self::Any(of.into())
+        Self::limited(Self::Any(of.into()))
     }
 
     /// `set[of]`
     pub fn set(of: Self) -> Self {
-        Self::Set(Arc::new(of))
+        Self::limited(Self::Set(Arc::new(of)))
     }
 
     /// An array.
     pub fn array(fixed: Vec<Self>, rest: Self) -> Self {
-        Self::Array(Arc::new(Array { fixed, rest }))
+        Self::limited(Self::Array(Arc::new(Array::new(fixed, rest))))
     }
 
     /// An object; the members needn't be in order.
     pub fn object(fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
-        Self::Object(Arc::new(Object::new(fixed, rest)))
+        Self::limited(Self::Object(Arc::new(Object::new(fixed, rest))))
     }
 
     /// `object[key: value]`
@@ -163,6 +219,22 @@ impl Type {
     /// A function.
     pub fn function(args: Vec<Self>, result: Self) -> Self {
         Self::Function(Arc::new(Function { args, variadic: Self::Unknown, result }))
+    }
+
+    fn limited(self) -> Self {
+        if self.facts().is_too_large() { Self::any() } else { self }
+    }
+
+    fn facts(&self) -> Facts {
+        match self {
+            Self::Array(it) => it.facts,
+            Self::Object(it) => it.facts,
+            Self::Set(of) => Facts::of([of.facts()].into_iter()),
+            Self::Any(of) => Facts { incomplete: false, ..Facts::of(of.iter().map(Self::facts)) },
+            Self::Function(it) => Facts::of(it.args.iter().chain([&it.result]).map(Self::facts)),
+            Self::Unknown => Facts { size: 1, depth: 1, incomplete: true },
+            _ => Facts { size: 1, depth: 1, incomplete: false },
+        }
     }
 
     /// Whether this is no type at all.
@@ -219,7 +291,7 @@ impl Type {
     pub fn select(&self, key: &Value) -> Self {
         match self {
             Self::Array(it) => {
-                key.as_number().and_then(super::ty::index).map_or(Self::Unknown, |index| it.select(index))
+                key.as_number().and_then(index).map_or(Self::Unknown, |index| it.select(index))
             }
             Self::Object(it) => it.select(key),
             Self::Set(of) => {
@@ -268,19 +340,7 @@ impl Type {
 
     /// Whether some part of it that must have a type has none.
     pub fn is_incomplete(&self) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Function(it) => it.args.iter().any(Self::is_incomplete) || it.result.is_incomplete(),
-            Self::Array(it) => {
-                it.fixed.iter().any(Self::is_incomplete) || (!it.rest.is_unknown() && it.rest.is_incomplete())
-            }
-            Self::Object(it) => {
-                it.fixed.iter().any(|it| it.value.is_incomplete())
-                    || it.rest.as_ref().is_some_and(|it| it.key.is_incomplete() || it.value.is_incomplete())
-            }
-            Self::Set(of) => of.is_incomplete(),
-            _ => false,
-        }
+        self.facts().incomplete
     }
 
     fn rank(&self) -> u8 {
@@ -299,9 +359,9 @@ impl Type {
     }
 }
 
-/// The index that a number is; nothing where it isn't a whole number that fits, as it is written.
+/// The index that a number is, where it is written as a plain integer.
 fn index(number: &crate::rego::value::Number) -> Option<usize> {
-    number.as_usize()
+    number.as_usize().filter(|_| number.is_integer_text())
 }
 
 fn any_contains(of: &[Type], other: &Type) -> bool {
@@ -315,7 +375,7 @@ fn any_with(of: &Arc<[Type]>, other: &Type) -> Type {
     let at = of.partition_point(|it| it < other);
     let mut all = of.to_vec();
     all.insert(at, other.clone());
-    Type::Any(all.into())
+    Type::limited(Type::Any(all.into()))
 }
 
 fn any_union(a: &Arc<[Type]>, b: &Arc<[Type]>) -> Type {
@@ -339,7 +399,7 @@ fn any_union(a: &Arc<[Type]>, b: &Arc<[Type]>) -> Type {
     }
     all.extend(left.cloned());
     all.extend(right.cloned());
-    Type::Any(all.into())
+    Type::limited(Type::Any(all.into()))
 }
 
 impl Ord for Type {
@@ -347,6 +407,8 @@ impl Ord for Type {
         match (self, other) {
             (Self::Array(a), Self::Array(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
             (Self::Object(a), Self::Object(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
+            (Self::Set(a), Self::Set(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
+            (Self::Any(a), Self::Any(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
             (Self::Array(a), Self::Array(b)) => a.rest.cmp(&b.rest).then_with(|| a.fixed.cmp(&b.fixed)),
             (Self::Object(a), Self::Object(b)) => {
                 let rest = match (&a.rest, &b.rest) {

@@ -34,20 +34,25 @@ impl Float {
 
     /// The nearest to `bits × 2^exponent`, which is a little more where `sticky`.
     fn rounded(negative: bool, bits: u128, exponent: i64, sticky: bool) -> Self {
+        Self::rounded_to(64, negative, bits, exponent, sticky)
+    }
+
+    /// The nearest with a mantissa of `precision` bits, at most 64.
+    fn rounded_to(precision: u32, negative: bool, bits: u128, exponent: i64, sticky: bool) -> Self {
         if bits == 0 {
             return Self::zero(negative);
         }
         let shift = bits.leading_zeros();
         let bits = bits << shift;
         let exponent = exponent - i64::from(shift) + 64;
+        let unit = 1_u128 << (128 - precision.min(64));
+        let (low, half) = (bits & (unit - 1), unit / 2);
+        let up = low > half || low == half && (sticky || bits & unit != 0);
+        let high = bits - low;
+        let (high, over) = if up { high.overflowing_add(unit) } else { (high, false) };
         #[allow(clippy::cast_possible_truncation)]
-        let (high, low) = ((bits >> 64) as u64, bits as u64);
-        let half = 1 << 63;
-        let up = low > half || low == half && (sticky || high & 1 == 1);
-        match high.checked_add(u64::from(up)) {
-            Some(mantissa) => Self { negative, mantissa, exponent },
-            None => Self { negative, mantissa: half, exponent: exponent + 1 },
-        }
+        let mantissa = if over { 1 << 63 } else { (high >> 64) as u64 };
+        Self { negative, mantissa, exponent: exponent + i64::from(over) }
     }
 
     /// The nearest to `bits × 2^exponent`, which is a little more where `sticky`.
@@ -156,9 +161,20 @@ impl Float {
     }
 
     pub(super) fn mul(self, other: Self) -> Self {
+        self.mul_to(64, other)
+    }
+
+    /// The product with a mantissa of `precision` bits, at most 64.
+    pub(super) fn mul_to(self, precision: u32, other: Self) -> Self {
         let negative = self.negative != other.negative;
         let product = u128::from(self.mantissa) * u128::from(other.mantissa);
-        Self::rounded(negative, product, self.exponent.saturating_add(other.exponent), false)
+        Self::rounded_to(
+            precision,
+            negative,
+            product,
+            self.exponent.saturating_add(other.exponent),
+            false,
+        )
     }
 
     /// The quotient; the divisor isn't zero.
@@ -199,6 +215,11 @@ impl Float {
     /// The shortest decimal text that reads back as this number: an integer in plain digits,
     /// anything else with an exponent below 1e-4 and from 1e6 on.
     pub(super) fn text(self) -> String {
+        self.text_of(64)
+    }
+
+    /// The same, of a number with a mantissa of `precision` bits, at most 64.
+    pub(super) fn text_of(self, precision: u32) -> String {
         let mut out = String::new();
         if self.negative {
             out.push('-');
@@ -207,7 +228,7 @@ impl Float {
             out.push('0');
             return out;
         }
-        if self.is_integer() && self.magnitude() <= 64 {
+        if self.is_integer() && self.magnitude() <= i64::from(precision) {
             let value = if self.exponent >= 0 {
                 self.mantissa << self.exponent.min(63)
             } else {
@@ -216,7 +237,7 @@ impl Float {
             out.push_str(&value.to_string());
             return out;
         }
-        let (digits, point) = self.shortest();
+        let (digits, point) = self.shortest(precision);
         let exponent = point - 1;
         if !self.is_integer() && !(-4..6).contains(&exponent) {
             write_scientific(&mut out, &digits, exponent);
@@ -227,14 +248,16 @@ impl Float {
     }
 
     /// The fewest digits that identify it, and where the decimal point stands among them.
-    fn shortest(self) -> (Vec<u8>, i64) {
+    fn shortest(self, precision: u32) -> (Vec<u8>, i64) {
         // Half a unit of the last place is the lowest bit here.
-        let middle = BigUint::from(self.mantissa) << 1_u32;
-        let exponent = self.exponent - 1;
+        let unused = 64 - precision.min(64);
+        let mantissa = self.mantissa >> unused;
+        let middle = BigUint::from(mantissa) << 1_u32;
+        let exponent = self.exponent + i64::from(unused) - 1;
         let (mut digits, mut point) = expanded(&middle, exponent);
         let (lower, _) = expanded(&(&middle - BigUint::one()), exponent);
         let (upper, _) = expanded(&(&middle + BigUint::one()), exponent);
-        let inclusive = self.mantissa & 1 == 0;
+        let inclusive = mantissa & 1 == 0;
         let mut cut = None;
         for (i, &digit) in digits.iter().enumerate() {
             let low = lower.get(i).copied().unwrap_or(b'0');

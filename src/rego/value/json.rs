@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
             }
             Some(&byte) => {
                 let shown = char::from(byte);
-                let shown = if super::text::is_printable(shown) {
+                let shown = if super::unicode::is_printable(shown) {
                     shown.to_string()
                 } else {
                     format!("\\u{byte:04x}")
@@ -476,7 +476,7 @@ enum Text<'a> {
 }
 
 /// Bytes as text, as Go reads them: each byte that isn't part of UTF-8 is a U+FFFD of its own.
-fn decode(bytes: &[u8]) -> String {
+pub(in crate::rego) fn decode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());

@@ -11,17 +11,19 @@ mod number;
 mod serde_impl;
 mod shared;
 mod text;
+pub(in crate::rego) mod unicode;
 
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use json::{JsonError, JsonLimits, JsonStyle};
+pub(in crate::rego) use json::{decode as lossy, write_json_string};
 pub use number::{Number, NumberError};
 pub use shared::Shared;
 pub use text::quote;
+pub(in crate::rego) use text::quote_with;
 
 /// Elements of an array.
 pub type Array = Vec<Value>;
@@ -193,7 +195,7 @@ impl Value {
 
     /// An object's member of this name.
     pub fn get_str(&self, name: &str) -> Option<&Self> {
-        self.as_object()?.get(&name as &dyn Key)
+        self.as_object()?.get(&Self::from(name))
     }
 
     /// How many elements, members or (of a string) code points it has; nothing for other scalars.
@@ -238,72 +240,6 @@ impl Value {
         }
     }
 }
-
-/// What an object's members are found by without making a value: a value or a name.
-trait Key {
-    fn order(&self, other: &Value) -> Ordering;
-    fn as_key(&self) -> KeyRef<'_>;
-}
-
-/// The two kinds of keys.
-enum KeyRef<'a> {
-    Value(&'a Value),
-    Name(&'a str),
-}
-
-impl Key for Value {
-    fn order(&self, other: &Value) -> Ordering {
-        self.cmp(other)
-    }
-
-    fn as_key(&self) -> KeyRef<'_> {
-        KeyRef::Value(self)
-    }
-}
-
-impl Key for &str {
-    fn order(&self, other: &Value) -> Ordering {
-        match other {
-            Value::String(other) => (*self).cmp(other),
-            // The rank of strings.
-            other => 3.cmp(&other.rank()),
-        }
-    }
-
-    fn as_key(&self) -> KeyRef<'_> {
-        KeyRef::Name(self)
-    }
-}
-
-impl<'a> Borrow<dyn Key + 'a> for Value {
-    fn borrow(&self) -> &(dyn Key + 'a) {
-        self
-    }
-}
-
-impl Ord for dyn Key + '_ {
-    fn cmp(&self, other: &Self) -> Ordering {
-        match (self.as_key(), other.as_key()) {
-            (_, KeyRef::Value(other)) => self.order(other),
-            (KeyRef::Value(this), KeyRef::Name(_)) => other.order(this).reverse(),
-            (KeyRef::Name(this), KeyRef::Name(other)) => this.cmp(other),
-        }
-    }
-}
-
-impl PartialOrd for dyn Key + '_ {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for dyn Key + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for dyn Key + '_ {}
 
 impl Ord for Value {
     #[inline]

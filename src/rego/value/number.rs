@@ -317,6 +317,70 @@ impl Number {
         Self::of_bigint(&(a % b))
     }
 
+    /// The sum of numbers, exact where all are integers.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn sum<'a>(numbers: impl Iterator<Item = &'a Self> + Clone) -> Result<Self> {
+        if let Some(sum) = numbers.clone().try_fold(0_i64, |sum, it| sum.checked_add(it.as_i64()?))
+        {
+            return Ok(Self(Repr::Int(sum)));
+        }
+        if let Some(sum) = Self::fold_exactly(numbers.clone(), BigInt::zero(), |sum, it| sum + it)?
+        {
+            return Ok(sum);
+        }
+        let mut sum = Float::of_integer(&BigInt::zero());
+        for number in numbers {
+            sum = sum.add(number.float()?);
+        }
+        Self::of_float(sum)
+    }
+
+    /// The product of numbers, exact where all are integers; otherwise with a mantissa of 53 bits.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn product<'a>(numbers: impl Iterator<Item = &'a Self> + Clone) -> Result<Self> {
+        if let Some(product) =
+            Self::fold_exactly(numbers.clone(), BigInt::from(1), |product, it| product * it)?
+        {
+            return Ok(product);
+        }
+        let mut product = Float::of_integer(&BigInt::from(1));
+        for number in numbers {
+            product = product.mul_to(53, number.float()?);
+            if product.magnitude().unsigned_abs() > MAX_BITS {
+                return Err(NumberError::TooBig);
+            }
+        }
+        Ok(Self::of_text(product.text_of(53)))
+    }
+
+    fn fold_exactly<'a>(
+        numbers: impl Iterator<Item = &'a Self>,
+        first: BigInt,
+        fold: fn(BigInt, BigInt) -> BigInt,
+    ) -> Result<Option<Self>> {
+        let mut all = first;
+        for number in numbers {
+            let Some(value) = number.to_bigint()? else { return Ok(None) };
+            all = fold(all, value);
+            if all.bits() > MAX_BITS {
+                return Err(NumberError::TooBig);
+            }
+        }
+        Self::of_bigint(&all).map(Some)
+    }
+
+    /// The integer part, with the fraction cut off after rounding to 64 bits.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn truncated(&self) -> Result<BigInt> {
+        Ok(self.bounded_float()?.truncated())
+    }
+
     /// The integer of a number whose value is small, as OPA's shortcuts take it.
     fn narrow(&self) -> Option<i64> {
         self.as_i64().filter(|value| i32::try_from(*value).is_ok())

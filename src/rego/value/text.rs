@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use super::unicode::is_printable;
 use super::{Value, deeper};
 
 impl fmt::Display for Value {
@@ -60,10 +61,23 @@ fn write_list<'a>(
 /// # Errors
 /// Those of `out`.
 pub fn quote(out: &mut dyn Write, text: &str) -> fmt::Result {
-    out.write_char('"')?;
+    quote_with(out, text, '"', false)
+}
+
+/// Writes a string between quotes as Go does; with `ascii`, everything beyond ASCII as escapes.
+pub(in crate::rego) fn quote_with(
+    out: &mut dyn Write,
+    text: &str,
+    mark: char,
+    ascii: bool,
+) -> fmt::Result {
+    out.write_char(mark)?;
     for c in text.chars() {
         match c {
-            '"' => out.write_str("\\\"")?,
+            c if c == mark => {
+                out.write_char('\\')?;
+                out.write_char(c)?;
+            }
             '\\' => out.write_str("\\\\")?,
             '\u{7}' => out.write_str("\\a")?,
             '\u{8}' => out.write_str("\\b")?,
@@ -73,29 +87,10 @@ pub fn quote(out: &mut dyn Write, text: &str) -> fmt::Result {
             '\t' => out.write_str("\\t")?,
             '\u{b}' => out.write_str("\\v")?,
             c if c < ' ' || c == '\u{7f}' => write!(out, "\\x{:02x}", u32::from(c))?,
-            c if is_printable(c) => out.write_char(c)?,
+            c if (c.is_ascii() || !ascii) && is_printable(c) => out.write_char(c)?,
             c if u32::from(c) < 0x1_0000 => write!(out, "\\u{:04x}", u32::from(c))?,
             c => write!(out, "\\U{:08x}", u32::from(c))?,
         }
     }
-    out.write_char('"')
-}
-
-/// Letters, marks, numbers, punctuation, symbols and the ASCII space.
-pub(in crate::rego) fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return (' '..='~').contains(&c);
-    }
-    // `Debug` escapes what isn't printable, and marks that would join the quote before them.
-    !c.is_whitespace() && (c.escape_debug().count() == 1 || is_mark(c))
-}
-
-/// Characters that combine with the one before them.
-fn is_mark(c: char) -> bool {
-    // After another character, `str`'s `Debug` doesn't escape them.
-    let mut buffer = [0; 5];
-    let mut text = String::with_capacity(8);
-    text.push('a');
-    text.push_str(c.encode_utf8(&mut buffer));
-    text.escape_debug().count() == 2
+    out.write_char(mark)
 }

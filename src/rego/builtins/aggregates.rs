@@ -1,0 +1,89 @@
+//! Functions over all elements of a collection.
+
+use super::operands::{answer, any, charge_elements, element, elements, wrong};
+use super::table::Family;
+use super::{Answer, Context, Error, Run, Value};
+use crate::rego::value::{Array, Number, NumberError};
+
+pub(super) const FUNCTIONS: Family = &[
+    ("count", Run::Plain(count)),
+    ("sum", Run::Plain(|_, args| total(args, |numbers| Number::sum(numbers.iter().copied())))),
+    (
+        "product",
+        Run::Plain(|_, args| total(args, |numbers| Number::product(numbers.iter().copied()))),
+    ),
+    ("max", Run::Plain(max)),
+    ("min", Run::Plain(min)),
+    ("sort", Run::Plain(sort)),
+    ("all", Run::Plain(all)),
+    ("any", Run::Plain(some)),
+];
+
+fn count(_: &dyn Context, args: &[Value]) -> Answer {
+    let value = any(args, 0)?;
+    match value.len() {
+        Some(count) => answer(count),
+        None => Err(Error::operand(1, value, &["array", "object", "set", "string"])),
+    }
+}
+
+fn members(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
+    let value = any(args, 0)?;
+    elements(value).ok_or_else(|| Error::operand(1, value, &["set", "array"]))
+}
+
+fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
+    let numbers: Result<Vec<&Number>, Error> = members(args)?
+        .map(|it| match it {
+            Value::Number(number) => Ok(number),
+            other => Err(element(1, any(args, 0)?, other, &["number"])),
+        })
+        .collect();
+    answer(fold(&numbers?)?)
+}
+
+fn max(_: &dyn Context, args: &[Value]) -> Answer {
+    // Of equal elements the last.
+    Ok(members(args)?.max().cloned())
+}
+
+fn min(_: &dyn Context, args: &[Value]) -> Answer {
+    // Of equal elements the last.
+    Ok(members(args)?.reduce(|least, it| if *least >= *it { it } else { least }).cloned())
+}
+
+fn sort(context: &dyn Context, args: &[Value]) -> Answer {
+    let members = members(args)?;
+    charge_elements(context, members.len())?;
+    let mut sorted: Array = members.cloned().collect();
+    if matches!(args, [Value::Array(_), ..]) {
+        sorted.sort();
+    }
+    answer(sorted)
+}
+
+fn booleans(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
+    let value = any(args, 0)?;
+    elements(value).ok_or_else(|| Error::operand(1, value, &["array", "set"]))
+}
+
+fn all(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(booleans(args)?.all(|it| *it == Value::Bool(true)))
+}
+
+fn some(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(booleans(args)?.any(|it| *it == Value::Bool(true)))
+}
+
+/// Names what a collection must be: an array or a set, in the order of `expected`.
+pub(super) fn list<'a>(
+    args: &'a [Value],
+    index: usize,
+    expected: &[&str],
+) -> Result<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>, Error> {
+    let value = any(args, index)?;
+    elements(value).ok_or_else(|| match expected {
+        [text] => wrong(index + 1, &format!("must be {text} but got {}", value.type_name())),
+        expected => Error::operand(index + 1, value, expected),
+    })
+}

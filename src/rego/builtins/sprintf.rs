@@ -1,0 +1,536 @@
+//! `sprintf`, with the verbs, flags, widths and precisions of Go's `fmt`.
+
+use num_bigint::{BigInt, Sign};
+
+use super::go_float::format_float;
+use super::operands::{answer, array, string};
+use super::table::Family;
+use super::{Answer, Context, Error, Run, Value};
+use crate::rego::value::unicode::is_printable;
+use crate::rego::value::{Number, quote_with};
+
+pub(super) const FUNCTIONS: Family = &[("sprintf", Run::Plain(sprintf))];
+
+/// Widths and precisions beyond this are none, as in Go.
+const WIDEST: usize = 1_000_000;
+
+/// An argument as OPA hands it to Go.
+enum Argument<'a> {
+    Text(std::borrow::Cow<'a, str>),
+    Integer(i64),
+    Big(BigInt),
+    Float(f64),
+}
+
+impl<'a> Argument<'a> {
+    fn of(value: &'a Value) -> Result<Self, Error> {
+        Ok(match value {
+            Value::String(text) => Self::Text((&**text).into()),
+            Value::Number(number) => Self::of_number(number)?,
+            other => Self::Text(other.to_string().into()),
+        })
+    }
+
+    fn of_number(number: &'a Number) -> Result<Self, Error> {
+        Ok(if !number.is_integer_text() {
+            match number.as_finite_f64() {
+                Some(value) => Self::Float(value),
+                None => Self::Text(number.text()),
+            }
+        } else if let Some(value) = number.as_i64() {
+            Self::Integer(value)
+        } else {
+            match number.to_bigint()? {
+                Some(value) => Self::Big(value),
+                None => Self::Text(number.text()),
+            }
+        })
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "string",
+            Self::Integer(_) => "int64",
+            Self::Big(_) => "*big.Int",
+            Self::Float(_) => "float64",
+        }
+    }
+}
+
+#[derive(Default, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "these are the flags of a verb")]
+struct Flags {
+    plus: bool,
+    minus: bool,
+    sharp: bool,
+    space: bool,
+    zero: bool,
+    /// `%#v`: strings in quotes.
+    sharp_v: bool,
+    plus_v: bool,
+    width: Option<usize>,
+    precision: Option<usize>,
+}
+
+fn sprintf(context: &dyn Context, args: &[Value]) -> Answer {
+    let format = string(args, 0)?;
+    let mut arguments = Vec::new();
+    for value in array(args, 1)? {
+        if value.is_collection() {
+            context.charge(value.size())?;
+        }
+        arguments.push(Argument::of(value)?);
+    }
+    let mut printer =
+        Printer { context, arguments: &arguments, next: 0, reordered: false, out: String::new() };
+    printer.print(format)?;
+    context.charge(printer.out.len() as u64)?;
+    answer(printer.out)
+}
+
+struct Printer<'a> {
+    context: &'a dyn Context,
+    arguments: &'a [Argument<'a>],
+    next: usize,
+    reordered: bool,
+    out: String,
+}
+
+impl<'a> Printer<'a> {
+    fn print(&mut self, format: &str) -> Result<(), Error> {
+        let mut rest = format;
+        while let Some((plain, after)) = rest.split_once('%') {
+            self.out.push_str(plain);
+            rest = self.directive(after)?;
+        }
+        self.out.push_str(rest);
+        if !self.reordered && self.next < self.arguments.len() {
+            self.out.push_str("%!(EXTRA ");
+            for (i, argument) in self.arguments.iter().skip(self.next).enumerate() {
+                if i > 0 {
+                    self.out.push_str(", ");
+                }
+                self.out.push_str(argument.type_name());
+                self.out.push('=');
+                self.argument('v', Flags::default(), argument)?;
+            }
+            self.out.push(')');
+        }
+        Ok(())
+    }
+
+    /// What follows a `%`; gives what is behind it.
+    fn directive<'f>(&mut self, format: &'f str) -> Result<&'f str, Error> {
+        let mut rest = format;
+        let mut flags = Flags::default();
+        while let Some(c) = rest.chars().next().filter(|c| "+-# 0".contains(*c)) {
+            match c {
+                '+' => flags.plus = true,
+                '-' => flags.minus = true,
+                '#' => flags.sharp = true,
+                ' ' => flags.space = true,
+                _ => flags.zero = true,
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        let mut good = true;
+        let mut after_index = self.index(&mut rest, &mut good);
+        if let Some(after) = rest.strip_prefix('*') {
+            rest = after;
+            match self.number() {
+                Some(width) => {
+                    if width < 0 {
+                        flags.minus = true;
+                        flags.zero = false;
+                    }
+                    flags.width = usize::try_from(width.unsigned_abs()).ok();
+                }
+                None => self.out.push_str("%!(BADWIDTH)"),
+            }
+            after_index = false;
+        } else {
+            flags.width = digits(&mut rest);
+            good &= !(after_index && flags.width.is_some());
+        }
+        if rest.len() > 1
+            && let Some(after) = rest.strip_prefix('.')
+        {
+            rest = after;
+            good &= !after_index;
+            after_index = self.index(&mut rest, &mut good);
+            if let Some(after) = rest.strip_prefix('*') {
+                rest = after;
+                match self.number() {
+                    Some(precision) if precision >= 0 => {
+                        flags.precision = usize::try_from(precision).ok()
+                    }
+                    _ => self.out.push_str("%!(BADPREC)"),
+                }
+                after_index = false;
+            } else {
+                flags.precision = Some(digits(&mut rest).unwrap_or(0));
+            }
+        }
+        if !after_index {
+            self.index(&mut rest, &mut good);
+        }
+        let mut chars = rest.chars();
+        let Some(verb) = chars.next() else {
+            self.out.push_str("%!(NOVERB)");
+            return Ok("");
+        };
+        let rest = chars.as_str();
+        if verb == '%' {
+            self.out.push('%');
+        } else if !good {
+            self.out.extend(["%!", verb.encode_utf8(&mut [0; 4]), "(BADINDEX)"]);
+        } else if let Some(argument) = self.arguments.get(self.next) {
+            if matches!(verb, 'v' | 'w') {
+                (flags.sharp_v, flags.sharp) = (flags.sharp, false);
+                (flags.plus_v, flags.plus) = (flags.plus, false);
+            }
+            self.next += 1;
+            self.argument(verb, flags, argument)?;
+        } else {
+            self.out.extend(["%!", verb.encode_utf8(&mut [0; 4]), "(MISSING)"]);
+        }
+        Ok(rest)
+    }
+
+    /// An explicit index, `[n]`; whether there was one that could be read.
+    fn index(&mut self, rest: &mut &str, good: &mut bool) -> bool {
+        if !rest.starts_with('[') {
+            return false;
+        }
+        self.reordered = true;
+        let (text, after) = match rest.find(']') {
+            Some(end) if rest.len() >= 3 => (rest.get(1..end), rest.get(end + 1..)),
+            _ => (None, rest.get(1..)),
+        };
+        *rest = after.unwrap_or_default();
+        let number = text.and_then(|mut text| {
+            let number = digits(&mut text);
+            if text.is_empty() { number } else { None }
+        });
+        match number.and_then(|number| number.checked_sub(1)) {
+            Some(index) if index < self.arguments.len() => {
+                self.next = index;
+                true
+            }
+            _ => {
+                *good = false;
+                number.is_some()
+            }
+        }
+    }
+
+    /// The next argument as a width or precision.
+    fn number(&mut self) -> Option<i64> {
+        let argument = self.arguments.get(self.next)?;
+        self.next += 1;
+        match argument {
+            Argument::Integer(value) if value.unsigned_abs() <= WIDEST as u64 => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn pad(&mut self, flags: Flags, text: &str) -> Result<(), Error> {
+        let count = flags.width.map_or(0, |width| width.saturating_sub(text.chars().count()));
+        self.context.charge(text.len().saturating_add(count) as u64)?;
+        let fill = if flags.zero && !flags.minus { '0' } else { ' ' };
+        let padding = std::iter::repeat_n(fill, count);
+        if flags.minus {
+            self.out.push_str(text);
+            self.out.extend(padding);
+        } else {
+            self.out.extend(padding);
+            self.out.push_str(text);
+        }
+        Ok(())
+    }
+
+    fn argument(&mut self, verb: char, flags: Flags, argument: &Argument<'_>) -> Result<(), Error> {
+        if verb == 'T' {
+            let text = cut(argument.type_name(), flags.precision);
+            return self.pad(flags, text);
+        }
+        match (argument, verb) {
+            (_, 'p') => self.bad(verb, flags, argument),
+            (Argument::Text(text), 'v' | 's' | 'q' | 'x' | 'X') => self.text(verb, flags, text),
+            (
+                Argument::Integer(value),
+                'v' | 'd' | 'b' | 'o' | 'O' | 'x' | 'X' | 'c' | 'q' | 'U',
+            ) => self.integer(verb, flags, *value),
+            (Argument::Float(value), 'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E') => {
+                self.float(verb, flags, *value)
+            }
+            (Argument::Big(value), 'v' | 's' | 'd' | 'b' | 'o' | 'O' | 'x' | 'X') => {
+                self.big(verb, flags, value)
+            }
+            (Argument::Big(value), _) => {
+                self.out.push_str(&format!("%!{verb}(big.Int={value})"));
+                Ok(())
+            }
+            _ => self.bad(verb, flags, argument),
+        }
+    }
+
+    /// An argument under a verb that it has no form for.
+    fn bad(&mut self, verb: char, flags: Flags, argument: &Argument<'_>) -> Result<(), Error> {
+        self.out.push_str(&format!("%!{verb}({}=", argument.type_name()));
+        self.argument('v', flags, argument)?;
+        self.out.push(')');
+        Ok(())
+    }
+
+    fn text(&mut self, verb: char, flags: Flags, text: &str) -> Result<(), Error> {
+        let quoted = |text: &str, ascii: bool| {
+            let mut out = String::new();
+            // Writing to a string doesn't fail.
+            let _ = quote_with(&mut out, text, '"', ascii);
+            out
+        };
+        let short = cut(text, flags.precision);
+        match verb {
+            'x' | 'X' => self.hexadecimal(verb, flags, text),
+            'q' => {
+                if flags.sharp && short.chars().all(stands_in_backquotes) {
+                    return self.pad(flags, &format!("`{short}`"));
+                }
+                self.pad(flags, &quoted(short, flags.plus))
+            }
+            'v' if flags.sharp_v => self.pad(flags, &quoted(short, flags.plus)),
+            _ => self.pad(flags, short),
+        }
+    }
+
+    fn hexadecimal(&mut self, verb: char, flags: Flags, text: &str) -> Result<(), Error> {
+        let bytes = text.as_bytes();
+        let bytes = bytes.get(..flags.precision.unwrap_or(bytes.len())).unwrap_or(bytes);
+        self.context.charge((bytes.len() as u64).saturating_mul(5))?;
+        let prefix = if verb == 'X' { "0X" } else { "0x" };
+        let mut out = String::new();
+        for (i, byte) in bytes.iter().enumerate() {
+            if flags.space && i > 0 {
+                out.push(' ');
+            }
+            if flags.sharp && (i == 0 || flags.space) {
+                out.push_str(prefix);
+            }
+            out.push_str(&if verb == 'X' { format!("{byte:02X}") } else { format!("{byte:02x}") });
+        }
+        self.pad(flags, &out)
+    }
+
+    fn integer(&mut self, verb: char, flags: Flags, value: i64) -> Result<(), Error> {
+        let code = u32::try_from(value).ok();
+        let c = code.and_then(char::from_u32);
+        match verb {
+            'c' => {
+                self.pad(flags, c.unwrap_or(char::REPLACEMENT_CHARACTER).encode_utf8(&mut [0; 4]))
+            }
+            'q' => {
+                let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+                let mut out = String::new();
+                // Writing to a string doesn't fail.
+                let _ = quote_with(&mut out, c.encode_utf8(&mut [0; 4]), '\'', flags.plus);
+                self.pad(flags, &out)
+            }
+            'U' => {
+                let digits = flags.precision.unwrap_or(4).max(4);
+                self.context.charge(digits as u64)?;
+                let mut out = format!("U+{value:0digits$X}");
+                if flags.sharp
+                    && let Some(c) = c.filter(|c| is_printable(*c))
+                {
+                    out.push_str(&format!(" '{c}'"));
+                }
+                self.pad(Flags { zero: false, ..flags }, &out)
+            }
+            _ => {
+                let base = match verb {
+                    'b' => 2,
+                    'o' | 'O' => 8,
+                    'x' | 'X' => 16,
+                    _ => 10,
+                };
+                let digits = BigInt::from(value.unsigned_abs()).to_str_radix(base);
+                self.digits(verb, flags, value < 0, &digits)
+            }
+        }
+    }
+
+    /// An integer's digits with sign and prefix, in its width.
+    fn digits(
+        &mut self,
+        verb: char,
+        flags: Flags,
+        negative: bool,
+        digits: &str,
+    ) -> Result<(), Error> {
+        let plain = Flags { zero: false, ..flags };
+        if flags.precision == Some(0) && digits == "0" {
+            return self.pad(plain, "");
+        }
+        let signed = negative || flags.plus || flags.space;
+        let least = match (flags.precision, flags.width) {
+            (Some(precision), _) => precision,
+            (None, Some(width)) if flags.zero && !flags.minus => {
+                width.saturating_sub(usize::from(signed))
+            }
+            _ => 0,
+        };
+        self.context.charge(least.saturating_add(digits.len()) as u64)?;
+        let mut body = format!("{digits:0>least$}");
+        if verb == 'X' {
+            body = body.to_ascii_uppercase();
+        }
+        let prefix = match verb {
+            'b' if flags.sharp => "0b",
+            'o' | 'O' if flags.sharp && !body.starts_with('0') => "0",
+            'x' if flags.sharp => "0x",
+            'X' if flags.sharp => "0X",
+            _ => "",
+        };
+        let octal = if verb == 'O' { "0o" } else { "" };
+        let sign = if negative {
+            "-"
+        } else if flags.plus {
+            "+"
+        } else if flags.space {
+            " "
+        } else {
+            ""
+        };
+        self.pad(plain, &format!("{sign}{octal}{prefix}{body}"))
+    }
+
+    fn big(&mut self, verb: char, flags: Flags, value: &BigInt) -> Result<(), Error> {
+        let base = match verb {
+            'b' => 2,
+            'o' | 'O' => 8,
+            'x' | 'X' => 16,
+            _ => 10,
+        };
+        let mut digits = value.magnitude().to_str_radix(base);
+        if verb == 'X' {
+            digits = digits.to_ascii_uppercase();
+        }
+        let sign = if value.sign() == Sign::Minus {
+            "-"
+        } else if flags.plus || flags.plus_v {
+            "+"
+        } else if flags.space {
+            " "
+        } else {
+            ""
+        };
+        let prefix = match verb {
+            'O' => "0o",
+            'b' if flags.sharp => "0b",
+            'o' if flags.sharp => "0",
+            'x' if flags.sharp => "0x",
+            'X' if flags.sharp => "0X",
+            _ => "",
+        };
+        let mut zeros =
+            flags.precision.map_or(0, |precision| precision.saturating_sub(digits.len()));
+        let length = sign.len() + prefix.len() + zeros + digits.len();
+        let missing = flags.width.map_or(0, |width| width.saturating_sub(length));
+        if !flags.minus && flags.zero && flags.precision.is_none() {
+            zeros += missing;
+        }
+        self.context.charge(length.saturating_add(missing) as u64)?;
+        let zeros = "0".repeat(zeros);
+        self.pad(Flags { zero: false, ..flags }, &format!("{sign}{prefix}{zeros}{digits}"))
+    }
+
+    fn float(&mut self, verb: char, flags: Flags, value: f64) -> Result<(), Error> {
+        let (format, default) = match verb {
+            'v' => ('g', None),
+            'F' => ('f', Some(6)),
+            'f' | 'e' | 'E' => (verb, Some(6)),
+            other => (other, None),
+        };
+        let precision = flags.precision.or(default);
+        self.context.charge(precision.unwrap_or(0).saturating_add(400) as u64)?;
+        let text = format_float(value, format, precision);
+        let (negative, text) = text.strip_prefix('-').map_or((false, &*text), |rest| (true, rest));
+        let mut text = text.to_owned();
+        if flags.sharp && format != 'b' {
+            text = with_point(&text, format, flags.precision.or(default));
+        }
+        let sign = if negative {
+            "-"
+        } else if flags.plus {
+            "+"
+        } else if flags.space {
+            " "
+        } else {
+            ""
+        };
+        if !sign.is_empty() && flags.zero && !flags.minus {
+            // The sign stands before the zeros.
+            self.out.push_str(sign);
+            let width = flags.width.map(|width| width.saturating_sub(1));
+            return self.pad(Flags { width, ..flags }, &text);
+        }
+        self.pad(flags, &format!("{sign}{text}"))
+    }
+}
+
+/// `%#g` and the like: always a decimal point, and zeros at the end.
+fn with_point(text: &str, format: char, precision: Option<usize>) -> String {
+    let mut digits = match format {
+        'g' | 'G' | 'x' => {
+            precision.map_or(6, |precision| i64::try_from(precision).unwrap_or(i64::MAX))
+        }
+        _ => 0,
+    };
+    let exponent = match format {
+        'x' | 'X' => text.find(['p', 'P']),
+        _ => text.find(['e', 'E', 'p', 'P']),
+    };
+    let (number, tail) = text.split_at(exponent.unwrap_or(text.len()));
+    let mut number = number.to_owned();
+    let mut seen = false;
+    for c in number.chars().filter(|c| *c != '.') {
+        seen |= c != '0';
+        digits -= i64::from(seen);
+    }
+    if !number.contains('.') {
+        if number == "0" {
+            digits -= 1;
+        }
+        number.push('.');
+    }
+    (0..digits).for_each(|_| number.push('0'));
+    number + tail
+}
+
+/// Leading digits as a number; nothing where there are none, and everything where they are too many.
+fn digits(rest: &mut &str) -> Option<usize> {
+    let mut number: Option<usize> = None;
+    while let Some(digit) = rest.chars().next().and_then(|c| c.to_digit(10)) {
+        let before = number.unwrap_or(0);
+        if before > WIDEST {
+            *rest = "";
+            return None;
+        }
+        number = Some(before * 10 + digit as usize);
+        *rest = rest.get(1..).unwrap_or_default();
+    }
+    number
+}
+
+/// At most so many characters.
+fn cut(text: &str, precision: Option<usize>) -> &str {
+    match precision.and_then(|precision| text.char_indices().nth(precision)) {
+        Some((end, _)) => text.get(..end).unwrap_or(text),
+        None => text,
+    }
+}
+
+fn stands_in_backquotes(c: char) -> bool {
+    !(c < ' ' && c != '\t' || matches!(c, '`' | '\u{7f}' | '\u{feff}'))
+}

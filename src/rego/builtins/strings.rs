@@ -1,0 +1,346 @@
+//! Texts: parts, tests, replacements, upper and lower case.
+//!
+//! Positions count code points, as in OPA.
+
+use super::operands::{
+    Ticks, answer, any, array, charge_elements, charge_text, element, elements, integer, object,
+    string, strings, wrong,
+};
+use super::table::Family;
+use super::{Answer, Code, Context, Error, Run, Value};
+use crate::rego::value::unicode::{lower, upper};
+use crate::rego::value::{Array, lossy};
+
+pub(super) const FUNCTIONS: Family = &[
+    ("concat", Run::Plain(concat)),
+    ("contains", Run::Plain(|_, args| answer(string(args, 0)?.contains(string(args, 1)?)))),
+    ("startswith", Run::Plain(|_, args| answer(string(args, 0)?.starts_with(string(args, 1)?)))),
+    ("endswith", Run::Plain(|_, args| answer(string(args, 0)?.ends_with(string(args, 1)?)))),
+    ("indexof", Run::Plain(index_of)),
+    ("indexof_n", Run::Plain(index_of_n)),
+    ("lower", Run::Plain(|context, args| mapped(context, args, lower))),
+    ("upper", Run::Plain(|context, args| mapped(context, args, upper))),
+    ("replace", Run::Plain(replace)),
+    ("strings.replace_n", Run::Plain(replace_n)),
+    ("split", Run::Plain(split)),
+    ("strings.split_n", Run::Plain(split_n)),
+    ("strings.count", Run::Plain(count)),
+    ("strings.reverse", Run::Plain(reverse)),
+    (
+        "strings.any_prefix_match",
+        Run::Plain(|context, args| any_affix(context, args, |text, it| text.starts_with(it))),
+    ),
+    (
+        "strings.any_suffix_match",
+        Run::Plain(|context, args| any_affix(context, args, |text, it| text.ends_with(it))),
+    ),
+    ("substring", Run::Plain(substring)),
+    ("trim", Run::Plain(|_, args| part(args, |text, set| text.trim_matches(|c| set.contains(c))))),
+    (
+        "trim_left",
+        Run::Plain(|_, args| part(args, |text, set| text.trim_start_matches(|c| set.contains(c)))),
+    ),
+    (
+        "trim_right",
+        Run::Plain(|_, args| part(args, |text, set| text.trim_end_matches(|c| set.contains(c)))),
+    ),
+    (
+        "trim_prefix",
+        Run::Plain(|_, args| part(args, |text, it| text.strip_prefix(it).unwrap_or(text))),
+    ),
+    (
+        "trim_suffix",
+        Run::Plain(|_, args| part(args, |text, it| text.strip_suffix(it).unwrap_or(text))),
+    ),
+    ("trim_space", Run::Plain(|_, args| same_or(args, string(args, 0)?.trim()))),
+    ("internal.template_string", Run::Plain(template)),
+    ("trace", Run::Plain(|_, args| string(args, 0).and(answer(true)))),
+];
+
+/// A part of the first operand; the operand itself where that is all of it.
+fn same_or(args: &[Value], part: &str) -> Answer {
+    let whole = any(args, 0)?;
+    if whole.as_str() == Some(part) { answer(whole.clone()) } else { answer(part) }
+}
+
+fn part(args: &[Value], part: for<'a> fn(&'a str, &str) -> &'a str) -> Answer {
+    same_or(args, part(string(args, 0)?, string(args, 1)?))
+}
+
+fn concat(context: &dyn Context, args: &[Value]) -> Answer {
+    let separator = string(args, 0)?;
+    let collection = any(args, 1)?;
+    let parts = match elements(collection) {
+        Some(parts) => parts,
+        None => return Err(Error::operand(2, collection, &["set", "array"])),
+    };
+    let parts: Result<Vec<&str>, Error> = parts
+        .map(|it| it.as_str().ok_or_else(|| element(2, collection, it, &["string"])))
+        .collect();
+    let parts = parts?;
+    let bytes = parts.iter().map(|part| part.len().saturating_add(separator.len()));
+    charge_text(context, bytes.fold(0, usize::saturating_add))?;
+    answer(parts.join(separator))
+}
+
+fn searched(args: &[Value]) -> Result<(&str, &str), Error> {
+    let (text, search) = (string(args, 0)?, string(args, 1)?);
+    if search.is_empty() {
+        Err(Error::failed("empty search character"))
+    } else {
+        Ok((text, search))
+    }
+}
+
+fn index_of(_: &dyn Context, args: &[Value]) -> Answer {
+    let (text, search) = searched(args)?;
+    match text.split_once(search) {
+        Some((before, _)) => answer(before.chars().count()),
+        None => answer(-1),
+    }
+}
+
+fn index_of_n(context: &dyn Context, args: &[Value]) -> Answer {
+    let (text, search) = searched(args)?;
+    let mut found = Array::new();
+    let mut rest = text;
+    let mut passed = 0;
+    while let Some((before, _)) = rest.split_once(search) {
+        charge_elements(context, 1)?;
+        context.check()?;
+        let at = before.chars().count();
+        found.push(Value::from(passed + at));
+        // Matches may overlap: on from the next character.
+        passed += at + 1;
+        let mut chars = rest.get(before.len()..).unwrap_or_default().chars();
+        chars.next();
+        rest = chars.as_str();
+    }
+    answer(found)
+}
+
+fn substring(_: &dyn Context, args: &[Value]) -> Answer {
+    let (text, from, length) = (string(args, 0)?, integer(args, 1)?, integer(args, 2)?);
+    if from < 0 {
+        return Err(Error::failed("negative offset"));
+    }
+    let skip = |text: &str, count: i64| {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if text.is_ascii() {
+            count.min(text.len())
+        } else {
+            text.char_indices().nth(count).map_or(text.len(), |(at, _)| at)
+        }
+    };
+    let rest = text.get(skip(text, from)..).unwrap_or_default();
+    let end = if length < 0 { rest.len() } else { skip(rest, length) };
+    same_or(args, rest.get(..end).unwrap_or_default())
+}
+
+fn mapped(context: &dyn Context, args: &[Value], map: fn(char) -> char) -> Answer {
+    let text = string(args, 0)?;
+    if text.chars().all(|c| map(c) == c) {
+        return answer(any(args, 0)?.clone());
+    }
+    charge_text(context, text.len())?;
+    answer(text.chars().map(map).collect::<String>())
+}
+
+fn count(_: &dyn Context, args: &[Value]) -> Answer {
+    let (text, search) = (string(args, 0)?, string(args, 1)?);
+    answer(if search.is_empty() { text.chars().count() + 1 } else { text.matches(search).count() })
+}
+
+fn reverse(context: &dyn Context, args: &[Value]) -> Answer {
+    let text = string(args, 0)?;
+    charge_text(context, text.len())?;
+    answer(text.chars().rev().collect::<String>())
+}
+
+/// The parts of a text between delimiters; its characters where the delimiter is empty.
+fn parts<'a>(
+    context: &dyn Context,
+    text: &'a str,
+    delimiter: &str,
+    most: usize,
+) -> Result<Vec<&'a str>, Error> {
+    // A part takes an element and, mostly, a string of its own.
+    let charge = |count: usize| {
+        context.charge((count as u64).saturating_mul(48).saturating_add(text.len() as u64))
+    };
+    if delimiter.is_empty() {
+        let count = text.chars().count().min(most);
+        charge(count)?;
+        let mut parts = Vec::with_capacity(count);
+        let mut rest = text;
+        while parts.len() + 1 < count {
+            let mut chars = rest.chars();
+            chars.next();
+            let (first, after) = rest.split_at(rest.len() - chars.as_str().len());
+            parts.push(first);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            parts.push(rest);
+        }
+        return Ok(parts);
+    }
+    charge(text.matches(delimiter).count().saturating_add(1).min(most))?;
+    Ok(text.splitn(most, delimiter).collect())
+}
+
+fn list(parts: &[&str]) -> Answer {
+    answer(parts.iter().map(|part| Value::from(*part)).collect::<Array>())
+}
+
+fn split(context: &dyn Context, args: &[Value]) -> Answer {
+    list(&parts(context, string(args, 0)?, string(args, 1)?, usize::MAX)?)
+}
+
+fn split_n(context: &dyn Context, args: &[Value]) -> Answer {
+    let (text, delimiter, n) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
+    match usize::try_from(n) {
+        Ok(n) => {
+            let found = parts(context, text, delimiter, n.saturating_add(1))?;
+            list(found.get(..n).unwrap_or(&found))
+        }
+        Err(_) => {
+            let found = parts(context, text, delimiter, usize::MAX)?;
+            let last = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
+            list(found.get(found.len().saturating_sub(last)..).unwrap_or_default())
+        }
+    }
+}
+
+fn replace(context: &dyn Context, args: &[Value]) -> Answer {
+    let (text, old, new) = (string(args, 0)?, string(args, 1)?, string(args, 2)?);
+    same_or(args, &replaced(context, text, &[(old, new)])?)
+}
+
+fn replace_n(context: &dyn Context, args: &[Value]) -> Answer {
+    let (patterns, text) = (object(args, 0)?, string(args, 1)?);
+    let mut pairs = Vec::with_capacity(patterns.len());
+    for (old, new) in patterns {
+        let old = old.as_str().ok_or_else(|| wrong(1, "non-string key found in pattern object"))?;
+        let new =
+            new.as_str().ok_or_else(|| wrong(1, "non-string value found in pattern object"))?;
+        pairs.push((old, new));
+    }
+    answer(replaced(context, text, &pairs)?)
+}
+
+/// Replaces what is met from the left, by the first pair that fits. An empty text is met at each
+/// byte, but not twice at the same.
+fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result<String, Error> {
+    if let [(old, new)] = pairs
+        && !old.is_empty()
+    {
+        let count = text.matches(old).count();
+        let more = (count as u64).saturating_mul(new.len() as u64);
+        context.charge(more.saturating_add(text.len() as u64))?;
+        return Ok(text.replace(old, new));
+    }
+    let mut by_byte: Vec<Vec<usize>> = vec![Vec::new(); 256];
+    let mut empty = None;
+    for (at, (old, _)) in pairs.iter().enumerate() {
+        match old.bytes().next() {
+            Some(byte) => {
+                by_byte.get_mut(usize::from(byte)).into_iter().for_each(|list| list.push(at))
+            }
+            None => empty = empty.or(Some(at)),
+        }
+    }
+    let bytes = text.as_bytes();
+    let mut ticks = Ticks::new();
+    let mut out: Vec<u8> = Vec::new();
+    let (mut at, mut written, mut after_empty) = (0, 0, false);
+    while at <= bytes.len() {
+        ticks.tick(context)?;
+        let rest = bytes.get(at..).unwrap_or_default();
+        let candidates = rest.first().and_then(|byte| by_byte.get(usize::from(*byte)));
+        let mut found = None;
+        for index in candidates.into_iter().flatten() {
+            ticks.tick(context)?;
+            if let Some((old, _)) = pairs.get(*index)
+                && rest.starts_with(old.as_bytes())
+            {
+                found = Some(*index);
+                break;
+            }
+        }
+        if !after_empty && empty.is_some_and(|empty| found.is_none_or(|found| empty < found)) {
+            found = empty;
+        }
+        let Some((old, new)) = found.and_then(|index| pairs.get(index)) else {
+            after_empty = false;
+            at += 1;
+            continue;
+        };
+        let plain = bytes.get(written..at).unwrap_or_default();
+        context.charge((plain.len() + new.len()) as u64)?;
+        out.extend_from_slice(plain);
+        out.extend_from_slice(new.as_bytes());
+        after_empty = old.is_empty();
+        at += old.len();
+        written = at;
+    }
+    out.extend_from_slice(bytes.get(written..).unwrap_or_default());
+    Ok(lossy(&out))
+}
+
+fn any_affix(context: &dyn Context, args: &[Value], matches: fn(&str, &str) -> bool) -> Answer {
+    let list = |index: usize| match any(args, index)? {
+        Value::String(text) => Ok(vec![&**text]),
+        other if elements(other).is_some() => strings(other, index + 1),
+        other => Err(Error::operand(index + 1, other, &["string", "set", "array"])),
+    };
+    let (texts, affixes) = (list(0)?, list(1)?);
+    let mut ticks = Ticks::new();
+    for text in &texts {
+        for affix in &affixes {
+            ticks.tick(context)?;
+            if matches(text, affix) {
+                return answer(true);
+            }
+        }
+    }
+    answer(false)
+}
+
+/// The parts of a template string, put together: scalars, or sets of at most one value.
+fn template(context: &dyn Context, args: &[Value]) -> Answer {
+    let mut out = String::new();
+    for part in array(args, 0)? {
+        let value = match part {
+            Value::Set(set) => {
+                if set.len() > 1 {
+                    return Err(Error::halt(
+                        Code::Builtin,
+                        "template-strings must not produce multiple outputs",
+                    ));
+                }
+                set.first()
+            }
+            Value::Array(_) | Value::Object(_) => {
+                let message = format!("illegal argument type: {}", part.type_name());
+                return Err(Error::halt(Code::Builtin, message));
+            }
+            scalar => Some(scalar),
+        };
+        let before = out.len();
+        match value {
+            None => out.push_str("<undefined>"),
+            Some(Value::String(text)) => {
+                charge_text(context, text.len())?;
+                out.push_str(text);
+                continue;
+            }
+            Some(value) => {
+                context.charge(value.size())?;
+                out.push_str(&value.to_string());
+            }
+        }
+        charge_text(context, out.len() - before)?;
+    }
+    answer(out)
+}

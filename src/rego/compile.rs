@@ -1,0 +1,377 @@
+//! OPA's compile stages: from the parser's modules to those that are evaluated.
+//!
+//! Owns the stages of OPA 1.22.2's compiler, in its order, under its names, so that after each one
+//! our tree printed is OPA's. What a stage is for stands in its file. The modules are compiled in the
+//! order of their paths, which decides the names of the variables that the stages make.
+
+mod calls;
+mod comprehension_indices;
+mod comprehension_terms;
+mod conflicts;
+mod dynamic_terms;
+mod expr_terms;
+mod exprs;
+mod functions;
+mod graph;
+mod hints;
+mod imports;
+mod locals;
+mod metadata_calls;
+mod names;
+mod normalize;
+mod order;
+mod print_calls;
+mod query;
+mod recursion;
+mod resolve;
+mod rule_tree;
+mod safety;
+mod templates;
+mod text;
+mod unify;
+mod vars;
+mod walk;
+mod with_values;
+
+use std::sync::Arc;
+
+use super::problem::{Problem, Sources};
+use super::syntax::tree::{Module, Name, Span, Term, TermKind};
+use super::value::Value;
+
+pub use functions::{Arity, Function, Functions, function_name};
+pub use graph::{DynamicDependency, Graph};
+pub use names::{LocalVarGenerator, NameMap, VarSet};
+pub use query::{CompiledQuery, QueryContext, compile_query};
+pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};
+pub use text::{Quoted, RefText, Text};
+
+/// A compile stage, by OPA's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // each is explained where it is
+pub enum Stage {
+    ResolveRefs,
+    CheckUnusedImports,
+    InitLocalVarGen,
+    RewriteRuleHeadRefs,
+    CheckKeywordOverrides,
+    CheckDuplicateImports,
+    RemoveImports,
+    SetModuleTree,
+    SetRuleTree,
+    RewriteLocalVars,
+    RewriteTemplateStrings,
+    CheckVoidCalls,
+    RewritePrintCalls,
+    RewriteExprTerms,
+    ParseMetadataBlocks,
+    SetAnnotationSet,
+    RewriteRegoMetadataCalls,
+    SetGraph,
+    RewriteComprehensionTerms,
+    RewriteRefsInHead,
+    RewriteWithValues,
+    CheckRuleConflicts,
+    CheckUndefinedFuncs,
+    CheckSafetyRuleHeads,
+    CheckSafetyRuleBodies,
+    RewriteEquals,
+    RewriteDynamicTerms,
+    RewriteTestRulesForTracing,
+    CheckRecursion,
+    CheckTypes,
+    CheckUnsafeBuiltins,
+    CheckDeprecatedBuiltins,
+    BuildComprehensionIndices,
+}
+
+/// All stages, in order.
+pub const STAGES: [Stage; 33] = [
+    Stage::ResolveRefs,
+    Stage::CheckUnusedImports,
+    Stage::InitLocalVarGen,
+    Stage::RewriteRuleHeadRefs,
+    Stage::CheckKeywordOverrides,
+    Stage::CheckDuplicateImports,
+    Stage::RemoveImports,
+    Stage::SetModuleTree,
+    Stage::SetRuleTree,
+    Stage::RewriteLocalVars,
+    Stage::RewriteTemplateStrings,
+    Stage::CheckVoidCalls,
+    Stage::RewritePrintCalls,
+    Stage::RewriteExprTerms,
+    Stage::ParseMetadataBlocks,
+    Stage::SetAnnotationSet,
+    Stage::RewriteRegoMetadataCalls,
+    Stage::SetGraph,
+    Stage::RewriteComprehensionTerms,
+    Stage::RewriteRefsInHead,
+    Stage::RewriteWithValues,
+    Stage::CheckRuleConflicts,
+    Stage::CheckUndefinedFuncs,
+    Stage::CheckSafetyRuleHeads,
+    Stage::CheckSafetyRuleBodies,
+    Stage::RewriteEquals,
+    Stage::RewriteDynamicTerms,
+    Stage::RewriteTestRulesForTracing,
+    Stage::CheckRecursion,
+    Stage::CheckTypes,
+    Stage::CheckUnsafeBuiltins,
+    Stage::CheckDeprecatedBuiltins,
+    Stage::BuildComprehensionIndices,
+];
+
+/// Sees the modules after each stage.
+pub type Observer<'a> = &'a dyn Fn(Stage, &[Module]);
+
+/// How to compile.
+#[derive(Clone)]
+pub struct CompileOptions<'a> {
+    /// The functions that policies may call besides their own.
+    pub functions: Arc<Functions>,
+    /// The base documents, for conflicts with rules.
+    pub data: Option<&'a Value>,
+    /// OPA's strict mode.
+    pub strict: bool,
+    /// Calls of `print` stay; otherwise they are erased.
+    pub prints: bool,
+    /// What tests compare becomes visible in traces.
+    pub rewrite_test_rules: bool,
+    /// Functions that policies may not call although they exist.
+    pub unsafe_builtins: Vec<Arc<str>>,
+    /// The last stage to run; all if there is none.
+    pub stop_after: Option<Stage>,
+    /// Who sees the modules after each stage.
+    pub observer: Option<Observer<'a>>,
+}
+
+impl CompileOptions<'_> {
+    /// With these functions and OPA's defaults, prints kept.
+    pub fn new(functions: Arc<Functions>) -> Self {
+        Self {
+            functions,
+            data: None,
+            strict: false,
+            prints: true,
+            rewrite_test_rules: false,
+            unsafe_builtins: Vec::new(),
+            stop_after: None,
+            observer: None,
+        }
+    }
+}
+
+/// Compiled modules and what was learnt of them.
+#[derive(Debug, Clone, Default)]
+pub struct Compiled {
+    /// The modules, in the order of their paths.
+    pub modules: Vec<Module>,
+    /// Rules by path.
+    pub rule_tree: Arc<TreeNode>,
+    /// Modules by package.
+    pub module_tree: ModuleTreeNode,
+    /// All rules.
+    pub rules: Arc<Rules>,
+    /// Which rules read which.
+    pub graph: Graph,
+    /// The author's name of each variable that the compiler renamed.
+    pub rewritten: NameMap<Name>,
+    /// What variables that the compiler made stand for, where that isn't to be seen in their bodies.
+    pub subjects: NameMap<Term>,
+    /// All rules, each after those that it reads.
+    pub sorted: Vec<RuleId>,
+    /// The functions that policies may call besides their own.
+    pub functions: Arc<Functions>,
+}
+
+/// A compilation under way.
+pub(crate) struct Compiler<'a> {
+    sources: &'a Sources,
+    options: &'a CompileOptions<'a>,
+    modules: Vec<Module>,
+    rule_tree: Arc<TreeNode>,
+    module_tree: ModuleTreeNode,
+    rules: Arc<Rules>,
+    graph: Graph,
+    generator: LocalVarGenerator,
+    rewritten: NameMap<Name>,
+    subjects: NameMap<Term>,
+    sorted: Vec<RuleId>,
+    annotations: super::annotations::AnnotationSet,
+    unused_imports: Vec<Problem>,
+    found: Vec<Problem>,
+    /// A problem was found after which the stages that follow would find others that aren't there.
+    failed: bool,
+}
+
+/// Compiles modules.
+///
+/// # Errors
+/// All problems of the stage that found the first, and those of stages before that don't hinder the
+/// next.
+pub fn compile(
+    modules: Vec<Module>,
+    sources: &Sources,
+    options: &CompileOptions<'_>,
+) -> Result<Compiled, Vec<Problem>> {
+    let mut compiler = Compiler::new(modules, sources, options);
+    for stage in STAGES {
+        compiler.run(stage);
+        if compiler.failed {
+            break;
+        }
+        if let Some(observer) = options.observer {
+            observer(stage, &compiler.modules);
+        }
+        if options.stop_after == Some(stage) {
+            break;
+        }
+    }
+    let Compiler { modules, rule_tree, module_tree, rules, graph, rewritten, subjects, sorted, mut found, .. } =
+        compiler;
+    if found.is_empty() {
+        let functions = Arc::clone(&options.functions);
+        let all = Compiled {
+            modules,
+            rule_tree,
+            module_tree,
+            rules,
+            graph,
+            rewritten,
+            subjects,
+            sorted,
+            functions,
+        };
+        return Ok(all);
+    }
+    super::problem::sort(&mut found, sources);
+    found.dedup();
+    Err(found)
+}
+
+impl<'a> Compiler<'a> {
+    fn new(mut modules: Vec<Module>, sources: &'a Sources, options: &'a CompileOptions<'a>) -> Self {
+        let path = |module: &Module| sources.get(module.span.file).map(|source| source.path().to_owned());
+        modules.sort_by_cached_key(path);
+        for module in &mut modules {
+            normalize::module(module);
+        }
+        Self {
+            sources,
+            options,
+            modules,
+            rule_tree: Arc::default(),
+            module_tree: ModuleTreeNode::default(),
+            rules: Arc::default(),
+            graph: Graph::default(),
+            generator: LocalVarGenerator::new("__local", VarSet::default()),
+            rewritten: NameMap::default(),
+            subjects: NameMap::default(),
+            sorted: Vec::new(),
+            annotations: super::annotations::AnnotationSet::default(),
+            unused_imports: Vec::new(),
+            found: Vec::new(),
+            failed: false,
+        }
+    }
+
+    fn run(&mut self, stage: Stage) {
+        match stage {
+            Stage::ResolveRefs => self.resolve_all_refs(),
+            Stage::CheckUnusedImports => self.check_unused_imports(),
+            Stage::InitLocalVarGen => self.init_local_var_gen(),
+            Stage::RewriteRuleHeadRefs => self.rewrite_rule_head_refs(),
+            Stage::CheckKeywordOverrides => self.check_keyword_overrides(),
+            Stage::CheckDuplicateImports => self.check_duplicate_imports(),
+            Stage::RemoveImports => self.remove_imports(),
+            Stage::SetModuleTree => self.set_module_tree(),
+            Stage::SetRuleTree => self.set_rule_tree(),
+            Stage::RewriteLocalVars => self.rewrite_local_vars(),
+            Stage::RewriteTemplateStrings => self.rewrite_template_strings(),
+            Stage::CheckVoidCalls => self.check_void_calls(),
+            Stage::RewritePrintCalls => self.rewrite_print_calls(),
+            Stage::RewriteExprTerms => self.rewrite_expr_terms(),
+            Stage::ParseMetadataBlocks => self.parse_metadata_blocks(),
+            // Done with the blocks, since nothing else needs them.
+            Stage::SetAnnotationSet => {}
+            Stage::RewriteRegoMetadataCalls => self.rewrite_rego_metadata_calls(),
+            Stage::SetGraph => self.set_graph(),
+            Stage::RewriteComprehensionTerms => self.rewrite_comprehension_terms(),
+            Stage::RewriteRefsInHead => self.rewrite_refs_in_head(),
+            Stage::RewriteWithValues => self.rewrite_with_values(),
+            Stage::CheckRuleConflicts => self.check_rule_conflicts(),
+            Stage::CheckUndefinedFuncs => self.check_undefined_funcs(),
+            Stage::CheckSafetyRuleHeads => self.check_safety_rule_heads(),
+            Stage::CheckSafetyRuleBodies => self.check_safety_rule_bodies(),
+            Stage::RewriteEquals => self.rewrite_equals(),
+            Stage::RewriteDynamicTerms => self.rewrite_dynamic_terms(),
+            Stage::RewriteTestRulesForTracing => self.rewrite_test_rules_for_tracing(),
+            Stage::CheckRecursion => self.check_recursion(),
+            Stage::CheckTypes => self.check_types(),
+            Stage::CheckUnsafeBuiltins => self.check_unsafe_builtins(),
+            Stage::CheckDeprecatedBuiltins => self.check_deprecated_builtins(),
+            Stage::BuildComprehensionIndices => self.build_comprehension_indices(),
+        }
+    }
+
+    /// Names for variables that no author uses.
+    fn init_local_var_gen(&mut self) {
+        self.generator = LocalVarGenerator::for_modules(&self.modules);
+    }
+
+    /// Types fit.
+    fn check_types(&mut self) {
+        // Recursion was found before, so there is an order.
+        self.sorted = self.sorted_rules().unwrap_or_default();
+    }
+
+    /// A problem that ends the compilation after the stage.
+    fn problem(&mut self, problem: Problem) {
+        self.found.push(problem);
+        self.failed = true;
+    }
+
+    /// Problems that end the compilation after the stage.
+    fn problems(&mut self, problems: Vec<Problem>) {
+        self.failed |= !problems.is_empty();
+        self.found.extend(problems);
+    }
+
+    /// A problem beside which later stages can find others.
+    fn recoverable(&mut self, problem: Problem) {
+        self.found.push(problem);
+    }
+
+    /// Where a span begins: path, line and column.
+    fn place(&self, span: Span) -> (&str, u32, u32) {
+        let position = self.sources.position(span);
+        (position.path, position.line, position.column)
+    }
+}
+
+/// A value as messages show it.
+fn value_text(value: &Value) -> String {
+    Text(&value_term(value, Span::default())).to_string()
+}
+
+/// A value as a term.
+fn value_term(value: &Value, span: Span) -> Term {
+    let kind = match value {
+        Value::Null => TermKind::Null,
+        Value::Bool(value) => TermKind::Bool(*value),
+        Value::Number(number) => TermKind::Number(number.clone()),
+        Value::String(text) => TermKind::String(Name::clone(text)),
+        Value::Array(items) => {
+            walk::deep(|| TermKind::Array(items.iter().map(|item| value_term(item, span)).collect()))
+        }
+        Value::Set(items) => {
+            walk::deep(|| TermKind::Set(items.iter().map(|item| value_term(item, span)).collect()))
+        }
+        Value::Object(members) => walk::deep(|| {
+            let member = |(key, value): (&Value, &Value)| (value_term(key, span), value_term(value, span));
+            TermKind::Object(members.iter().map(member).collect())
+        }),
+    };
+    Term { kind, span }
+}

@@ -1,0 +1,60 @@
+//! Calls name functions that exist, with as many arguments as they take.
+
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{Expr, Name, Term};
+
+use super::functions::Arity;
+use super::names::NameMap;
+use super::text::RefText;
+use super::walk::Node;
+use super::{Compiler, exprs};
+
+/// Looks at all calls.
+pub fn check_undefined_funcs<'a>(
+    compiler: &Compiler<'_>,
+    rewritten: &NameMap<Name>,
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+    found: &mut Vec<Problem>,
+) {
+    show(&mut |node| {
+        let Node::Expr(expr) = node else { return false };
+        let Some(operator) = exprs::operator(expr) else { return false };
+        match check(compiler, rewritten, expr, operator) {
+            Some(problem) => {
+                found.push(problem);
+                true
+            }
+            None => false,
+        }
+    });
+}
+
+fn check(compiler: &Compiler<'_>, rewritten: &NameMap<Name>, expr: &Expr, operator: &[Term]) -> Option<Problem> {
+    let name = || RefText(&super::recursion::author_ref(rewritten, operator)).to_string();
+    let Some(arity) = compiler.arity(operator) else {
+        let problem = Problem::types(expr.span, format!("undefined function {}", name()));
+        let hint = super::hints::function(compiler, &name());
+        return Some(match hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        });
+    };
+    let operands = exprs::operands(expr).len();
+    // A call that was taken out of a term has a variable for its result.
+    let given = if expr.generated { operands.saturating_sub(1) } else { operands };
+    let fits = if expr.generated {
+        exprs::is_equality(expr) || operands == arity + 1
+    } else {
+        operands == arity || operands == arity + 1
+    };
+    if fits {
+        return None;
+    }
+    if let Some(function) = compiler.options.functions.by_reference(operator) {
+        let problem = Problem::types(expr.span, format!("{}: arity mismatch", function.name));
+        return Some(super::hints::arity_details(problem, function, exprs::operands(expr)));
+    }
+    let plural = if given == 1 { "argument" } else { "arguments" };
+    let message = format!("function {} has arity {arity}, got {given} {plural}", name());
+    Some(Problem::types(expr.span, message))
+}

@@ -1,0 +1,135 @@
+//! The functions that policies may call besides their own.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::rego::builtins::Builtin;
+use crate::rego::syntax::tree::{Term, TermKind};
+
+/// A function that isn't a rule.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// Its name, such as `array.concat`.
+    pub name: Arc<str>,
+    /// Its types, in the grammar of signatures.
+    pub signature: Arc<str>,
+    /// How many arguments it takes; without the further ones of `print`.
+    pub arity: usize,
+    /// It gives nothing (`print`).
+    pub void: bool,
+    /// Its answer depends on more than its arguments.
+    pub nondeterministic: bool,
+    /// It gives any number of answers (`walk`).
+    pub relation: bool,
+    /// Rego v1 refuses it.
+    pub deprecated: bool,
+}
+
+impl Function {
+    /// A function of this name and signature.
+    pub fn new(name: impl Into<Arc<str>>, signature: impl Into<Arc<str>>) -> Self {
+        let signature = signature.into();
+        let (arity, void) = shape(&signature);
+        Self {
+            name: name.into(),
+            arity,
+            void,
+            signature,
+            nondeterministic: false,
+            relation: false,
+            deprecated: false,
+        }
+    }
+}
+
+impl From<&Builtin> for Function {
+    fn from(builtin: &Builtin) -> Self {
+        let mut function = Self::new(builtin.name, builtin.signature);
+        function.nondeterministic = builtin.nondeterministic;
+        function.relation = builtin.relation;
+        function.deprecated = builtin.deprecated;
+        function
+    }
+}
+
+/// How many arguments a signature has, and whether it lacks a result.
+fn shape(signature: &str) -> (usize, bool) {
+    let (arguments, result) = signature.rsplit_once("->").unwrap_or(("", signature));
+    let mut depth = 0_usize;
+    let mut parts = vec![String::new()];
+    for c in arguments.chars() {
+        match c {
+            '[' | '<' | '(' => depth += 1,
+            ']' | '>' | ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = parts.last_mut() {
+            last.push(c);
+        }
+    }
+    let arity = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty() && !part.ends_with("..."));
+    (arity.count(), result.trim().is_empty())
+}
+
+/// Functions by name.
+#[derive(Debug, Clone, Default)]
+pub struct Functions(HashMap<Arc<str>, Function>);
+
+impl Functions {
+    /// Adds a function, or replaces the one of its name.
+    pub fn insert(&mut self, function: Function) {
+        self.0.insert(Arc::clone(&function.name), function);
+    }
+
+    /// The function of a name.
+    pub fn get(&self, name: &str) -> Option<&Function> {
+        self.0.get(name)
+    }
+
+    /// The function that a reference names.
+    pub fn by_reference(&self, reference: &[Term]) -> Option<&Function> {
+        self.get(&function_name(reference)?)
+    }
+
+    /// All, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Function> {
+        self.0.values()
+    }
+}
+
+impl FromIterator<Function> for Functions {
+    fn from_iter<T: IntoIterator<Item = Function>>(iter: T) -> Self {
+        let mut functions = Self::default();
+        for function in iter {
+            functions.insert(function);
+        }
+        functions
+    }
+}
+
+/// The name that a reference could be of a function: `a.b.c` where all operands are strings.
+pub fn function_name(reference: &[Term]) -> Option<Cow<'_, str>> {
+    let (head, rest) = reference.split_first()?;
+    let (TermKind::Var(name) | TermKind::String(name)) = &head.kind else { return None };
+    if rest.is_empty() {
+        return Some(Cow::Borrowed(name));
+    }
+    let mut text = name.to_string();
+    for term in rest {
+        let TermKind::String(part) = &term.kind else { return None };
+        text.push('.');
+        text.push_str(part);
+    }
+    Some(Cow::Owned(text))
+}
+
+/// Knows how many arguments functions take, the policies' own included.
+pub trait Arity {
+    /// The number of arguments of the function that the reference names.
+    fn arity(&self, reference: &[Term]) -> Option<usize>;
+}

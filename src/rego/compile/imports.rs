@@ -1,0 +1,221 @@
+//! Checks of imports and of names that hide documents; then imports go.
+
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{Body, ExprKind, Module, Name, Version};
+
+use super::names::NameMap;
+use super::resolve::import_name;
+use super::text::Text;
+use super::walk::{self, Node};
+use super::{Compiler, exprs};
+
+/// The name of a root document that is assigned to.
+fn assigned_root(expr: &crate::rego::syntax::tree::Expr) -> Option<&Name> {
+    if !exprs::is_assignment(expr) {
+        return None;
+    }
+    exprs::operands(expr).first().and_then(exprs::root_document)
+}
+
+fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
+    if let Node::Expr(expr) = node
+        && let Some(name) = assigned_root(expr)
+    {
+        let message = format!("variables must not shadow {name} (use a different variable name)");
+        found.push(Problem::compile(expr.span, message));
+    }
+}
+
+/// The assignments to `data` and `input` in a body.
+pub fn check_root_document_overrides_in_body(body: &Body) -> Vec<Problem> {
+    let mut found = Vec::new();
+    walk::body(body, &mut |node| {
+        check_expr(node, &mut found);
+        false
+    });
+    found
+}
+
+fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for rule in &module.rules {
+        if let [first, ..] = rule.head.reference.as_slice()
+            && let crate::rego::syntax::tree::TermKind::Var(name) = &first.kind
+            && matches!(&**name, "data" | "input")
+        {
+            let message = format!("rules must not shadow {name} (use a different rule name)");
+            found.push(Problem::compile(rule.span, message));
+        }
+        for arg in &rule.head.args {
+            if let Some(name) = exprs::root_document(arg) {
+                let message = format!("args must not shadow {name} (use a different variable name)");
+                found.push(Problem::compile(arg.span, message));
+            }
+        }
+    }
+    for rule in &module.rules {
+        walk::rule(rule, &mut |node| {
+            check_expr(node, &mut found);
+            false
+        });
+    }
+    found
+}
+
+/// Whether Rego v1's checks apply.
+pub fn is_v1_compatible(module: &Module) -> bool {
+    module.version != Version::V0
+}
+
+/// Whether a function's result is used although it has none.
+pub fn check_void_calls<'a>(
+    compiler: &Compiler<'_>,
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    show(&mut |node| {
+        if let Node::Term(term) = node
+            && let crate::rego::syntax::tree::TermKind::Call(terms) = &term.kind
+            && let Some(operator) = terms.first()
+            && compiler.options.functions.by_reference(exprs::parts(operator)).is_some_and(|it| it.void)
+        {
+            found.push(Problem::types(term.span, format!("{} used as value", Text(term))));
+        }
+        false
+    });
+    found
+}
+
+/// The deprecated functions that are called.
+pub fn check_deprecated_builtins<'a>(
+    compiler: &Compiler<'_>,
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    show(&mut |node| {
+        let (operator, span) = match node {
+            Node::Expr(expr) => match &expr.kind {
+                ExprKind::Call(terms) => (terms.first(), expr.span),
+                _ => return false,
+            },
+            Node::Term(term) => match &term.kind {
+                crate::rego::syntax::tree::TermKind::Call(terms) => {
+                    (terms.first(), terms.first().map_or(term.span, |term| term.span))
+                }
+                _ => return false,
+            },
+            _ => return false,
+        };
+        if let Some(function) =
+            operator.and_then(|it| compiler.options.functions.by_reference(exprs::parts(it)))
+            && function.deprecated
+        {
+            let message = format!("deprecated built-in function calls in expression: {}", function.name);
+            found.push(Problem::types(span, message));
+        }
+        false
+    });
+    found
+}
+
+impl Compiler<'_> {
+    /// Rules, arguments and variables don't hide `data` or `input`.
+    pub(super) fn check_keyword_overrides(&mut self) {
+        let found = self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module));
+        for problem in found.flat_map(check_root_document_overrides).collect::<Vec<_>>() {
+            self.recoverable(problem);
+        }
+    }
+
+    /// Imports don't hide each other.
+    pub(super) fn check_duplicate_imports(&mut self) {
+        let mut found = Vec::new();
+        for module in &self.modules {
+            if !(self.options.strict || is_v1_compatible(module)) {
+                continue;
+            }
+            let mut names: NameMap<usize> = NameMap::default();
+            for (index, import) in module.imports.iter().enumerate() {
+                let Some(name) = import_name(import) else { continue };
+                if let Some(other) = names.get(&name).and_then(|other| module.imports.get(*other)) {
+                    let message = format!("import must not shadow {}", Text(other));
+                    found.push(Problem::compile(import.span, message));
+                } else {
+                    names.insert(name, index);
+                }
+            }
+        }
+        for problem in found {
+            self.recoverable(problem);
+        }
+    }
+
+    /// Imports aren't needed any more.
+    pub(super) fn remove_imports(&mut self) {
+        for module in &mut self.modules {
+            module.imports.clear();
+        }
+    }
+
+    /// Results of functions without one aren't used.
+    pub(super) fn check_void_calls(&mut self) {
+        let mut found = Vec::new();
+        for rule in self.modules.iter().flat_map(|module| &module.rules) {
+            found.extend(check_void_calls(self, |f| walk::rule(rule, &mut |node| f(node))));
+        }
+        self.problems(found);
+    }
+
+    /// v1 modules call no deprecated functions.
+    pub(super) fn check_deprecated_builtins(&mut self) {
+        if !self.options.functions.iter().any(|function| function.deprecated) {
+            return;
+        }
+        let mut found = Vec::new();
+        for module in &self.modules {
+            if self.options.strict || is_v1_compatible(module) {
+                for rule in &module.rules {
+                    found.extend(check_deprecated_builtins(self, |f| walk::rule(rule, &mut |node| f(node))));
+                }
+            }
+        }
+        for problem in found {
+            self.recoverable(problem);
+        }
+    }
+
+    /// Functions that the host forbids aren't called.
+    pub(super) fn check_unsafe_builtins(&mut self) {
+        let found: Vec<_> = self
+            .modules
+            .iter()
+            .flat_map(|module| &module.rules)
+            .flat_map(|rule| check_unsafe_builtins(self, |f| walk::rule(rule, &mut |node| f(node))))
+            .collect();
+        for problem in found {
+            self.recoverable(problem);
+        }
+    }
+}
+
+/// The forbidden functions that are called.
+pub fn check_unsafe_builtins<'a>(
+    compiler: &Compiler<'_>,
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if compiler.options.unsafe_builtins.is_empty() {
+        return found;
+    }
+    show(&mut |node| {
+        if let Node::Expr(expr) = node
+            && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
+            && compiler.options.unsafe_builtins.iter().any(|it| **it == *name)
+        {
+            let message = format!("unsafe built-in function calls in expression: {name}");
+            found.push(Problem::types(expr.span, message));
+        }
+        false
+    });
+    found
+}

@@ -1,0 +1,135 @@
+//! From the parser's tree to the one that the compile stages know.
+//!
+//! Parentheses go; the names of called functions, `input` and `data` become references, also where
+//! they stand alone; members of objects and elements of sets are put in order.
+
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Rule, Term, TermKind};
+
+use super::order;
+use super::walk::{self, NodeMut, deep};
+
+/// A whole module.
+pub fn module(module: &mut Module) {
+    for it in &mut module.rules {
+        rule(it);
+    }
+}
+
+fn rule(first: &mut Rule) {
+    let mut next = Some(first);
+    while let Some(rule) = next {
+        for term in rule.head.reference.iter_mut().skip(1) {
+            visit(term);
+        }
+        for term in rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value) {
+            visit(term);
+        }
+        body(&mut rule.body);
+        next = rule.else_rule.as_deref_mut();
+    }
+}
+
+/// A body.
+pub fn body(body: &mut Body) {
+    walk::body_mut(body, &mut node);
+}
+
+/// A term.
+pub fn visit(term: &mut Term) {
+    walk::term_mut(term, &mut node);
+}
+
+fn node(it: NodeMut<'_>) -> bool {
+    match it {
+        NodeMut::Body(_) => false,
+        NodeMut::Expr(it) => expr(it),
+        NodeMut::Term(it) => term(it),
+    }
+}
+
+fn expr(expr: &mut Expr) -> bool {
+    if let ExprKind::Term(term) = &mut expr.kind {
+        ungroup(term);
+        if let TermKind::Call(terms) = &mut term.kind {
+            expr.kind = ExprKind::Call(std::mem::take(terms));
+        }
+    }
+    if let ExprKind::Call(terms) = &mut expr.kind {
+        if let Some(first) = terms.first_mut() {
+            operator(first);
+        }
+        for term in terms.iter_mut().skip(1) {
+            visit(term);
+        }
+        for with in &mut expr.with {
+            visit(&mut with.target);
+            visit(&mut with.value);
+        }
+        return true;
+    }
+    false
+}
+
+fn ungroup(term: &mut Term) {
+    while let TermKind::Group(inner) = &mut term.kind {
+        let inner = std::mem::replace(&mut inner.kind, TermKind::Null);
+        term.kind = inner;
+    }
+}
+
+/// The name of a called function.
+fn operator(term: &mut Term) {
+    match &mut term.kind {
+        TermKind::Var(_) => {
+            let span = term.span;
+            let kind = std::mem::replace(&mut term.kind, TermKind::Null);
+            term.kind = TermKind::Ref(vec![Term { kind, span }]);
+        }
+        _ => visit(term),
+    }
+}
+
+fn term(term: &mut Term) -> bool {
+    ungroup(term);
+    match &mut term.kind {
+        TermKind::Var(name) if matches!(&**name, "input" | "data") => {
+            operator(term);
+            true
+        }
+        TermKind::Ref(terms) => deep(|| {
+            if let Some(head) = terms.first_mut() {
+                ungroup(head);
+                if let TermKind::Ref(inner) = &mut head.kind {
+                    // A reference of a reference is one reference.
+                    let inner = std::mem::take(inner);
+                    terms.splice(0..1, inner);
+                }
+            }
+            for (index, it) in terms.iter_mut().enumerate() {
+                if index > 0 || !matches!(it.kind, TermKind::Var(_)) {
+                    visit(it);
+                }
+            }
+            true
+        }),
+        TermKind::Call(terms) => deep(|| {
+            if let Some(first) = terms.first_mut() {
+                operator(first);
+            }
+            for it in terms.iter_mut().skip(1) {
+                visit(it);
+            }
+            true
+        }),
+        _ => false,
+    }
+}
+
+/// Puts members and elements in order again, after something changed them.
+pub fn sort(term: &mut Term) {
+    match &mut term.kind {
+        TermKind::Set(terms) => order::sort_set(terms),
+        TermKind::Object(pairs) => order::sort_object(pairs),
+        _ => {}
+    }
+}

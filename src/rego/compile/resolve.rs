@@ -1,0 +1,336 @@
+//! References to rules and imports become references to `data` and `input`.
+
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{
+    Body, Expr, ExprKind, Import, Module, Name, Package, Rule, Term, TermKind, TemplatePart,
+};
+
+use super::names::{NameMap, VarSet};
+use super::text::Text;
+use super::walk::{self, Node, deep};
+use super::{Compiler, exprs, order, vars};
+
+/// What a name stands for, and whether it was needed.
+pub struct Global {
+    reference: Vec<Term>,
+    used: bool,
+}
+
+/// What the names of rules and imports stand for in a module.
+#[derive(Default)]
+pub struct Globals(NameMap<Global>);
+
+/// The name that an import gives what it imports.
+pub fn import_name(import: &Import) -> Option<Name> {
+    if let Some((alias, _)) = &import.alias {
+        return Some(Name::clone(alias));
+    }
+    match &exprs::parts(&import.path).last()?.kind {
+        TermKind::Var(name) | TermKind::String(name) => Some(Name::clone(name)),
+        _ => None,
+    }
+}
+
+/// Whether an import is of syntax rather than of a document.
+pub fn is_language_import(import: &Import) -> bool {
+    matches!(
+        exprs::parts(&import.path),
+        [Term { kind: TermKind::Var(name), .. }, ..] if matches!(&**name, "future" | "rego")
+    )
+}
+
+impl Globals {
+    /// Of a module of this package, with the names of all rules of the package.
+    pub fn new<'a>(package: Option<&Package>, rules: impl IntoIterator<Item = &'a Name>, imports: &[Import]) -> Self {
+        let mut globals = Self::default();
+        if let Some(package) = package {
+            for name in rules {
+                if globals.0.contains_key(name) {
+                    continue;
+                }
+                let mut reference = package.path.clone();
+                reference.push(Term { kind: TermKind::String(Name::clone(name)), span: package.span });
+                globals.0.insert(Name::clone(name), Global { reference, used: false });
+            }
+        }
+        for import in imports.iter().filter(|import| !is_language_import(import)) {
+            if let Some(name) = import_name(import) {
+                let reference = exprs::parts(&import.path).to_vec();
+                globals.0.insert(name, Global { reference, used: false });
+            }
+        }
+        globals
+    }
+
+    /// The reference that a name at this place stands for.
+    fn get(&mut self, name: &Name, at: &Term, ignore: &[VarSet]) -> Option<Vec<Term>> {
+        let global = self.0.get_mut(name)?;
+        if ignore.iter().any(|names| names.contains(name)) {
+            return None;
+        }
+        global.used = true;
+        let placed = |term: &Term| Term { kind: term.kind.clone(), span: at.span };
+        Some(global.reference.iter().map(placed).collect())
+    }
+}
+
+/// The variables that a body declares, closures but for comprehensions included.
+pub fn declared_body_vars(body: &Body) -> VarSet {
+    let mut declared = VarSet::default();
+    for expr in body {
+        declared_vars(expr, &mut declared);
+    }
+    declared
+}
+
+/// The variables that an expression declares.
+pub fn declared_vars(expr: &Expr, declared: &mut VarSet) {
+    walk::expr(expr, &mut |node| {
+        match node {
+            Node::Expr(expr) => match &expr.kind {
+                ExprKind::Call(terms) if exprs::is_assignment(expr) => {
+                    if let [_, left, _] = terms.as_slice() {
+                        vars::each(left, &mut |name| {
+                            declared.add(name);
+                        });
+                    }
+                }
+                ExprKind::Some(decl) => {
+                    for symbol in &decl.symbols {
+                        match &symbol.kind {
+                            TermKind::Var(name) => {
+                                declared.add(name);
+                            }
+                            TermKind::Call(terms) => {
+                                let bound = terms.len().saturating_sub(1);
+                                for term in terms.get(1..bound).unwrap_or_default() {
+                                    vars::each(term, &mut |name| {
+                                        declared.add(name);
+                                    });
+                                }
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            },
+            Node::Term(term) => return exprs::is_comprehension(term),
+            _ => {}
+        }
+        false
+    });
+}
+
+/// Resolves names.
+pub struct Resolver<'a> {
+    globals: &'a mut Globals,
+    /// The names that something else declares, scope by scope.
+    ignore: Vec<VarSet>,
+}
+
+impl<'a> Resolver<'a> {
+    /// With names that are declared already.
+    pub fn new(globals: &'a mut Globals, ignore: Vec<VarSet>) -> Self {
+        Self { globals, ignore }
+    }
+
+    /// In a body.
+    pub fn body(&mut self, body: &mut Body) {
+        for expr in body {
+            self.expr(expr);
+        }
+    }
+
+    fn expr(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Term(term) => self.term(term),
+            ExprKind::Call(terms) => self.terms(terms),
+            ExprKind::Some(decl) => {
+                if let Some(Term { kind: TermKind::Call(terms), .. }) = decl.symbols.first_mut() {
+                    self.terms(terms);
+                }
+            }
+            ExprKind::Every(every) => deep(|| {
+                self.ignore.push(vars::of_every(every));
+                self.term(&mut every.domain);
+                self.body(&mut every.body);
+                self.ignore.pop();
+            }),
+            ExprKind::Not(not) => deep(|| self.body(&mut not.body)),
+            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
+                self.body(&mut logical.left);
+                self.body(&mut logical.right);
+            }),
+        }
+        for with in &mut expr.with {
+            self.term(&mut with.target);
+            self.term(&mut with.value);
+        }
+    }
+
+    fn terms(&mut self, terms: &mut [Term]) {
+        for term in terms {
+            self.term(term);
+        }
+    }
+
+    /// In a term.
+    pub fn term(&mut self, term: &mut Term) {
+        match &mut term.kind {
+            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
+            TermKind::Var(name) => {
+                let name = Name::clone(name);
+                if let Some(reference) = self.globals.get(&name, term, &self.ignore) {
+                    term.kind = TermKind::Ref(reference);
+                }
+            }
+            TermKind::Ref(terms) => deep(|| self.reference(terms)),
+            TermKind::Array(terms) | TermKind::Call(terms) => deep(|| self.terms(terms)),
+            TermKind::Set(terms) => deep(|| {
+                self.terms(terms);
+                order::sort_set(terms);
+            }),
+            TermKind::Object(pairs) => deep(|| {
+                for (key, value) in pairs.iter_mut() {
+                    self.term(key);
+                    self.term(value);
+                }
+                order::sort_object(pairs);
+            }),
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
+                self.ignore.push(declared_body_vars(&it.body));
+                self.term(&mut it.term);
+                self.body(&mut it.body);
+                self.ignore.pop();
+            }),
+            TermKind::ObjectComprehension(it) => deep(|| {
+                self.ignore.push(declared_body_vars(&it.body));
+                self.term(&mut it.key);
+                self.term(&mut it.value);
+                self.body(&mut it.body);
+                self.ignore.pop();
+            }),
+            TermKind::Template(template) => deep(|| {
+                for part in &mut template.parts {
+                    if let TemplatePart::Expr(expr) = part {
+                        self.expr(expr);
+                    }
+                }
+            }),
+            TermKind::Group(term) => deep(|| self.term(term)),
+        }
+    }
+
+    fn reference(&mut self, terms: &mut Vec<Term>) {
+        let mut head = None;
+        for (index, term) in terms.iter_mut().enumerate() {
+            if let (0, TermKind::Var(name)) = (index, &term.kind) {
+                let name = Name::clone(name);
+                head = self.globals.get(&name, term, &self.ignore);
+            } else if !matches!(term.kind, TermKind::Template(_)) {
+                // OPA doesn't look into a template that is an operand.
+                self.term(term);
+            }
+        }
+        if let Some(head) = head {
+            terms.splice(0..1, head);
+        }
+    }
+}
+
+/// The variables of a rule's arguments, or the argument that would hide a root document.
+fn argument_vars(args: &[Term]) -> Result<VarSet, Term> {
+    let mut found = VarSet::default();
+    let mut todo: Vec<&Term> = args.iter().rev().collect();
+    while let Some(term) = todo.pop() {
+        if exprs::root_document(term).is_some() {
+            return Err(term.clone());
+        }
+        match &term.kind {
+            TermKind::Var(name) => {
+                found.add(name);
+            }
+            TermKind::Ref(terms) | TermKind::Array(terms) => todo.extend(terms.iter().rev()),
+            TermKind::Object(pairs) => todo.extend(pairs.iter().rev().map(|(_, value)| value)),
+            TermKind::Template(_) => {
+                found.update(&vars::of_term(term));
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+impl Compiler<'_> {
+    /// Names of rules and imports become references to `data` and `input`.
+    pub(super) fn resolve_all_refs(&mut self) {
+        let mut modules = std::mem::take(&mut self.modules);
+        // The rules of each package, by its text.
+        let mut exports: std::collections::HashMap<String, Vec<Name>> = std::collections::HashMap::new();
+        let package = |module: &Module| super::text::RefText(&module.package.path).to_string();
+        for module in &modules {
+            let names = exports.entry(package(module)).or_default();
+            for rule in &module.rules {
+                if let Some(Term { kind: TermKind::Var(name) | TermKind::String(name), .. }) =
+                    rule.head.reference.first()
+                {
+                    names.push(Name::clone(name));
+                }
+            }
+        }
+        for names in exports.values_mut() {
+            names.sort_unstable();
+            names.dedup();
+        }
+        for module in &mut modules {
+            let names = exports.get(&package(module)).map(Vec::as_slice).unwrap_or_default();
+            let mut globals = Globals::new(Some(&module.package), names, &module.imports);
+            for rule in &mut module.rules {
+                let mut next = Some(rule);
+                while let Some(rule) = next {
+                    if let Err(term) = resolve_in_rule(&mut globals, rule) {
+                        let message = format!(
+                            "args must not shadow {} (use a different variable name)",
+                            Text(&term)
+                        );
+                        self.problem(Problem::compile(rule.span, message));
+                        break;
+                    }
+                    next = rule.else_rule.as_deref_mut();
+                }
+            }
+            if self.options.strict {
+                for import in module.imports.iter().filter(|import| !is_language_import(import)) {
+                    let used = import_name(import).and_then(|name| globals.0.get(&name)).is_some_and(|it| it.used);
+                    if !used {
+                        let message = format!("{} unused", Text(import));
+                        self.unused_imports.push(Problem::compile(import.span, message));
+                    }
+                }
+            }
+        }
+        self.modules = modules;
+    }
+
+    /// In strict mode, every import is needed.
+    pub(super) fn check_unused_imports(&mut self) {
+        for problem in std::mem::take(&mut self.unused_imports) {
+            self.recoverable(problem);
+        }
+    }
+}
+
+fn resolve_in_rule(globals: &mut Globals, rule: &mut Rule) -> Result<(), Term> {
+    let args = argument_vars(&rule.head.args)?;
+    let ignore = vec![args, declared_body_vars(&rule.body)];
+    let mut resolver = Resolver::new(globals, ignore);
+    for term in rule.head.reference.iter_mut().skip(1) {
+        resolver.term(term);
+    }
+    for term in rule.head.key.iter_mut().chain(&mut rule.head.value) {
+        resolver.term(term);
+    }
+    resolver.body(&mut rule.body);
+    Ok(())
+}

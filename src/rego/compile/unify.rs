@@ -1,0 +1,184 @@
+//! Which variables an equality gives a value, if some others have one.
+
+use crate::rego::syntax::tree::{Name, Term, TermKind};
+
+use super::names::{NameMap, VarSet};
+use super::order;
+use super::vars::{PATTERN, SAFETY, Vars};
+use super::walk::deep;
+
+/// Whether a reference's head has a value.
+pub fn is_ref_safe(terms: &[Term], safe: &VarSet) -> bool {
+    match terms.first() {
+        Some(Term { kind: TermKind::Var(name), .. }) => safe.contains(name),
+        Some(head) => is_safe(head, safe),
+        None => true,
+    }
+}
+
+/// Whether all variables of a term have values, but for those of its closures.
+fn is_safe(term: &Term, safe: &VarSet) -> bool {
+    let mut vars = Vars::new(SAFETY);
+    vars.term(term);
+    vars.found().is_subset(safe)
+}
+
+/// The variables that `a = b` gives a value.
+pub fn unify(safe: &VarSet, a: &Term, b: &Term) -> VarSet {
+    let mut unifier = Unifier { safe, unified: VarSet::default(), unknown: NameMap::default() };
+    unifier.unify(a, b);
+    unifier.unified
+}
+
+struct Unifier<'a> {
+    safe: &'a VarSet,
+    unified: VarSet,
+    /// Variables without a value yet, and those whose values would give them one.
+    unknown: NameMap<VarSet>,
+}
+
+impl Unifier<'_> {
+    fn is_safe(&self, name: &str) -> bool {
+        self.safe.contains(name) || self.unified.contains(name)
+    }
+
+    fn unify(&mut self, a: &Term, b: &Term) {
+        use TermKind::{
+            Array, ArrayComprehension, Call, Object, ObjectComprehension, Ref, SetComprehension, Var,
+        };
+        match (&a.kind, &b.kind) {
+            (Var(x), Var(y)) => {
+                if self.is_safe(y) {
+                    self.mark_safe(x);
+                } else if self.is_safe(x) {
+                    self.mark_safe(y);
+                } else {
+                    self.mark_unknown(x, y);
+                    self.mark_unknown(y, x);
+                }
+            }
+            (Var(x), Array(_) | Object(_)) => self.unify_all(x, b),
+            (Array(_) | Object(_), Var(y)) => self.unify_all(y, a),
+            (Var(x), Ref(terms)) => {
+                if is_ref_safe(terms, self.safe) {
+                    self.mark_safe(x);
+                }
+            }
+            (Var(x), Call(_)) => {
+                if is_safe(b, self.safe) {
+                    self.mark_safe(x);
+                }
+            }
+            (Var(x), _) => self.mark_safe(x),
+            (Ref(terms), _) => {
+                if is_ref_safe(terms, self.safe) {
+                    self.mark_pattern(b);
+                }
+            }
+            (Call(_), _) => {
+                if is_safe(a, self.safe) {
+                    self.mark_pattern(b);
+                }
+            }
+            (ArrayComprehension(_), Var(y)) | (ObjectComprehension(_), Var(y)) | (SetComprehension(_), Var(y)) => {
+                self.mark_safe(y);
+            }
+            (ArrayComprehension(_), Array(_)) | (ObjectComprehension(_), Object(_)) => self.mark_all_safe(b),
+            (Array(_), ArrayComprehension(_) | ObjectComprehension(_) | SetComprehension(_)) => {
+                self.mark_all_safe(a);
+            }
+            (Array(_) | Object(_), Ref(terms)) => {
+                if is_ref_safe(terms, self.safe) {
+                    self.mark_all_safe(a);
+                }
+            }
+            (Array(_) | Object(_), Call(_)) => {
+                if is_safe(b, self.safe) {
+                    self.mark_all_safe(a);
+                }
+            }
+            (Array(xs), Array(ys)) => {
+                if xs.len() == ys.len() {
+                    deep(|| {
+                        for (x, y) in xs.iter().zip(ys) {
+                            self.unify(x, y);
+                        }
+                    });
+                }
+            }
+            (Object(xs), Object(ys)) => {
+                if xs.len() == ys.len() {
+                    deep(|| {
+                        for (key, x) in xs {
+                            // Both are in order of their keys.
+                            if let Ok(at) = ys.binary_search_by(|(other, _)| order::terms(other, key))
+                                && let Some((_, y)) = ys.get(at)
+                            {
+                                self.unify(x, y);
+                            }
+                        }
+                    });
+                }
+            }
+            (ArrayComprehension(_) | ObjectComprehension(_) | SetComprehension(_) | Array(_) | Object(_), _) => {}
+            (_, Var(y)) => self.mark_safe(y),
+            _ => {}
+        }
+    }
+
+    fn mark_pattern(&mut self, term: &Term) {
+        match &term.kind {
+            TermKind::Var(name) => self.mark_safe(name),
+            TermKind::Array(_) | TermKind::Object(_) => self.mark_all_safe(term),
+            _ => {}
+        }
+    }
+
+    fn mark_all_safe(&mut self, term: &Term) {
+        let mut vars = Vars::new(PATTERN);
+        vars.value(term);
+        for name in vars.found().iter() {
+            self.mark_safe(name);
+        }
+    }
+
+    fn mark_safe(&mut self, name: &Name) {
+        let mut todo = vec![Name::clone(name)];
+        while let Some(name) = todo.pop() {
+            self.unified.add(&name);
+            if let Some(others) = self.unknown.remove(&name) {
+                todo.extend(others.iter().cloned());
+            }
+            let mut known = Vec::new();
+            for (other, needs) in &mut self.unknown {
+                if needs.contains(&name) {
+                    needs.remove(&name);
+                    if needs.is_empty() {
+                        known.push(Name::clone(other));
+                    }
+                }
+            }
+            todo.extend(known);
+        }
+    }
+
+    fn mark_unknown(&mut self, name: &Name, needs: &Name) {
+        self.unknown.entry(Name::clone(name)).or_default().add(needs);
+    }
+
+    fn unify_all(&mut self, name: &Name, pattern: &Term) {
+        if self.is_safe(name) {
+            return self.mark_all_safe(pattern);
+        }
+        let mut vars = Vars::new(PATTERN);
+        vars.value(pattern);
+        let needs = vars.found().diff(self.safe).diff(&self.unified);
+        if needs.is_empty() {
+            self.mark_safe(name);
+        } else {
+            for other in needs.iter() {
+                self.mark_unknown(name, other);
+            }
+        }
+    }
+}

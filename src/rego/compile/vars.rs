@@ -1,0 +1,339 @@
+//! Which variables occur under a node.
+
+use crate::rego::syntax::tree::{
+    Body, Every, Expr, ExprKind, Head, Logical, Name, Not, Rule, Span, TemplatePart, Term, TermKind, With,
+};
+
+use super::functions::Arity;
+use super::names::{NameMap, VarSet};
+use super::safety;
+use super::walk::deep;
+
+/// What a look for variables leaves out.
+#[derive(Clone, Copy, Default)]
+pub struct VarsParams<'a> {
+    /// The heads of references.
+    pub skip_ref_head: bool,
+    /// The heads of the names of called functions.
+    pub skip_ref_call_head: bool,
+    /// The keys of objects.
+    pub skip_object_keys: bool,
+    /// Comprehensions, bodies of `every`, `not`, `and`, `or`, and templates.
+    pub skip_closures: bool,
+    /// Sets.
+    pub skip_sets: bool,
+    /// Templates.
+    pub skip_templates: bool,
+    /// Where this is set, closures written without braces show the variables that they need from
+    /// outside.
+    pub arity: Option<&'a dyn Arity>,
+}
+
+/// As the safety checks look.
+pub const SAFETY: VarsParams<'static> = VarsParams {
+    skip_ref_head: false,
+    skip_ref_call_head: true,
+    skip_object_keys: false,
+    skip_closures: true,
+    skip_sets: false,
+    skip_templates: false,
+    arity: None,
+};
+
+/// As patterns are looked at: what equality could bind in a term.
+pub const PATTERN: VarsParams<'static> = VarsParams {
+    skip_ref_head: true,
+    skip_ref_call_head: false,
+    skip_object_keys: true,
+    skip_closures: true,
+    skip_sets: false,
+    skip_templates: false,
+    arity: None,
+};
+
+/// Collects variables.
+pub struct Vars<'a> {
+    params: VarsParams<'a>,
+    found: VarSet,
+    places: Option<NameMap<Span>>,
+}
+
+impl<'a> Vars<'a> {
+    /// None found yet.
+    pub fn new(params: VarsParams<'a>) -> Self {
+        Self { params, found: VarSet::default(), places: None }
+    }
+
+    /// Adds to what was found before.
+    pub fn from(params: VarsParams<'a>, found: VarSet) -> Self {
+        Self { params, found, places: None }
+    }
+
+    /// What was found.
+    pub fn take(self) -> VarSet {
+        self.found
+    }
+
+    /// What was found.
+    pub fn found(&self) -> &VarSet {
+        &self.found
+    }
+
+    /// A rule with its `else`.
+    pub fn rule(&mut self, rule: &Rule) {
+        let mut next = Some(rule);
+        while let Some(rule) = next {
+            self.reference(&rule.head.reference);
+            self.values(&rule.head.args);
+            if let Some(value) = &rule.head.value {
+                self.term(value);
+            }
+            self.body(&rule.body);
+            next = rule.else_rule.as_deref();
+        }
+    }
+
+    /// A body.
+    pub fn body(&mut self, body: &Body) {
+        for expr in body {
+            self.expr(expr);
+        }
+    }
+
+    /// Terms one after another, such as arguments.
+    pub fn values(&mut self, terms: &[Term]) {
+        for term in terms {
+            self.value(term);
+        }
+    }
+
+    /// A reference's terms.
+    pub fn reference(&mut self, terms: &[Term]) {
+        let skipped = usize::from(self.params.skip_ref_head);
+        for term in terms.iter().skip(skipped) {
+            self.term(term);
+        }
+    }
+
+    /// An expression.
+    pub fn expr(&mut self, expr: &Expr) {
+        if self.params.skip_closures
+            && let ExprKind::Every(every) = &expr.kind
+        {
+            return self.term(&every.domain);
+        }
+        match &expr.kind {
+            ExprKind::Term(term) => self.term(term),
+            ExprKind::Call(terms) => self.call(terms),
+            ExprKind::Some(decl) => {
+                for symbol in &decl.symbols {
+                    self.term(symbol);
+                }
+            }
+            ExprKind::Every(every) => self.every(every),
+            ExprKind::Not(not) => self.not(not),
+            ExprKind::And(logical) | ExprKind::Or(logical) => self.logical(logical),
+        }
+        for with in &expr.with {
+            self.with(with);
+        }
+    }
+
+    fn every(&mut self, every: &Every) {
+        if let Some(key) = &every.key {
+            self.value(key);
+        }
+        self.term(&every.value);
+        self.term(&every.domain);
+        deep(|| self.body(&every.body));
+    }
+
+    fn promote(&mut self, body: &Body, arity: &dyn Arity) {
+        for name in safety::unsafe_implicit_body_vars(body, arity).iter() {
+            self.found.add(name);
+        }
+    }
+
+    fn not(&mut self, not: &Not) {
+        if let Some(arity) = self.params.arity {
+            if !not.explicit {
+                deep(|| self.promote(&not.body, arity));
+            }
+        } else if !self.params.skip_closures {
+            deep(|| self.body(&not.body));
+        }
+    }
+
+    fn logical(&mut self, logical: &Logical) {
+        if let Some(arity) = self.params.arity {
+            if !logical.explicit_left {
+                deep(|| self.promote(&logical.left, arity));
+            }
+            if !logical.explicit_right {
+                deep(|| self.promote(&logical.right, arity));
+            }
+        } else if !self.params.skip_closures {
+            deep(|| {
+                self.body(&logical.left);
+                self.body(&logical.right);
+            });
+        }
+    }
+
+    /// A `with`.
+    pub fn with(&mut self, with: &With) {
+        if !self.params.skip_ref_call_head {
+            self.value(&with.target);
+            self.value(&with.value);
+            return;
+        }
+        if let TermKind::Ref(terms) = &with.target.kind {
+            for term in terms.iter().skip(1) {
+                self.term(term);
+            }
+        }
+        if let TermKind::Ref(terms) = &with.value.kind {
+            for term in terms.iter().skip(1) {
+                self.term(term);
+            }
+        } else {
+            self.term(&with.value);
+        }
+    }
+
+    /// A call: its function, then its arguments.
+    fn call(&mut self, terms: &[Term]) {
+        if !self.params.skip_ref_call_head {
+            return self.values(terms);
+        }
+        let mut terms = terms.iter();
+        if let Some(Term { kind: TermKind::Ref(operator), .. }) = terms.next() {
+            for term in operator.iter().skip(1) {
+                self.term(term);
+            }
+        }
+        for term in terms {
+            self.term(term);
+        }
+    }
+
+    /// A term, whose place counts as that of the variable if it is one.
+    pub fn term(&mut self, term: &Term) {
+        self.value(term);
+        if let (TermKind::Var(name), Some(places)) = (&term.kind, &mut self.places) {
+            places.insert(Name::clone(name), term.span);
+        }
+    }
+
+    /// A term.
+    pub fn value(&mut self, term: &Term) {
+        let params = self.params;
+        match &term.kind {
+            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
+            TermKind::Var(name) => {
+                self.found.add(name);
+            }
+            TermKind::Ref(terms) => deep(|| {
+                for term in terms.iter().skip(usize::from(params.skip_ref_head)) {
+                    self.value(term);
+                }
+            }),
+            TermKind::Array(terms) => deep(|| {
+                for term in terms {
+                    self.term(term);
+                }
+            }),
+            TermKind::Set(terms) => {
+                if !params.skip_sets {
+                    deep(|| {
+                        for term in terms {
+                            self.term(term);
+                        }
+                    });
+                }
+            }
+            TermKind::Object(pairs) => deep(|| {
+                for (key, value) in pairs {
+                    if !params.skip_object_keys {
+                        self.term(key);
+                    }
+                    self.term(value);
+                }
+            }),
+            TermKind::Call(terms) => deep(|| self.call(terms)),
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                if !params.skip_closures {
+                    deep(|| {
+                        self.value(&it.term);
+                        self.body(&it.body);
+                    });
+                }
+            }
+            TermKind::ObjectComprehension(it) => {
+                if !params.skip_closures {
+                    deep(|| {
+                        self.value(&it.key);
+                        self.value(&it.value);
+                        self.body(&it.body);
+                    });
+                }
+            }
+            TermKind::Template(template) => {
+                if !params.skip_closures && !params.skip_templates {
+                    deep(|| {
+                        for part in &template.parts {
+                            match part {
+                                TemplatePart::Text(term) => self.term(term),
+                                TemplatePart::Expr(expr) => self.expr(expr),
+                            }
+                        }
+                    });
+                }
+            }
+            TermKind::Group(term) => deep(|| self.value(term)),
+        }
+    }
+}
+
+/// All variables of a term.
+pub fn of_term(term: &Term) -> VarSet {
+    let mut vars = Vars::new(VarsParams::default());
+    vars.value(term);
+    vars.take()
+}
+
+/// All variables of terms.
+pub fn of_terms(terms: &[Term]) -> VarSet {
+    let mut vars = Vars::new(VarsParams::default());
+    vars.values(terms);
+    vars.take()
+}
+
+/// The variables of an `every` itself.
+pub fn of_every(every: &Every) -> VarSet {
+    every.key.iter().chain([&every.value]).flat_map(|term| of_term(term).sorted()).collect()
+}
+
+/// The variables of a rule's head, and where they stand.
+pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
+    let mut vars = Vars::new(VarsParams::default());
+    vars.places = Some(NameMap::default());
+    vars.values(&head.args);
+    for term in head.key.iter().chain(&head.value) {
+        vars.term(term);
+    }
+    for term in head.reference.iter().skip(1) {
+        vars.term(term);
+    }
+    (vars.found, vars.places.unwrap_or_default())
+}
+
+/// Calls `f` with each variable of a term, in order, again for each time that it occurs.
+pub fn each(term: &Term, f: &mut impl FnMut(&Name)) {
+    super::walk::term(term, &mut |node| {
+        if let super::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
+            f(name);
+        }
+        false
+    });
+}

@@ -1,0 +1,509 @@
+//! The checker: rules in the order of their dependencies, bodies statement by statement.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::env::{Env, Key, Tree, TypeEnv};
+use super::terms;
+use super::ty::{Dynamic, Function, Property, Type};
+use super::unify::unifies;
+use super::wording::{TypeError, argument_error, match_error, reference_text};
+use crate::rego::problem::{Problem, ProblemCode, Problems};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Rule, Span, Term, TermKind, With};
+
+/// Checks types. One checker serves one load, or one query.
+pub struct Checker<'a> {
+    names: Option<&'a dyn Fn(&[Term]) -> Vec<Term>>,
+    dependents: Option<&'a dyn Fn(&[Term]) -> Vec<Vec<Term>>>,
+    /// What is known of rules where a document is replaced, by the text of its reference.
+    replaced: RefCell<HashMap<String, Option<Arc<Tree>>>>,
+    /// The last result for each comprehension, by its address, with what it depends on.
+    closures: RefCell<HashMap<usize, (Vec<(u64, u32)>, Rc<Closure>)>>,
+    /// How many statements may still be checked: nested comprehensions are checked again and again.
+    fuel: Cell<u32>,
+}
+
+/// A rule to check.
+#[derive(Clone, Copy)]
+pub struct TypedRule<'a> {
+    /// The path of its package.
+    pub package: &'a [Term],
+    /// The rule; its `else` is one of its own.
+    pub rule: &'a Rule,
+}
+
+/// What is known of a comprehension.
+struct Closure {
+    problems: Problems,
+    /// Unknown where there are problems.
+    tpe: Type,
+}
+
+/// The number of statements that one load may cost.
+const FUEL: u32 = 20_000_000;
+
+impl Default for Checker<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// A checker that shows references as they stand, and knows of no dependencies.
+    pub fn new() -> Self {
+        Self {
+            names: None,
+            dependents: None,
+            replaced: RefCell::default(),
+            closures: RefCell::default(),
+            fuel: Cell::new(FUEL),
+        }
+    }
+
+    /// With what turns a reference into the one that its author wrote, for messages.
+    #[must_use]
+    pub fn names(mut self, names: &'a dyn Fn(&[Term]) -> Vec<Term>) -> Self {
+        self.names = Some(names);
+        self
+    }
+
+    /// With what gives the paths of the rules that a reference may refer to, and of all that depend on
+    /// them, each up to its first variable: they may have any value where `with` replaces it.
+    #[must_use]
+    pub fn dependents(mut self, dependents: &'a dyn Fn(&[Term]) -> Vec<Vec<Term>>) -> Self {
+        self.dependents = Some(dependents);
+        self
+    }
+
+    /// Checks rules, given so that each comes after those that it depends on, and adds their types.
+    pub fn check_rules<'r>(&self, types: &mut TypeEnv, rules: impl IntoIterator<Item = TypedRule<'r>>) -> Problems {
+        let mut problems = Vec::new();
+        for rule in rules {
+            let checked = self.check_rule(types, rule, &mut problems);
+            let tree = Arc::make_mut(&mut types.rules);
+            match checked {
+                // An error in a rule causes none in those that refer to it.
+                None => tree.put(rule_path(rule, false), Type::any()),
+                Some((_, Type::Unknown)) => {}
+                Some((path, tpe)) => tree.insert(&path, &tpe),
+            }
+        }
+        self.report_limit(rules_span(&problems), &mut problems);
+        problems
+    }
+
+    /// Checks the body of a query.
+    pub fn check_body(&self, types: &TypeEnv, body: &Body) -> Problems {
+        let (_, mut problems) = self.check(&Env::global(types), body);
+        self.report_limit(body.first().map(|it| it.span).unwrap_or_default(), &mut problems);
+        problems
+    }
+
+    fn report_limit(&self, span: Span, problems: &mut Problems) {
+        if self.fuel.get() == 0 {
+            let message = "comprehensions are nested too deep for the type checker";
+            problems.push(Problem::new(ProblemCode::Limit, span, message));
+        }
+    }
+
+    /// The path and the type of a rule; nothing where it has problems.
+    fn check_rule(&self, types: &TypeEnv, rule: TypedRule<'_>, problems: &mut Problems) -> Option<(Vec<Key>, Type)> {
+        let around = Env::global(types);
+        let (env, found) = self.check(&around.wrap(), &rule.rule.body);
+        if !found.is_empty() {
+            problems.extend(found);
+            return None;
+        }
+        let head = &rule.rule.head;
+        if head.is_function && !head.args.is_empty() {
+            for arg in &head.args {
+                self.type_arguments(&env, arg);
+            }
+            let args = head.args.iter().map(|it| self.type_of(&env, it)).collect();
+            let result = head.value.as_ref().map_or(Type::Unknown, |it| self.type_of(&env, it));
+            return Some((rule_path(rule, false), Type::function(args, result)));
+        }
+        let value = match (&head.value, &head.key) {
+            (Some(value), _) => self.type_of(&env, value),
+            (None, Some(key)) => match self.type_of(&env, key) {
+                Type::Unknown => return Some((Vec::new(), Type::Unknown)),
+                of => Type::set(of),
+            },
+            (None, None) => Type::Unknown,
+        };
+        let dynamic = head.reference.iter().skip(1).position(|it| !terms::is_ground(it)).map(|at| at + 1);
+        let suffix = dynamic.and_then(|at| head.reference.get(at..)).unwrap_or_default();
+        let nested = suffix.iter().rev().try_fold(value, |value, key| match (self.type_of(&env, key), value) {
+            (Type::Unknown, _) | (_, Type::Unknown) => None,
+            (key, value) => Some(Type::object_of(key, value)),
+        });
+        Some((rule_path(rule, true), nested.unwrap_or_default()))
+    }
+
+    /// Variables of arguments that the body says nothing of may be anything.
+    fn type_arguments(&self, env: &Rc<Env>, arg: &Term) {
+        match &arg.kind {
+            TermKind::Var(name) => {
+                if env.get_var(arg).is_unknown() {
+                    env.put_var(name, Type::any());
+                }
+            }
+            TermKind::Array(items) | TermKind::Set(items) | TermKind::Ref(items) | TermKind::Call(items) => {
+                items.iter().for_each(|it| self.type_arguments(env, it));
+            }
+            TermKind::Object(pairs) => {
+                for (key, value) in pairs {
+                    self.type_arguments(env, key);
+                    self.type_arguments(env, value);
+                }
+            }
+            TermKind::Group(inner) => self.type_arguments(env, inner),
+            _ => {}
+        }
+    }
+
+    /// Checks a body in a scope of its own, which is given back.
+    fn check(&self, around: &Rc<Env>, body: &Body) -> (Rc<Env>, Problems) {
+        let env = around.wrap();
+        let mut problems = Vec::new();
+        for expr in body {
+            let Some(fuel) = self.fuel.get().checked_sub(1) else { break };
+            self.fuel.set(fuel);
+            let scope = if expr.with.is_empty() { Rc::clone(&env) } else { self.with_scope(&env, &expr.with) };
+            let mut closure_problems = Vec::new();
+            self.check_closures(&scope, expr, &mut closure_problems);
+            let mut ref_problems = Vec::new();
+            self.check_references(&scope, expr, &mut ref_problems);
+            let more_telling = !closure_problems.is_empty() || !ref_problems.is_empty();
+            problems.append(&mut closure_problems);
+            problems.append(&mut ref_problems);
+            if let Err(error) = self.check_expr(&scope, expr)
+                && !(more_telling && error.by_unknown)
+            {
+                problems.push(error.problem);
+            }
+        }
+        (env, problems)
+    }
+
+    /// Checks the comprehensions of a statement; of several with problems, the last one's are kept.
+    fn check_closures(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
+        let mut terms = |items: &[Term]| items.iter().for_each(|it| self.check_closures_of(env, it, problems));
+        match &expr.kind {
+            ExprKind::Call(parts) => terms(parts),
+            ExprKind::Term(term) => terms(std::slice::from_ref(term)),
+            ExprKind::Some(it) => terms(&it.symbols),
+            ExprKind::Every(it) => {
+                it.key.iter().chain([&it.value, &it.domain]).for_each(|it| self.check_closures_of(env, it, problems));
+                it.body.iter().for_each(|it| self.check_closures(env, it, problems));
+            }
+            ExprKind::Not(it) => it.body.iter().for_each(|it| self.check_closures(env, it, problems)),
+            ExprKind::And(it) | ExprKind::Or(it) => {
+                it.left.iter().chain(&it.right).for_each(|it| self.check_closures(env, it, problems));
+            }
+        }
+        for with in &expr.with {
+            self.check_closures_of(env, &with.target, problems);
+            self.check_closures_of(env, &with.value, problems);
+        }
+    }
+
+    fn check_closures_of(&self, env: &Rc<Env>, term: &Term, problems: &mut Problems) {
+        let body = match &term.kind {
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
+            TermKind::ObjectComprehension(it) => &it.body,
+            TermKind::Ref(items) | TermKind::Array(items) | TermKind::Call(items) => {
+                return items.iter().for_each(|it| self.check_closures_of(env, it, problems));
+            }
+            TermKind::Set(items) => {
+                return terms::elements(items).into_iter().for_each(|it| self.check_closures_of(env, it, problems));
+            }
+            TermKind::Object(pairs) => {
+                for (key, value) in terms::members(pairs) {
+                    self.check_closures_of(env, key, problems);
+                    self.check_closures_of(env, value, problems);
+                }
+                return;
+            }
+            TermKind::Group(inner) => return self.check_closures_of(env, inner, problems),
+            _ => return,
+        };
+        let closure = self.closure(env, term);
+        if closure.problems.is_empty() {
+            // Those within are looked at once more without what is known here of their variables.
+            match &term.kind {
+                TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                    self.check_closures_of(env, &it.term, problems);
+                }
+                TermKind::ObjectComprehension(it) => {
+                    self.check_closures_of(env, &it.key, problems);
+                    self.check_closures_of(env, &it.value, problems);
+                }
+                _ => {}
+            }
+            body.iter().for_each(|it| self.check_closures(env, it, problems));
+        } else {
+            problems.clone_from(&closure.problems);
+        }
+    }
+
+    /// What is known of a comprehension in a scope.
+    fn closure(&self, env: &Rc<Env>, term: &Term) -> Rc<Closure> {
+        let (address, state) = (std::ptr::from_ref(term).addr(), env.state());
+        if let Some((known, closure)) = self.closures.borrow().get(&address)
+            && *known == state
+        {
+            return Rc::clone(closure);
+        }
+        let (body, make): (&Body, &dyn Fn(&Rc<Env>) -> Type) = match &term.kind {
+            TermKind::ArrayComprehension(it) => (&it.body, &|env| Type::array(Vec::new(), self.type_of(env, &it.term))),
+            TermKind::SetComprehension(it) => (&it.body, &|env| Type::set(self.type_of(env, &it.term))),
+            TermKind::ObjectComprehension(it) => {
+                (&it.body, &|env| Type::object_of(self.type_of(env, &it.key), self.type_of(env, &it.value)))
+            }
+            _ => return Rc::new(Closure { problems: Vec::new(), tpe: Type::Unknown }),
+        };
+        let (inner, problems) = self.check(env, body);
+        let tpe = if problems.is_empty() { make(&inner) } else { Type::Unknown };
+        let closure = Rc::new(Closure { problems, tpe });
+        self.closures.borrow_mut().insert(address, (state, Rc::clone(&closure)));
+        closure
+    }
+
+    /// The type of a term in a scope.
+    pub(super) fn type_of(&self, env: &Rc<Env>, term: &Term) -> Type {
+        match &term.kind {
+            TermKind::Null => Type::Null,
+            TermKind::Bool(_) => Type::Boolean,
+            TermKind::Number(_) => Type::Number,
+            TermKind::String(_) | TermKind::Template(_) => Type::String,
+            TermKind::Array(items) => Type::array(items.iter().map(|it| self.type_of(env, it)).collect(), Type::Unknown),
+            TermKind::Set(items) => {
+                Type::set(items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&self.type_of(env, it))))
+            }
+            TermKind::Object(pairs) => {
+                let (mut fixed, mut rest) = (Vec::new(), None);
+                for (key, value) in terms::members(pairs) {
+                    let tpe = self.type_of(env, value);
+                    match terms::native(key) {
+                        Some(key) => fixed.push(Property { key, value: tpe }),
+                        // The last one counts.
+                        None => rest = Some(Dynamic { key: self.type_of(env, key), value: tpe }),
+                    }
+                }
+                Type::object(fixed, rest)
+            }
+            TermKind::Var(name) if !terms::is_root(name) => env.get_var(term),
+            TermKind::Var(_) | TermKind::Ref(_) => env.get_ref(terms::reference(term).unwrap_or_default()),
+            TermKind::ArrayComprehension(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_) => {
+                self.closure(env, term).tpe.clone()
+            }
+            TermKind::Call(_) => Type::Unknown,
+            TermKind::Group(inner) => self.type_of(env, inner),
+        }
+    }
+
+    /// The scope of a statement with replacements: what is replaced may also be of its replacement's
+    /// type, and what depends on it may be anything.
+    fn with_scope(&self, env: &Rc<Env>, with: &[With]) -> Rc<Env> {
+        let mut scope = Rc::clone(env);
+        let mut replaced = Tree::default();
+        let mut any_replaced = false;
+        for with in with {
+            let Some(target) = terms::reference(&with.target) else { continue };
+            let known = env.get_ref(target);
+            let is_function = matches!(known, Type::Function(_));
+            if let Some(tree) = self.relaxed(target, is_function) {
+                scope = scope.wrap_docs(tree);
+            }
+            if is_function {
+                // Its type stays, so that its replacement's arguments are checked.
+                continue;
+            }
+            let mut tpe = Type::any();
+            if target.iter().skip(1).all(terms::is_ground) && !known.is_unknown() {
+                let value = self.type_of(env, &with.value);
+                let either = known.or(&value);
+                if !value.is_unknown() && !either.is_unknown() {
+                    tpe = either;
+                }
+            }
+            any_replaced = true;
+            replaced.put(ground_prefix(target), tpe);
+        }
+        if any_replaced { scope.wrap_docs(Arc::new(replaced)) } else { scope }
+    }
+
+    /// What is known of the rules that depend on a replaced document: nothing, so they may be anything.
+    fn relaxed(&self, target: &[Term], is_function: bool) -> Option<Arc<Tree>> {
+        let dependents = self.dependents?;
+        let name = reference_text(target);
+        let key = if is_function { format!("f:{name}") } else { name };
+        if let Some(known) = self.replaced.borrow().get(&key) {
+            return known.clone();
+        }
+        let is_target = |path: &[Term]| {
+            path.len() == target.len() && path.iter().zip(target).all(|(a, b)| terms::compare(a, b).is_eq())
+        };
+        let mut tree = None;
+        for path in dependents(target) {
+            if !(is_function && is_target(&path)) {
+                tree.get_or_insert_with(Tree::default).put(path.iter().filter_map(Key::of), Type::any());
+            }
+        }
+        let tree = tree.map(Arc::new);
+        self.replaced.borrow_mut().insert(key, tree.clone());
+        tree
+    }
+
+    fn check_expr(&self, env: &Rc<Env>, expr: &Expr) -> Result<(), TypeError> {
+        for with in &expr.with {
+            self.check_replacement(env, with)?;
+        }
+        let ExprKind::Call(parts) = &expr.kind else { return Ok(()) };
+        let Some((function, args)) = parts.split_first() else { return Ok(()) };
+        let name = terms::operator(function);
+        if let [Term { kind: TermKind::Var(operator), .. }] = name
+            && &**operator == "eq"
+        {
+            return self.check_equality(env, expr.span, name, args);
+        }
+        if let [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(operator), .. }] = name
+            && &**head == "internal"
+        {
+            match (&**operator, args) {
+                ("member_2", [element, collection, ..]) => {
+                    self.check_membership(env, expr.span, None, element, collection)?;
+                }
+                ("member_3", [key, value, collection, ..]) => {
+                    self.check_membership(env, expr.span, Some(key), value, collection)?;
+                }
+                _ => {}
+            }
+        }
+        self.check_call(env, expr.span, name, args)
+    }
+
+    /// A function may be replaced by one of as many arguments, and by values.
+    fn check_replacement(&self, env: &Rc<Env>, with: &With) -> Result<(), TypeError> {
+        let (target, value) = (self.type_of(env, &with.target), self.type_of(env, &with.value));
+        match (&target, &value) {
+            (Type::Function(function), Type::Function(by)) if !unifies(&target, &value) => {
+                let name = terms::operator(&with.target);
+                Err(argument_error(with.span, name, "arity mismatch", &by.args, &without_result(function)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_equality(&self, env: &Rc<Env>, span: Span, name: &[Term], args: &[Term]) -> Result<(), TypeError> {
+        let [a, b] = args else {
+            let have: Vec<Type> = args.iter().map(|it| self.type_of(env, it)).collect();
+            let what = if args.len() < 2 { "too few arguments" } else { "too many arguments" };
+            let want = Function { args: vec![Type::any(), Type::any()], ..Function::default() };
+            return Err(argument_error(span, name, what, &have, &want));
+        };
+        let (type_a, type_b) = (self.type_of(env, a), self.type_of(env, b));
+        if self.unify_terms(env, a, &type_a, b, &type_b) { Ok(()) } else { Err(match_error(span, &type_a, &type_b)) }
+    }
+
+    /// `in`: what is looked for must be what the collection may hold.
+    fn check_membership(
+        &self,
+        env: &Rc<Env>,
+        span: Span,
+        key: Option<&Term>,
+        value: &Term,
+        collection: &Term,
+    ) -> Result<(), TypeError> {
+        let collection = self.type_of(env, collection);
+        let values = collection.values();
+        if values.is_unknown() {
+            return Ok(());
+        }
+        if let Some(key) = key {
+            self.check_member(env, span, key, &collection.keys())?;
+        }
+        self.check_member(env, span, value, &values)
+    }
+
+    fn check_member(&self, env: &Rc<Env>, span: Span, term: &Term, tpe: &Type) -> Result<(), TypeError> {
+        if tpe.is_incomplete() {
+            return Ok(());
+        }
+        let have = self.type_of(env, term);
+        let fits = (have.is_incomplete() || unifies(&have, tpe)) && self.unify(env, term, tpe, false);
+        if fits { Ok(()) } else { Err(match_error(span, &have, tpe)) }
+    }
+
+    fn check_call(&self, env: &Rc<Env>, span: Span, name: &[Term], args: &[Term]) -> Result<(), TypeError> {
+        let function = match env.get_ref(name) {
+            Type::Function(function) => function,
+            // Something outside the load.
+            tpe if tpe.is_any() => return Ok(()),
+            _ => {
+                let message = format!("undefined function {}", reference_text(name));
+                return Err(TypeError { problem: Problem::types(span, message), by_unknown: false });
+            }
+        };
+        let types = || args.iter().map(|it| self.type_of(env, it)).collect::<Vec<_>>();
+        // The result may be an argument of its own.
+        let takes = function.args.len() + usize::from(!function.result.is_unknown());
+        let what = if args.len() > takes && function.variadic.is_unknown() {
+            "too many arguments"
+        } else if args.len() < function.args.len() {
+            "too few arguments"
+        } else {
+            ""
+        };
+        if !what.is_empty() {
+            return Err(argument_error(span, name, what, &types(), &function));
+        }
+        let want = |at: usize| match function.args.get(at) {
+            Some(it) => it,
+            None if at == function.args.len() && !function.result.is_unknown() => &function.result,
+            None => &function.variadic,
+        };
+        let before = types();
+        for (at, (arg, tpe)) in args.iter().zip(&before).enumerate() {
+            let want = want(at);
+            if !tpe.is_incomplete() && !unifies(tpe, want) {
+                return Err(argument_error(span, name, "invalid argument(s)", &before, &function));
+            }
+            if !self.unify(env, arg, want, false) {
+                return Err(argument_error(span, name, "invalid argument(s)", &types(), &function));
+            }
+        }
+        Ok(())
+    }
+
+    /// A reference as its author wrote it.
+    pub(super) fn named(&self, parts: &[Term]) -> Vec<Term> {
+        self.names.map_or_else(|| parts.to_vec(), |names| names(parts))
+    }
+}
+
+fn without_result(function: &Function) -> Function {
+    Function { result: Type::Unknown, ..function.clone() }
+}
+
+/// The path of a rule; up to its first variable where `ground`.
+fn rule_path(rule: TypedRule<'_>, ground: bool) -> Vec<Key> {
+    let head = rule.rule.head.reference.iter().enumerate().map(|(at, it)| match &it.kind {
+        TermKind::Var(name) if at == 0 => Some(Key::Value(Arc::clone(name).into())),
+        _ if ground && !terms::is_ground(it) => None,
+        _ => Key::of(it),
+    });
+    rule.package.iter().map(Key::of).chain(head).map_while(|it| it).collect()
+}
+
+fn ground_prefix(reference: &[Term]) -> impl Iterator<Item = Key> {
+    let ground = |at: usize, it: &Term| at == 0 || terms::is_ground(it);
+    reference.iter().enumerate().map_while(move |(at, it)| if ground(at, it) { Key::of(it) } else { None })
+}
+
+fn rules_span(problems: &Problems) -> Span {
+    problems.first().map(|it| it.span).unwrap_or_default()
+}

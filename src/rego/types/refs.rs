@@ -1,0 +1,213 @@
+//! References: whether each operand can find something.
+
+use std::rc::Rc;
+
+use super::check::Checker;
+use super::env::{Env, Head, Key, Tree, constant_selected, is_empty_collection};
+use super::terms;
+use super::ty::Type;
+use super::unify::unifies;
+use super::wording::{invalid_reference, keys_of, term_text, unsupported_reference};
+use crate::rego::problem::{Problem, Problems};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Span, Term, TermKind};
+
+impl Checker<'_> {
+    /// Checks the references of a statement, without those of comprehensions.
+    pub(super) fn check_references(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
+        match &expr.kind {
+            // What a `with` says is checked where documents are replaced.
+            ExprKind::Call(parts) => self.check_all(env, parts.iter().skip(1), problems),
+            ExprKind::Term(term) => self.check_term(env, term, problems),
+            ExprKind::Not(it) => self.check_bodies(env, &it.body, problems),
+            kind => {
+                match kind {
+                    ExprKind::Some(it) => self.check_all(env, &it.symbols, problems),
+                    ExprKind::Every(it) => {
+                        self.check_all(env, it.key.iter().chain([&it.value, &it.domain]), problems);
+                        self.check_bodies(env, &it.body, problems);
+                    }
+                    ExprKind::And(it) | ExprKind::Or(it) => {
+                        self.check_bodies(env, &it.left, problems);
+                        self.check_bodies(env, &it.right, problems);
+                    }
+                    _ => {}
+                }
+                self.check_all(env, expr.with.iter().flat_map(|it| [&it.target, &it.value]), problems);
+            }
+        }
+    }
+
+    fn check_bodies(&self, env: &Rc<Env>, body: &Body, problems: &mut Problems) {
+        for expr in body {
+            self.check_references(env, expr, problems);
+        }
+    }
+
+    fn check_all<'t>(&self, env: &Rc<Env>, terms: impl IntoIterator<Item = &'t Term>, problems: &mut Problems) {
+        for term in terms {
+            self.check_term(env, term, problems);
+        }
+    }
+
+    fn check_term(&self, env: &Rc<Env>, term: &Term, problems: &mut Problems) {
+        if let Some(parts) = terms::reference(term) {
+            if let Err(problem) = self.check_reference(env, parts) {
+                problems.push(problem);
+                return;
+            }
+        }
+        match &term.kind {
+            TermKind::Ref(parts) => self.check_all(env, parts.iter().skip(1), problems),
+            TermKind::Array(items) | TermKind::Call(items) => self.check_all(env, items, problems),
+            TermKind::Set(items) => self.check_all(env, terms::elements(items), problems),
+            TermKind::Object(pairs) => {
+                let pairs = terms::members(pairs);
+                self.check_all(env, pairs.into_iter().flat_map(|(key, value)| [key, value]), problems);
+            }
+            TermKind::Group(inner) => self.check_term(env, inner, problems),
+            _ => {}
+        }
+    }
+
+    fn check_reference(&self, env: &Rc<Env>, parts: &[Term]) -> Result<(), Problem> {
+        let Some(head) = parts.first() else { return Ok(()) };
+        let tpe = env.get_ref(parts);
+        if matches!(tpe, Type::Function(_)) {
+            return Err(unsupported_reference(head.span, &self.named(parts), parts.len() - 1, &tpe));
+        }
+        let checked = Checked { checker: self, env, parts, span: head.span };
+        let mut scope = Some(env);
+        while let Some(here) = scope {
+            let found = match here.head(head) {
+                Head::Var(tpe) if tpe.is_unknown() => checked.below(&Tree::default())?,
+                Head::Var(tpe) => return checked.leaf(&tpe, 1),
+                Head::Docs(tree) if tree.is_leaf() => return checked.leaf(&tree.tpe, 1),
+                Head::Docs(tree) => checked.below(tree)?,
+                Head::Nothing => false,
+            };
+            if found {
+                return Ok(());
+            }
+            scope = here.next.as_ref();
+        }
+        let is_root = matches!(&head.kind, TermKind::Var(name) if terms::is_root(name));
+        checked.leaf(&Type::any(), usize::from(is_root))
+    }
+}
+
+/// A reference that is being checked.
+struct Checked<'c> {
+    checker: &'c Checker<'c>,
+    env: &'c Rc<Env>,
+    parts: &'c [Term],
+    span: Span,
+}
+
+impl Checked<'_> {
+    fn invalid(&self, position: usize, have: &Type, want: &Type, one_of: &[String]) -> Problem {
+        invalid_reference(self.span, &self.checker.named(self.parts), position, have, want, one_of)
+    }
+
+    /// Follows the operands through documents whose types are known by path. Gives false where a
+    /// scope further out must be asked.
+    fn below(&self, mut node: &Tree) -> Result<bool, Problem> {
+        for (at, operand) in self.parts.iter().enumerate().skip(1) {
+            let is_var = terms::variable(operand).is_some();
+            // Names of packages and rules are strings.
+            if at <= 2 && !is_var && !matches!(operand.kind, TermKind::String(_)) {
+                let have = self.checker.type_of(self.env, operand);
+                return Err(self.invalid(at, &have, &Type::String, &keys_of_node(node)));
+            }
+            if let Some(name) = terms::variable(operand) {
+                let keys = node.extent().keys();
+                let known = self.env.get_var(operand);
+                if known.is_unknown() {
+                    self.env.put_var(name, keys);
+                } else if !unifies(&keys, &known) {
+                    return Err(self.invalid(at, &known, &keys, &keys_of_node(node)));
+                }
+            }
+            let Some(child) = node.child(operand) else { return Ok(false) };
+            if child.is_leaf() {
+                self.leaf(&child.tpe, at + 1)?;
+                return Ok(true);
+            }
+            node = child;
+        }
+        Ok(true)
+    }
+
+    /// Follows the operands from a position on through a type.
+    fn leaf(&self, tpe: &Type, from: usize) -> Result<(), Problem> {
+        let mut tpe = tpe.clone();
+        for (at, operand) in self.parts.iter().enumerate().skip(from) {
+            if is_empty_collection(&tpe) {
+                return self.empty(&tpe, at, operand);
+            }
+            let keys = tpe.keys();
+            if keys.is_unknown() {
+                let parts = self.checker.named(self.parts);
+                return Err(unsupported_reference(self.span, &parts, at.saturating_sub(1), &tpe));
+            }
+            match &operand.kind {
+                // The head, where nothing at all is known of it, is asked for like an operand.
+                TermKind::Var(name) if at == 0 || !terms::is_root(name) => {
+                    let known = self.env.get_var(operand);
+                    if known.is_unknown() {
+                        self.env.put_var(name, keys);
+                    } else if !unifies(&known, &keys) {
+                        return Err(self.invalid(at, &known, &keys, &keys_of(&tpe)));
+                    }
+                }
+                TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_) => {
+                    if !self.checker.unify(self.env, operand, &keys, false) {
+                        let have = self.checker.type_of(self.env, operand);
+                        return Err(self.invalid(at, &have, &keys, &[]));
+                    }
+                }
+                _ => {
+                    if let Some(inner) = terms::reference(operand) {
+                        let known = self.env.get_ref(inner);
+                        if !known.is_unknown() && !unifies(&known, &keys) {
+                            return Err(self.invalid(at, &known, &keys, &keys_of(&tpe)));
+                        }
+                    } else {
+                        let child = constant_selected(&tpe, operand);
+                        if child.is_unknown() {
+                            return Err(self.invalid(at, &Type::Unknown, &keys, &keys_of(&tpe)));
+                        }
+                        tpe = child;
+                        continue;
+                    }
+                }
+            }
+            tpe = tpe.values();
+        }
+        Ok(())
+    }
+
+    /// A reference into a collection in which nothing can be: a constant finds nothing, the rest
+    /// iterates over nothing.
+    fn empty(&self, tpe: &Type, at: usize, operand: &Term) -> Result<(), Problem> {
+        if terms::is_scalar(operand) {
+            return Err(self.invalid(at, &Type::Unknown, &Type::Unknown, &[]));
+        }
+        if let Some(name) = terms::variable(operand) {
+            let (known, keys) = (self.env.get_var(operand), tpe.keys());
+            if known.is_unknown() {
+                self.env.put_var(name, Type::any());
+            } else if !keys.is_unknown() && !unifies(&known, &keys) {
+                return Err(self.invalid(at, &known, &keys, &[]));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keys_of_node(node: &Tree) -> Vec<String> {
+    let text = |key: &Key| match key {
+        Key::Value(value) => value.to_string(),
+        Key::Var(name) => term_text(&Term { kind: TermKind::Var(name.clone()), span: Span::default() }),
+    };
+    node.children.keys().map(text).collect()
+}

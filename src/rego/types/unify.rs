@@ -1,0 +1,207 @@
+//! Whether two types can have a value in common, and what that says of variables.
+
+use super::check::Checker;
+use super::env::{Env, constant_selected};
+use super::terms;
+use super::ty::{Array, Object, Type};
+use crate::rego::syntax::tree::{Term, TermKind};
+use std::rc::Rc;
+
+/// Whether a value can be of both types.
+pub(super) fn unifies(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Unknown, _) | (_, Type::Unknown) => false,
+        (Type::Any(x), Type::Any(y)) => any_unifies(x, b) || any_unifies(y, a),
+        (Type::Any(of), other) | (other, Type::Any(of)) => any_unifies(of, other),
+        (Type::Null, Type::Null)
+        | (Type::Boolean, Type::Boolean)
+        | (Type::Number, Type::Number)
+        | (Type::String, Type::String) => true,
+        (Type::Array(a), Type::Array(b)) => {
+            fixed_elements_unify(a, b)
+                && fixed_elements_unify(b, a)
+                && (a.rest().is_unknown() || b.rest().is_unknown() || unifies(a.rest(), b.rest()))
+        }
+        (Type::Object(a), Type::Object(b)) => {
+            fixed_members_unify(a, b) && fixed_members_unify(b, a) && rests_unify(a, b)
+        }
+        // `set()` is a set of any type.
+        (Type::Set(a), Type::Set(b)) => a.is_unknown() || b.is_unknown() || unifies(a, b),
+        (Type::Function(a), Type::Function(b)) => {
+            a.args.len() == b.args.len() && a.args.iter().zip(&b.args).all(|(a, b)| unifies(a, b))
+        }
+        _ => false,
+    }
+}
+
+fn any_unifies(of: &[Type], other: &Type) -> bool {
+    !matches!(other, Type::Function(_)) && (of.is_empty() || of.iter().any(|it| unifies(it, other)))
+}
+
+fn fixed_elements_unify(a: &Array, b: &Array) -> bool {
+    a.fixed().iter().enumerate().all(|(at, it)| unifies(it, &b.select(at)))
+}
+
+fn fixed_members_unify(a: &Object, b: &Object) -> bool {
+    // The value's type counts, not whether others may be there: one may be there whose type isn't known.
+    let open = |it: &Object| it.rest().is_some_and(|it| !it.value.is_unknown());
+    a.fixed().iter().all(|it| match b.select(&it.key) {
+        Type::Unknown => open(a) || open(b),
+        tpe => unifies(&it.value, &tpe),
+    })
+}
+
+fn rests_unify(a: &Object, b: &Object) -> bool {
+    match (a.rest(), b.rest()) {
+        (Some(a), Some(b)) if !a.value.is_unknown() && !b.value.is_unknown() => unifies(&a.value, &b.value),
+        _ => true,
+    }
+}
+
+impl Checker<'_> {
+    /// Whether two terms of these types can be equal; says of their variables what follows.
+    pub(super) fn unify_terms(&self, env: &Rc<Env>, a: &Term, type_a: &Type, b: &Term, type_b: &Type) -> bool {
+        match (type_a.is_incomplete(), type_b.is_incomplete()) {
+            (true, false) => return self.unify(env, a, type_b, false),
+            (false, true) => return self.unify(env, b, type_a, false),
+            (false, false) => return unifies(type_a, type_b),
+            (true, true) => {}
+        }
+        let any = Type::any();
+        match (&a.kind, &b.kind) {
+            (TermKind::Array(_), _) => return self.unify_arrays(env, a, b),
+            (TermKind::Object(_), _) => return self.unify_objects(env, a, b),
+            _ => {}
+        }
+        match (terms::variable(a), terms::variable(b)) {
+            (Some(_), Some(_)) => return self.unify(env, a, &any, false) && self.unify(env, b, &self.type_of(env, a), false),
+            (Some(_), None) => match &b.kind {
+                TermKind::Array(_) => return self.unify_arrays(env, b, a),
+                TermKind::Object(_) => return self.unify_objects(env, b, a),
+                _ if terms::reference(b).is_some() => return self.unify(env, a, &any, false),
+                _ => {}
+            },
+            (None, Some(_)) if terms::reference(a).is_some() => return self.unify(env, b, &any, false),
+            _ => {}
+        }
+        // A variable without a type takes the other's structure, as far as it is known.
+        if terms::variable(a).is_some() && type_a.is_unknown() && !type_b.is_unknown() {
+            return self.unify(env, a, type_b, false);
+        }
+        if terms::variable(b).is_some() && type_b.is_unknown() && !type_a.is_unknown() {
+            return self.unify(env, b, type_a, false);
+        }
+        false
+    }
+
+    fn unify_arrays(&self, env: &Rc<Env>, a: &Term, b: &Term) -> bool {
+        match (&a.kind, &b.kind) {
+            (TermKind::Array(x), TermKind::Array(y)) => {
+                x.len() == y.len()
+                    && x.iter().zip(y).all(|(a, b)| self.unify_terms(env, a, &self.type_of(env, a), b, &self.type_of(env, b)))
+            }
+            _ => self.unify_with_variable(env, a, b),
+        }
+    }
+
+    fn unify_objects(&self, env: &Rc<Env>, a: &Term, b: &Term) -> bool {
+        match (&a.kind, &b.kind) {
+            (TermKind::Object(x), TermKind::Object(y)) => {
+                let (x, y) = (terms::members(x), terms::members(y));
+                x.len() == y.len()
+                    && x.iter().zip(&y).all(|(a, b)| terms::compare(a.0, b.0).is_eq())
+                    && x.iter().zip(&y).all(|((_, a), (_, b))| {
+                        self.unify_terms(env, a, &self.type_of(env, a), b, &self.type_of(env, b))
+                    })
+            }
+            _ => self.unify_with_variable(env, a, b),
+        }
+    }
+
+    fn unify_with_variable(&self, env: &Rc<Env>, a: &Term, b: &Term) -> bool {
+        terms::variable(b).is_some()
+            && self.unify(env, a, &Type::any(), false)
+            && self.unify(env, b, &self.type_of(env, a), false)
+    }
+
+    /// Whether a term can be of a type; says of its variables what follows. With `union`, variables
+    /// may be of this type besides others.
+    pub(super) fn unify(&self, env: &Rc<Env>, term: &Term, tpe: &Type, union: bool) -> bool {
+        match &term.kind {
+            TermKind::Group(inner) => self.unify(env, inner, tpe, union),
+            TermKind::Array(items) => match tpe {
+                Type::Array(tpe) => {
+                    (items.len() == tpe.fixed().len() || !tpe.rest().is_unknown())
+                        && items.iter().enumerate().all(|(at, it)| self.unify(env, it, &tpe.select(at), union))
+                }
+                Type::Any(of) if of.is_empty() => {
+                    for it in items {
+                        self.unify(env, it, tpe, true);
+                    }
+                    true
+                }
+                Type::Any(of) => self.unify_with_any(env, term, of),
+                _ => false,
+            },
+            TermKind::Object(pairs) => match tpe {
+                Type::Object(tpe) => self.unify_object(env, pairs, tpe, union),
+                Type::Any(of) if of.is_empty() => {
+                    for (key, value) in terms::members(pairs) {
+                        self.unify(env, key, tpe, true);
+                        self.unify(env, value, tpe, true);
+                    }
+                    true
+                }
+                Type::Any(of) => self.unify_with_any(env, term, of),
+                _ => false,
+            },
+            TermKind::Set(items) => match tpe {
+                Type::Set(of) => terms::elements(items).into_iter().all(|it| self.unify(env, it, of, union)),
+                Type::Any(of) if of.is_empty() => {
+                    for it in terms::elements(items) {
+                        self.unify(env, it, tpe, true);
+                    }
+                    true
+                }
+                Type::Any(of) => self.unify_with_any(env, term, of),
+                _ => false,
+            },
+            TermKind::Var(name) if !terms::is_root(name) => {
+                let known = self.type_of(env, term);
+                if union {
+                    env.put_var(name, known.or(tpe));
+                } else if !known.is_unknown() {
+                    return unifies(&known, tpe);
+                } else {
+                    env.put_var(name, tpe.clone());
+                }
+                true
+            }
+            // Calls stand in no terms after the compile stages.
+            TermKind::Call(_) => true,
+            _ => unifies(&self.type_of(env, term), tpe),
+        }
+    }
+
+    fn unify_with_any(&self, env: &Rc<Env>, term: &Term, of: &[Type]) -> bool {
+        of.iter().fold(false, |fits, it| self.unify(env, term, it, true) || fits)
+    }
+
+    fn unify_object(&self, env: &Rc<Env>, pairs: &[(Term, Term)], tpe: &Object, union: bool) -> bool {
+        let members = terms::members(pairs);
+        let open = tpe.rest().is_some_and(|it| !it.value.is_unknown());
+        if members.len() != tpe.fixed().len() && !open {
+            return false;
+        }
+        let whole = Type::Object(std::sync::Arc::new(tpe.clone()));
+        members.into_iter().all(|(key, value)| {
+            if !terms::is_constant(key) {
+                // Which member that is isn't known.
+                self.unify(env, value, &Type::any(), union);
+                return true;
+            }
+            let member = constant_selected(&whole, key);
+            !member.is_unknown() && self.unify(env, value, &member, union)
+        })
+    }
+}
