@@ -125,6 +125,10 @@ pub const STAGES: [Stage; 33] = [
 /// Sees the modules after each stage.
 pub type Observer<'a> = &'a dyn Fn(Stage, &[Module]);
 
+/// Sees the modules after each stage, with the authors' names of variables that were renamed, and
+/// may change them.
+pub type Hook<'a> = &'a dyn Fn(Stage, &mut [Module], &NameMap<Name>);
+
 /// How to compile.
 #[derive(Clone)]
 pub struct CompileOptions<'a> {
@@ -144,6 +148,8 @@ pub struct CompileOptions<'a> {
     pub stop_after: Option<Stage>,
     /// Who sees the modules after each stage.
     pub observer: Option<Observer<'a>>,
+    /// Who may change the modules after each stage.
+    pub hook: Option<Hook<'a>>,
 }
 
 impl CompileOptions<'_> {
@@ -158,6 +164,7 @@ impl CompileOptions<'_> {
             unsafe_builtins: Vec::new(),
             stop_after: None,
             observer: None,
+            hook: None,
         }
     }
 }
@@ -220,6 +227,9 @@ pub fn compile(
         compiler.run(stage);
         if compiler.failed {
             break;
+        }
+        if let Some(hook) = options.hook {
+            hook(stage, &mut compiler.modules, &compiler.rewritten);
         }
         if let Some(observer) = options.observer {
             observer(stage, &compiler.modules);

@@ -100,7 +100,8 @@ pub trait Host {
         std::collections::hash_map::RandomState::new().hash_one(key)
     }
 
-    /// The value of a built-in that isn't the same every time: fixed by the host, or made now.
+    /// The value of a built-in function that isn't the same every time: fixed by the host, as in a
+    /// replay, or made now.
     ///
     /// # Errors
     /// What `make` fails with.
