@@ -21,6 +21,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::evaluate::load::{LoadOptions, Package};
 use crate::evaluate::sources::{DataSource, Sources};
+use crate::rego::compile::NameMap;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{FileId, Module, Name, Span, Term, TermKind};
 use crate::rego::syntax::visit;
@@ -45,11 +46,11 @@ pub(crate) struct Policies<'a> {
     /// The texts, for positions.
     pub sources: &'a Texts,
     /// The modules as their authors wrote them.
-    pub authors: &'a [Module],
+    pub authors: &'a [&'a Module],
     /// The same modules, in the same order, after OPA's stage `RewriteLocalVars`.
     pub modules: &'a [Module],
     /// The authors' names of local variables, and whether each was declared.
-    pub locals: &'a HashMap<Name, Name>,
+    pub locals: &'a NameMap<Name>,
     /// What the modules make together.
     pub packages: &'a [Package],
     /// Base documents.
@@ -75,7 +76,7 @@ impl<'a> Policies<'a> {
         self.authors
             .iter()
             .zip(self.modules)
-            .map(|(author, module)| {
+            .map(|(&author, module)| {
                 let file = author.span.file;
                 let source = self.sources.get(file);
                 let path = source.map_or("", |source| source.path());

@@ -31,7 +31,8 @@ use crate::rego::Value;
 use crate::rego::engine::{self, ErrorCode, Tracer};
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceText};
-use crate::rego::syntax::tree::{Module, Span, Version};
+use crate::rego::syntax::BaseVersion;
+use crate::rego::syntax::tree::{Module, Span};
 use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
@@ -592,7 +593,7 @@ fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<Source
             None => texts.push(SourceText {
                 path: module.path.clone(),
                 text: module.text.clone(),
-                version: if v0 { Version::V0 } else { Version::V1 },
+                version: if v0 { BaseVersion::V0 } else { BaseVersion::V1 },
             }),
         }
     }
