@@ -25,6 +25,7 @@ mod operands;
 mod sprintf;
 mod strings;
 mod table;
+mod time;
 
 pub use graph::walk_values;
 pub use table::{all, lookup};

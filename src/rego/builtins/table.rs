@@ -23,6 +23,7 @@ const FAMILIES: &[Family] = &[
     super::objects::FUNCTIONS,
     super::sprintf::FUNCTIONS,
     super::strings::FUNCTIONS,
+    super::time::FUNCTIONS,
 ];
 
 /// Left to the machine that evaluates, or to a compile stage.
