@@ -17,7 +17,8 @@ use crate::rego::builtins::Builtin;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-pub use lower::{Comprehensions, Input, Names, lower, lower_document, lower_query};
+pub(in crate::rego) use lower::member;
+pub use lower::{Input, Lookup, lower, lower_document, lower_query};
 
 /// A variable's place in its frame.
 pub type Slot = u32;
@@ -51,6 +52,8 @@ pub struct Core {
     pub functions: BTreeMap<Arc<str>, SetId>,
     /// Where host functions are called, and in which set of rules.
     pub sites: Vec<Site>,
+    /// How many comprehensions are remembered.
+    pub comprehensions: u32,
 }
 
 /// A function of the host.
@@ -113,8 +116,6 @@ pub struct RuleSet {
     pub uneven: bool,
     /// It has at most one answer, and nothing is left to evaluate after it.
     pub single: bool,
-    /// Which definitions can hold, told by comparisons with input and arguments.
-    pub index: Option<Box<crate::rego::index::RuleIndex>>,
 }
 
 /// A definition and its `else` branches.
@@ -314,7 +315,7 @@ pub struct Call {
 }
 
 /// What is called.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Target {
     /// A comparison.
     Compare(Comparison),
@@ -324,6 +325,36 @@ pub enum Target {
     Host(u32),
     /// A function of the policy.
     Function(SetId),
+    /// A function that the machine runs itself.
+    Native(Native),
+    /// Nothing of this name: an error when it is reached.
+    Missing,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Compare(it) => write!(f, "Compare({it:?})"),
+            Self::Builtin(it) => write!(f, "Builtin({})", it.name),
+            Self::Host(it) => write!(f, "Host({it})"),
+            Self::Function(it) => write!(f, "Function({it:?})"),
+            Self::Native(it) => write!(f, "Native({it:?})"),
+            Self::Missing => f.write_str("Missing"),
+        }
+    }
+}
+
+/// Functions that need the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Native {
+    /// `internal.print`: prints each combination of its operands' values.
+    Print,
+    /// `internal.template_string`: joins its operands' values.
+    Template,
+    /// `trace`: a note for who watches.
+    Trace,
+    /// `internal.member_2`: whether a collection has a value.
+    Member,
 }
 
 /// A comparison of two values.

@@ -60,12 +60,17 @@ pub struct EvalError {
     pub span: Option<Span>,
     /// The host's own error, where that ended the evaluation.
     pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+    /// The values that a conflict is between, and the definitions that gave them; also part of the
+    /// message that an outcome has.
+    pub conflicts: Vec<(Span, String)>,
+    /// There are more of them.
+    pub more_conflicts: bool,
 }
 
 impl EvalError {
     /// Without a host's error.
     pub fn new(code: ErrorCode, span: Option<Span>, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), span, source: None }
+        Self { code, message: message.into(), span, source: None, conflicts: Vec::new(), more_conflicts: false }
     }
 }
 

@@ -1,0 +1,167 @@
+//! Bodies and their expressions.
+//!
+//! ```text
+//! eq(x, input.a[_])        unify slot 0 with the reference
+//! input.a                  test the reference
+//! not input.a              negated test; no variable is bound by it
+//! every k, v in xs { … }   every slot 1, slot 2 in slot 0 of body
+//! ```
+//!
+//! An expression is *single* if it has at most one solution: whatever it names has a value by then,
+//! and nothing in it gives several. The machine runs single expressions in a loop.
+
+use crate::rego::core::{Body, Every, Head, Op, OpKind, Ref, Resolved, Side, Term};
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{self, ExprKind, TermKind};
+
+use super::frame::Frame;
+use super::{Lowering, unexpected};
+
+impl Lowering<'_> {
+    /// Lowers a body.
+    pub(super) fn body(&mut self, frame: &mut Frame, body: &tree::Body) -> Result<Body, Problem> {
+        body.iter().map(|expr| self.expr(frame, expr)).collect()
+    }
+
+    fn expr(&mut self, frame: &mut Frame, expr: &tree::Expr) -> Result<Op, Problem> {
+        crate::rego::value::deeper(|| self.modified(frame, expr))
+    }
+
+    fn modified(&mut self, frame: &mut Frame, expr: &tree::Expr) -> Result<Op, Problem> {
+        if expr.with.is_empty() {
+            return self.negatable(frame, expr);
+        }
+        let with = expr.with.iter().map(|with| self.with(frame, with)).collect::<Result<_, _>>()?;
+        let op = self.negatable(frame, expr)?;
+        let single = op.single;
+        Ok(Op { kind: OpKind::With(with, Box::new(op)), span: expr.span, single })
+    }
+
+    fn negatable(&mut self, frame: &mut Frame, expr: &tree::Expr) -> Result<Op, Problem> {
+        if !expr.negated {
+            return self.plain(frame, expr);
+        }
+        let before = frame.enter();
+        let op = self.plain(frame, expr)?;
+        frame.leave(before);
+        Ok(Op { kind: OpKind::Negated(Box::new(op)), span: expr.span, single: true })
+    }
+
+    fn plain(&mut self, frame: &mut Frame, expr: &tree::Expr) -> Result<Op, Problem> {
+        let span = expr.span;
+        let (kind, single) = match &expr.kind {
+            ExprKind::Call(terms) if is_equality(terms) => {
+                let [_, a, b] = terms.as_slice() else {
+                    return Err(unexpected(span, "an equality of other than two sides"));
+                };
+                let a = self.side(frame, a)?;
+                let b = self.side(frame, b)?;
+                let single = is_single(frame, &a) && is_single(frame, &b);
+                bind(frame, &a);
+                bind(frame, &b);
+                (OpKind::Unify(Box::new((a, b))), single)
+            }
+            ExprKind::Call(terms) => return self.call(frame, terms, span),
+            ExprKind::Term(term) => {
+                let side = self.side(frame, term)?;
+                let single = is_single(frame, &side);
+                bind(frame, &side);
+                (OpKind::Test(side), single)
+            }
+            ExprKind::Every(every) => {
+                let domain = self.term(frame, &every.domain)?;
+                let before = frame.enter();
+                let key = every.key.as_ref().map(|key| self.term(frame, key)).transpose()?;
+                let value = self.term(frame, &every.value)?;
+                for term in key.iter().chain([&value]) {
+                    frame.bind(term);
+                }
+                let body = self.body(frame, &every.body)?;
+                frame.leave(before);
+                (OpKind::Every(Box::new(Every { key, value, domain, body })), true)
+            }
+            ExprKind::Not(not) => (OpKind::Not(self.closed(frame, &not.body)?), true),
+            ExprKind::And(it) => {
+                let left = self.closed(frame, &it.left)?;
+                (OpKind::And(left, self.closed(frame, &it.right)?), true)
+            }
+            ExprKind::Or(it) => {
+                let left = self.closed(frame, &it.left)?;
+                (OpKind::Or(left, self.closed(frame, &it.right)?), true)
+            }
+            ExprKind::Some(_) => return Err(unexpected(span, "a declaration")),
+        };
+        Ok(Op { kind, span, single })
+    }
+
+    /// A body that binds nothing outside.
+    fn closed(&mut self, frame: &mut Frame, body: &tree::Body) -> Result<Body, Problem> {
+        let before = frame.enter();
+        let body = self.body(frame, body)?;
+        frame.leave(before);
+        Ok(body)
+    }
+
+    /// A side of an equality, or a term by itself.
+    fn side(&mut self, frame: &mut Frame, term: &tree::Term) -> Result<Side, Problem> {
+        Ok(match &term.kind {
+            TermKind::Group(inner) => self.side(frame, inner)?,
+            TermKind::Ref(parts) => Side::Ref(Box::new(self.reference(frame, parts, term.span)?)),
+            // The root documents by themselves.
+            TermKind::Var(name) if matches!(&**name, "input" | "data") => {
+                let parts = std::slice::from_ref(term);
+                Side::Ref(Box::new(self.reference(frame, parts, term.span)?))
+            }
+            TermKind::ArrayComprehension(_)
+            | TermKind::SetComprehension(_)
+            | TermKind::ObjectComprehension(_) => {
+                Side::Comprehension(Box::new(self.comprehension(frame, term)?))
+            }
+            _ => Side::Term(self.term(frame, term)?),
+        })
+    }
+}
+
+fn is_equality(terms: &[tree::Term]) -> bool {
+    terms.len() == 3
+        && terms.first().is_some_and(|function| match &function.kind {
+            TermKind::Var(name) => &**name == "eq",
+            TermKind::Ref(parts) => match parts.as_slice() {
+                [one] => matches!(&one.kind, TermKind::Var(name) if &**name == "eq"),
+                _ => false,
+            },
+            _ => false,
+        })
+}
+
+/// Whether a side has at most one value.
+fn is_single(frame: &Frame, side: &Side) -> bool {
+    match side {
+        Side::Term(_) | Side::Comprehension(_) => true,
+        Side::Ref(reference) => {
+            let head = match reference.head {
+                Head::Var(slot) => frame.is_bound(&Term::Var(slot)),
+                Head::Data(Resolved::Tree) => return reference.path.iter().all(Term::is_const),
+                Head::Input | Head::Data(_) => true,
+            };
+            head && reference.path.iter().all(|term| frame.is_bound(term))
+        }
+    }
+}
+
+fn bind(frame: &mut Frame, side: &Side) {
+    match side {
+        Side::Term(term) => frame.bind(term),
+        Side::Ref(reference) => bind_ref(frame, reference),
+        Side::Comprehension(_) => {}
+    }
+}
+
+fn bind_ref(frame: &mut Frame, reference: &Ref) {
+    if let Head::Var(slot) = reference.head {
+        frame.bind(&Term::Var(slot));
+    }
+    for term in &reference.path {
+        frame.bind(term);
+    }
+}

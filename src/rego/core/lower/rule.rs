@@ -1,0 +1,222 @@
+//! Definitions.
+//!
+//! ```text
+//! p := x if { … } else := y if { … }    #0 value slot 0 of body, otherwise #1 value slot 0 of body
+//! f(x, {"a": y}) := y                   #2 args [slot 0, {const: slot 1}], value slot 1
+//! s contains x if { … }                 #3 key slot 0
+//! q[k].a := v if { … }                  #4 path [const "q", slot 0, const "a"], value slot 1
+//! ```
+
+use std::collections::BTreeSet;
+
+use crate::rego::core::{
+    Core, Definition, Op, OpKind, Resolved, Rule, RuleId, RuleSet, SetId, Side, Target, Term,
+};
+use crate::rego::core::Head as RefHead;
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{self, TermKind};
+use crate::rego::value::Value;
+
+use super::frame::Frame;
+use super::tree::Placed;
+use super::{Lowering, unexpected};
+
+impl Lowering<'_> {
+    /// Lowers a definition and those after its `else`, and adds them to their set.
+    pub(super) fn rule(&mut self, placed: Placed<'_>) -> Result<(), Problem> {
+        let Placed { rule, package, set } = placed;
+        self.set = Some(set);
+        let id = self.definition(rule, package, set)?;
+        let mut otherwise = Vec::new();
+        let mut next = rule.else_rule.as_deref();
+        while let Some(rule) = next {
+            otherwise.push(self.definition(rule, package, set)?);
+            next = rule.else_rule.as_deref();
+        }
+        if let super::Target::Program(core) = &mut self.core
+            && let Some(set) = core.sets.get_mut(set.0 as usize)
+        {
+            if rule.default {
+                set.default = Some(id);
+            } else {
+                set.definitions.push(Definition { rule: id, otherwise });
+            }
+        }
+        Ok(())
+    }
+
+    fn definition(
+        &mut self,
+        rule: &tree::Rule,
+        package: &[tree::Term],
+        set: SetId,
+    ) -> Result<RuleId, Problem> {
+        let mut frame = Frame::default();
+        let head = &rule.head;
+        let args = self.terms(&mut frame, &head.args)?;
+        for arg in &args {
+            frame.bind(arg);
+        }
+        let mut reference = self.terms(&mut frame, package.iter().skip(1))?;
+        for (index, part) in head.reference.iter().enumerate() {
+            reference.push(match (&part.kind, index) {
+                (TermKind::Var(name), 0) => Term::Const(Value::String(name.clone())),
+                _ => self.term(&mut frame, part)?,
+            });
+        }
+        let body = self.body(&mut frame, &rule.body)?;
+        let key = match (&head.key, &head.value) {
+            (Some(key), None) => Some(self.term(&mut frame, key)?),
+            _ => None,
+        };
+        let value = head.value.as_ref().map(|value| self.term(&mut frame, value)).transpose()?;
+        if key.is_none() && value.is_none() {
+            return Err(unexpected(head.span, "a rule without key and value"));
+        }
+        let rule = Rule {
+            scope: frame.scope(),
+            span: rule.span,
+            head_span: head.span,
+            set,
+            reference,
+            args,
+            key,
+            value,
+            body,
+            single: false,
+        };
+        let super::Target::Program(core) = &mut self.core else {
+            return Err(unexpected(rule.span, "a rule in a query"));
+        };
+        core.rules.push(rule);
+        Ok(RuleId(u32::try_from(core.rules.len() - 1).unwrap_or(u32::MAX)))
+    }
+}
+
+/// Decides what can only be known when all rules are lowered.
+pub(super) fn finish(core: &mut Core) {
+    for index in 0..core.sets.len() {
+        let Some(set) = core.sets.get(index) else { continue };
+        let early = is_early(core, set);
+        let uneven = is_uneven(core, set);
+        if let Some(set) = core.sets.get_mut(index) {
+            set.early = early;
+            set.uneven = uneven;
+        }
+    }
+    let mut single = Single { known: vec![None; core.sets.len()], core };
+    let known: Vec<bool> = (0..single.core.sets.len()).map(|index| single.set(index)).collect();
+    let rules: Vec<bool> =
+        single.core.rules.iter().map(|rule| rule.body.iter().all(|op| op_single(op, &known))).collect();
+    for (set, known) in core.sets.iter_mut().zip(&known) {
+        set.single = *known;
+    }
+    for (rule, single) in core.rules.iter_mut().zip(rules) {
+        rule.single = single;
+    }
+}
+
+/// All values are the same constant.
+fn is_early(core: &Core, set: &RuleSet) -> bool {
+    if set.multi || !set.ground {
+        return false;
+    }
+    let ids = set.definitions.iter().flat_map(|it| std::iter::once(&it.rule).chain(&it.otherwise));
+    let mut values = BTreeSet::new();
+    for id in ids {
+        match core.rule(*id).and_then(|rule| rule.value.as_ref()) {
+            Some(Term::Const(value)) => values.insert(value),
+            _ => return false,
+        };
+    }
+    values.len() <= 1
+}
+
+fn is_uneven(core: &Core, set: &RuleSet) -> bool {
+    let rules = set.definitions.iter().filter_map(|it| core.rule(it.rule));
+    let lengths: BTreeSet<usize> = rules.map(|rule| rule.reference.len()).collect();
+    lengths.len() > 1
+}
+
+/// Which sets give at most one answer.
+struct Single<'c> {
+    core: &'c Core,
+    known: Vec<Option<bool>>,
+}
+
+impl Single<'_> {
+    fn set(&mut self, index: usize) -> bool {
+        if let Some(Some(known)) = self.known.get(index) {
+            return *known;
+        }
+        // Rules can't be recursive; where they are all the same, the answer is no.
+        if let Some(known) = self.known.get_mut(index) {
+            *known = Some(false);
+        }
+        let core = self.core;
+        let single = core.sets.get(index).is_some_and(|set| {
+            if set.multi || !set.ground {
+                // The document, or what is asked of it, is made before it is used.
+                return true;
+            }
+            let ids = set
+                .definitions
+                .iter()
+                .flat_map(|it| std::iter::once(it.rule).chain(it.otherwise.iter().copied()))
+                .chain(set.default);
+            ids.into_iter().filter_map(|id| core.rule(id)).all(|rule| {
+                rule.body.iter().all(|op| op.single && self.within(op))
+            })
+        });
+        if let Some(known) = self.known.get_mut(index) {
+            *known = Some(single);
+        }
+        single
+    }
+
+    /// Whether the rules that an expression asks give at most one answer.
+    fn within(&mut self, op: &Op) -> bool {
+        crate::rego::value::deeper(|| match &op.kind {
+            OpKind::Unify(sides) => self.side(&sides.0) && self.side(&sides.1),
+            OpKind::Test(side) => self.side(side),
+            OpKind::Call(call) => match call.target {
+                Target::Function(set) => self.set(set.0 as usize),
+                _ => true,
+            },
+            OpKind::With(_, op) => self.within(op),
+            _ => true,
+        })
+    }
+
+    fn side(&mut self, side: &Side) -> bool {
+        match side {
+            Side::Ref(reference) => match &reference.head {
+                RefHead::Data(Resolved::Rules(set, _)) => self.set(set.0 as usize),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+}
+
+fn op_single(op: &Op, sets: &[bool]) -> bool {
+    let known = |set: &SetId| sets.get(set.0 as usize).copied().unwrap_or(false);
+    let side = |side: &Side| match side {
+        Side::Ref(reference) => match &reference.head {
+            RefHead::Data(Resolved::Rules(set, _)) => known(set),
+            _ => true,
+        },
+        _ => true,
+    };
+    op.single
+        && match &op.kind {
+            OpKind::Unify(sides) => side(&sides.0) && side(&sides.1),
+            OpKind::Test(it) => side(it),
+            OpKind::Call(call) => match &call.target {
+                Target::Function(set) => known(set),
+                _ => true,
+            },
+            OpKind::With(_, op) => op_single(op, sets),
+            _ => true,
+        }
+}

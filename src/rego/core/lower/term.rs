@@ -1,0 +1,80 @@
+//! Terms.
+//!
+//! ```text
+//! {"a": [1, 2], "b": "c"}      const, made once
+//! {"a": [x, 2]}                {const: [slot 0, const]}
+//! ```
+
+use crate::rego::core::Term;
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{self, TermKind};
+use crate::rego::value::{Object, Set, Value};
+
+use super::frame::Frame;
+use super::{Lowering, unexpected};
+
+impl Lowering<'_> {
+    /// Lowers a term that has nothing to evaluate in it.
+    pub(super) fn term(&mut self, frame: &mut Frame, term: &tree::Term) -> Result<Term, Problem> {
+        crate::rego::value::deeper(|| self.term_within(frame, term))
+    }
+
+    fn term_within(&mut self, frame: &mut Frame, term: &tree::Term) -> Result<Term, Problem> {
+        Ok(match &term.kind {
+            TermKind::Null => Term::Const(Value::Null),
+            TermKind::Bool(value) => Term::Const(Value::Bool(*value)),
+            TermKind::Number(number) => Term::Const(Value::Number(number.clone())),
+            TermKind::String(text) => Term::Const(Value::String(text.clone())),
+            TermKind::Var(name) => Term::Var(frame.slot(name)),
+            TermKind::Group(inner) => self.term(frame, inner)?,
+            TermKind::Array(items) => {
+                let items = self.terms(frame, items)?;
+                match constants(&items) {
+                    Some(values) => Term::Const(Value::from(values)),
+                    None => Term::Array(items.into()),
+                }
+            }
+            TermKind::Set(items) => {
+                let items = self.terms(frame, items)?;
+                match constants(&items) {
+                    Some(values) => Term::Const(Value::from(values.into_iter().collect::<Set>())),
+                    None => Term::Set(items.into()),
+                }
+            }
+            TermKind::Object(members) => {
+                let keys = self.terms(frame, members.iter().map(|(key, _)| key))?;
+                let values = self.terms(frame, members.iter().map(|(_, value)| value))?;
+                match constants(&keys).zip(constants(&values)) {
+                    Some((keys, values)) => {
+                        // As in OPA, the last of equal keys is the one.
+                        Term::Const(Value::from(keys.into_iter().zip(values).collect::<Object>()))
+                    }
+                    None => Term::Object(keys.into_iter().zip(values).collect()),
+                }
+            }
+            TermKind::Ref(_) => return Err(unexpected(term.span, "a reference within a term")),
+            TermKind::Call(_) => return Err(unexpected(term.span, "a call within a term")),
+            TermKind::Template(_) => return Err(unexpected(term.span, "a template string")),
+            TermKind::ArrayComprehension(_)
+            | TermKind::SetComprehension(_)
+            | TermKind::ObjectComprehension(_) => {
+                return Err(unexpected(term.span, "a comprehension within a term"));
+            }
+        })
+    }
+
+    /// Lowers several.
+    pub(super) fn terms<'t>(
+        &mut self,
+        frame: &mut Frame,
+        terms: impl IntoIterator<Item = &'t tree::Term>,
+    ) -> Result<Vec<Term>, Problem> {
+        terms.into_iter().map(|term| self.term(frame, term)).collect()
+    }
+}
+
+/// Their values, if all are constants.
+fn constants(terms: &[Term]) -> Option<Vec<Value>> {
+    let value = |term: &Term| if let Term::Const(value) = term { Some(value.clone()) } else { None };
+    terms.iter().map(value).collect()
+}

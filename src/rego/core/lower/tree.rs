@@ -1,0 +1,202 @@
+//! Rules to the tree of their paths.
+//!
+//! ```text
+//! package a.b                         a ─ b ─ p       set #0: p, p
+//! p := 1 if …                               └ q       set #1: q.r[x].s
+//! p := 2 if …                               
+//! q[x].s := 3 if …                    a path ends where its first variable stands
+//! ```
+//! Where a path of a set has a variable, the rules below it belong to the set as well, and the
+//! tree doesn't go deeper: one evaluation makes the whole document.
+
+use std::sync::Arc;
+
+use crate::rego::core::{Core, Node, NodeId, RuleSet, SetId};
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
+use crate::rego::value::Value;
+
+use super::unexpected;
+
+/// A rule and the set that it belongs to.
+pub(super) struct Placed<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) package: &'a [Term],
+    pub(super) set: SetId,
+}
+
+/// A node while the tree grows.
+#[derive(Default)]
+struct Growing<'a> {
+    rules: Vec<(&'a Rule, &'a [Term])>,
+    children: Vec<(Value, usize)>,
+}
+
+/// Makes nodes and sets; gives each rule its set, in order.
+pub(super) fn plant<'a>(
+    core: &mut Core,
+    modules: &'a [Module],
+) -> Result<Vec<Placed<'a>>, Problem> {
+    let mut order: Vec<&Module> = modules.iter().collect();
+    // Packages before those within them; the order of files within each.
+    order.sort_by_key(|module| module.package.path.len());
+    let mut nodes = vec![Growing::default()];
+    let mut known = std::collections::HashMap::new();
+    let mut grow = |nodes: &mut Vec<Growing<'a>>, at: usize, key: Value| -> usize {
+        *known.entry((at, key.clone())).or_insert_with(|| {
+            nodes.push(Growing::default());
+            let child = nodes.len() - 1;
+            if let Some(node) = nodes.get_mut(at) {
+                node.children.push((key, child));
+            }
+            child
+        })
+    };
+    for module in order {
+        let mut package = 0;
+        for part in module.package.path.iter().skip(1) {
+            let key = constant(part).ok_or_else(|| unexpected(part.span, "this package"))?;
+            package = grow(&mut nodes, package, key);
+        }
+        for rule in &module.rules {
+            let mut at = package;
+            for (index, part) in rule.head.reference.iter().enumerate() {
+                let key = match (&part.kind, index) {
+                    (TermKind::Var(name), 0) => Value::String(Arc::clone(name)),
+                    _ => match constant(part) {
+                        Some(key) => key,
+                        None => break,
+                    },
+                };
+                at = grow(&mut nodes, at, key);
+            }
+            if let Some(node) = nodes.get_mut(at) {
+                node.rules.push((rule, &module.package.path));
+            }
+        }
+    }
+    let mut placed = Vec::new();
+    core.nodes.push(Node {
+        key: Value::from("data"),
+        children: std::collections::BTreeMap::new(),
+        set: None,
+        hidden: false,
+    });
+    let mut path = Vec::new();
+    settle(core, &nodes, 0, Core::ROOT, &mut path, &mut placed);
+    Ok(placed)
+}
+
+/// Copies a node and those below it, making sets.
+fn settle<'a>(
+    core: &mut Core,
+    nodes: &[Growing<'a>],
+    from: usize,
+    to: NodeId,
+    path: &mut Vec<Value>,
+    placed: &mut Vec<Placed<'a>>,
+) {
+    let Some(node) = nodes.get(from) else { return };
+    if !node.rules.is_empty() {
+        let ground = node.rules.iter().all(|(rule, _)| is_ground(rule));
+        let mut rules = node.rules.clone();
+        if !ground {
+            gather(nodes, from, &mut rules);
+        }
+        let set = SetId(u32::try_from(core.sets.len()).unwrap_or(u32::MAX));
+        core.sets.push(new_set(path, &rules));
+        placed.extend(rules.iter().map(|(rule, package)| Placed { rule, package, set }));
+        if let Some(added) = core.sets.last()
+            && added.function
+        {
+            core.functions.insert(Arc::clone(&added.path), set);
+        }
+        if let Some(node) = core.nodes.get_mut(to.0 as usize) {
+            node.set = Some(set);
+        }
+        if !ground {
+            return;
+        }
+    }
+    for (key, child) in &node.children {
+        let id = NodeId(u32::try_from(core.nodes.len()).unwrap_or(u32::MAX));
+        let hidden = path.is_empty() && key.as_str() == Some("system");
+        core.nodes.push(Node {
+            key: key.clone(),
+            children: std::collections::BTreeMap::new(),
+            set: None,
+            hidden,
+        });
+        if let Some(node) = core.nodes.get_mut(to.0 as usize) {
+            node.children.insert(key.clone(), id);
+        }
+        path.push(key.clone());
+        crate::rego::value::deeper(|| settle(core, nodes, *child, id, path, placed));
+        path.pop();
+    }
+}
+
+/// The rules below a node, in the order of keys.
+fn gather<'a>(nodes: &[Growing<'a>], from: usize, rules: &mut Vec<(&'a Rule, &'a [Term])>) {
+    let Some(node) = nodes.get(from) else { return };
+    let mut children: Vec<_> = node.children.iter().collect();
+    children.sort();
+    for (_, child) in children {
+        if let Some(node) = nodes.get(*child) {
+            rules.extend(node.rules.iter().copied());
+        }
+        crate::rego::value::deeper(|| gather(nodes, *child, rules));
+    }
+}
+
+fn new_set(path: &[Value], rules: &[(&Rule, &[Term])]) -> RuleSet {
+    let mut name = String::from("data");
+    for part in path {
+        push_part(&mut name, part);
+    }
+    let first = rules.first().map(|(rule, _)| *rule);
+    RuleSet {
+        path: name.into(),
+        parts: path.to_vec(),
+        multi: first.is_some_and(|rule| rule.head.value.is_none()),
+        ground: rules.iter().all(|(rule, _)| rule.default || is_ground(rule)),
+        function: rules.iter().any(|(rule, _)| rule.head.is_function || !rule.head.args.is_empty()),
+        arity: first.map_or(0, |rule| rule.head.args.len()),
+        definitions: Vec::new(),
+        default: None,
+        early: false,
+        uneven: false,
+        single: false,
+    }
+}
+
+fn is_ground(rule: &Rule) -> bool {
+    rule.head.reference.iter().skip(1).all(|part| constant(part).is_some())
+}
+
+/// The value of a scalar.
+pub(super) fn constant(term: &Term) -> Option<Value> {
+    Some(match &term.kind {
+        TermKind::Null => Value::Null,
+        TermKind::Bool(value) => Value::Bool(*value),
+        TermKind::Number(number) => Value::Number(number.clone()),
+        TermKind::String(text) => Value::String(Arc::clone(text)),
+        TermKind::Group(inner) => constant(inner)?,
+        _ => return None,
+    })
+}
+
+/// Appends an operand to the text of a path.
+pub(super) fn push_part(path: &mut String, part: &Value) {
+    if let Some(text) = part.as_str()
+        && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        path.push('.');
+        path.push_str(text);
+        return;
+    }
+    path.push('[');
+    path.push_str(&part.to_string());
+    path.push(']');
+}

@@ -1,0 +1,81 @@
+//! Modifiers.
+//!
+//! ```text
+//! p with input.a as x           input ["a"] := slot 0, while p is evaluated
+//! p with data.a as x            data ["a"] := slot 0
+//! p with http.send as data.f    function http.send := function #4
+//! p with http.send as x         function http.send := slot 0
+//! ```
+
+use std::sync::Arc;
+
+use crate::rego::core::{Target, With, WithTarget, WithValue};
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{self, TermKind};
+
+use super::call::function_name;
+use super::frame::Frame;
+use super::{Lowering, unexpected};
+
+impl Lowering<'_> {
+    /// Lowers a modifier.
+    pub(super) fn with(&mut self, frame: &mut Frame, with: &tree::With) -> Result<With, Problem> {
+        let target = self.with_target(&with.target)?;
+        let value = match self.replacement(frame, &with.value)? {
+            Some((callee, name)) => WithValue::Function(callee, name),
+            None => WithValue::Term(self.term(frame, &with.value)?),
+        };
+        Ok(With { target, value })
+    }
+
+    fn with_target(&mut self, target: &tree::Term) -> Result<WithTarget, Problem> {
+        let name = function_name(target)
+            .ok_or_else(|| unexpected(target.span, "what is replaced here"))?;
+        let name: Arc<str> = name.into();
+        if self.core().functions.contains_key(&name) {
+            return Ok(WithTarget::Function(name));
+        }
+        let path = match &target.kind {
+            TermKind::Ref(parts) => {
+                let mut path = Vec::new();
+                for part in parts.iter().skip(1) {
+                    match self.term(&mut Frame::default(), part)? {
+                        crate::rego::core::Term::Const(value) => path.push(value),
+                        _ => return Err(unexpected(part.span, "a variable in what is replaced")),
+                    }
+                }
+                path
+            }
+            _ => Vec::new(),
+        };
+        let head = name.split('.').next().unwrap_or_default();
+        let head = head.split('[').next().unwrap_or_default();
+        Ok(match head {
+            "input" => WithTarget::Input(path),
+            "data" => WithTarget::Data(path),
+            _ => WithTarget::Function(name),
+        })
+    }
+
+    /// The function that stands in, if a value is one.
+    fn replacement(
+        &mut self,
+        frame: &Frame,
+        value: &tree::Term,
+    ) -> Result<Option<(Target, Arc<str>)>, Problem> {
+        // A variable of the body is a value, also if a function has its name.
+        let function = match &value.kind {
+            TermKind::Ref(_) => true,
+            TermKind::Var(name) => !frame.has(name),
+            _ => false,
+        };
+        if !function || function_name(value).is_none() {
+            return Ok(None);
+        }
+        let callee = self.callee(value)?;
+        Ok(match callee.target {
+            Target::Missing => None,
+            target => Some((target, callee.name)),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! What an evaluation remembers: the results of rules and functions, by `with` frame.
+//!
+//! A rule's result is kept under its path, a function's under its arguments, a part of a partial
+//! rule's under the operands that it was asked with. `with` begins an empty frame, which is
+//! dropped at its end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::rego::core::SetId;
+use crate::rego::value::Value;
+
+/// A hasher for small numbers.
+#[derive(Default)]
+pub(super) struct Numbers(u64);
+
+impl Hasher for Numbers {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(number)).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
+
+/// A part of the key of a part of a partial rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// An operand.
+    Value(Value),
+    /// Operands after one without value: they narrow what was evaluated, but aren't part of the
+    /// path of what is kept.
+    Scope(Vec<Option<Value>>),
+}
+
+/// What is kept of a complete rule.
+#[derive(Debug, Clone)]
+pub(super) enum Kept {
+    Value(Value),
+    Undefined,
+}
+
+/// Results of a comprehension by the values of its variables.
+pub(super) type Grouped = BTreeMap<Vec<Value>, Value>;
+
+#[derive(Default)]
+struct Frame {
+    documents: Map<SetId, Kept>,
+    functions: Map<SetId, BTreeMap<Box<[Value]>, Value>>,
+    parts: Map<SetId, BTreeMap<Vec<Part>, Value>>,
+    comprehensions: Map<u32, Grouped>,
+}
+
+/// The frames; there is always one.
+pub(super) struct Caches {
+    last: Frame,
+    others: Vec<Frame>,
+}
+
+impl Caches {
+    pub(super) fn new() -> Self {
+        Self { last: Frame::default(), others: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self) {
+        self.others.push(std::mem::take(&mut self.last));
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.last = self.others.pop().unwrap_or_default();
+    }
+
+    #[inline]
+    pub(super) fn document(&self, set: SetId) -> Option<&Kept> {
+        self.last.documents.get(&set)
+    }
+
+    pub(super) fn keep_document(&mut self, set: SetId, kept: Kept) {
+        self.last.documents.insert(set, kept);
+    }
+
+    #[inline]
+    pub(super) fn function(&self, set: SetId, args: &[Value]) -> Option<&Value> {
+        self.last.functions.get(&set)?.get(args)
+    }
+
+    pub(super) fn keep_function(&mut self, set: SetId, args: &[Value], value: Value) {
+        let results = self.last.functions.entry(set).or_default();
+        match results.get_mut(args) {
+            Some(kept) => *kept = value,
+            None => {
+                results.insert(args.into(), value);
+            }
+        }
+    }
+
+    pub(super) fn part(&self, set: SetId, key: &[Part]) -> Option<&Value> {
+        self.last.parts.get(&set)?.get(key)
+    }
+
+    pub(super) fn keep_part(&mut self, set: SetId, key: Vec<Part>, value: Value) {
+        self.last.parts.entry(set).or_default().insert(key, value);
+    }
+
+    pub(super) fn comprehension(&self, id: u32) -> Option<&Grouped> {
+        self.last.comprehensions.get(&id)
+    }
+
+    pub(super) fn keep_comprehension(&mut self, id: u32, grouped: Grouped) {
+        self.last.comprehensions.insert(id, grouped);
+    }
+}

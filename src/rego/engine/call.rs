@@ -1,0 +1,398 @@
+//! Calls: comparisons, built-in functions, the host's functions, and functions of the policy,
+//! unless something stands in for them.
+
+use super::host::{CallSite, HostAnswer, HostCall};
+use super::machine::{Flow, Machine, Next, Run, Step, Stop};
+use super::reference::is_false;
+use super::with::Standin;
+use super::{ErrorCode, EvalError};
+use crate::rego::builtins::{self, Builtin};
+use crate::rego::core::{Call, Comparison, Native, Op, Target};
+use crate::rego::syntax::tree::Span;
+use crate::rego::value::Value;
+
+/// Errors of built-in functions that are kept.
+const KEPT_ERRORS: usize = 64;
+
+impl<'p, 'r> Machine<'p, 'r> {
+    /// A call with one answer; or the word that it may have several, before anything is called.
+    pub(super) fn call_single(&mut self, run: &Run<'p>, op: &'p Op, call: &'p Call) -> Result<Step, Stop> {
+        if let Target::Compare(comparison) = call.target
+            && self.mocks.is_empty()
+            && let [a, b] = &*call.args
+            && let (Some(a), Some(b)) = (self.value(a, run.base), self.value(b, run.base))
+        {
+            let holds = compare(comparison, &a, &b);
+            return Ok(match &call.output {
+                None => holds.into(),
+                Some(output) => self.unify_owned(output, run.base, Value::Bool(holds)).into(),
+            });
+        }
+        let target = match self.standin(&call.name) {
+            None => call.target,
+            Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
+            Some(Standin::Function(..)) => return Ok(Step::Many),
+        };
+        match target {
+            Target::Function(id) => {
+                let core = self.core;
+                let Some(set) = core.set(id) else { return Ok(Step::No) };
+                let free = call.output.as_ref().is_none_or(|output| self.is_free(output, run.base));
+                let inline = set.single && (set.definitions.len() <= 1 || set.early);
+                if !inline || !free || self.tracer.is_some() {
+                    return Ok(Step::Many);
+                }
+                let args = self.args(run, op, call)?;
+                let mut found = None;
+                self.function(run, id, args, (None, call.output.is_some()), &mut |_, value| {
+                    found = Some(value);
+                    Ok(())
+                })?;
+                Ok(found.is_some_and(|value| self.answer(run, call, value)).into())
+            }
+            Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => Ok(Step::Many),
+            target => {
+                let value = self.call_value(run, op, call, target)?;
+                Ok(value.is_some_and(|value| self.answer(run, call, value)).into())
+            }
+        }
+    }
+
+    /// A call for each of its answers.
+    pub(super) fn call_many(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
+        match self.standin(&call.name) {
+            Some(Standin::Function(target, _)) => {
+                // The function that stands in isn't replaced itself.
+                self.mocks.push(Vec::new());
+                let flow = self.call_target(run, op, call, target, &mut |machine| {
+                    machine.mocks.pop();
+                    let flow = next(machine);
+                    machine.mocks.push(Vec::new());
+                    flow
+                });
+                self.mocks.pop();
+                flow
+            }
+            Some(Standin::Value(value)) => self.answered(run, call, value, next),
+            None => self.call_target(run, op, call, call.target, next),
+        }
+    }
+
+    fn call_target(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+        target: Target,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
+        match target {
+            Target::Function(id) => {
+                let args = self.args(run, op, call)?;
+                let output = call.output.as_ref().filter(|output| !self.is_free(output, run.base));
+                let captured = call.output.is_some();
+                self.function(run, id, args, (output, captured), &mut |machine, value| {
+                    machine.answered(run, call, value, &mut *next)
+                })
+            }
+            Target::Builtin(&Builtin { run: builtins::Run::Each(each), name, .. }) => {
+                let args = self.args(run, op, call)?;
+                let mut flow = Ok(());
+                let world = self.world;
+                let result = each(world, &args, &mut |value| {
+                    flow = self.step().and_then(|()| self.answered(run, call, value, &mut *next));
+                    flow.is_ok()
+                });
+                flow?;
+                if let Err(error) = result {
+                    self.failed(name, op.span, &error)?;
+                }
+                Ok(())
+            }
+            target => match self.call_value(run, op, call, target)? {
+                Some(value) => self.answered(run, call, value, next),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Takes a call's value and goes on.
+    fn answered(&mut self, run: &Run<'p>, call: &'p Call, value: Value, next: Next<'_, 'p, 'r>) -> Flow {
+        let mark = self.trail.len();
+        let flow = if self.answer(run, call, value) { next(self) } else { Ok(()) };
+        self.undo(mark);
+        flow
+    }
+
+    /// Takes a call's value: its output is made equal to it; without one, it must not be false.
+    #[inline]
+    fn answer(&mut self, run: &Run<'p>, call: &'p Call, value: Value) -> bool {
+        match &call.output {
+            Some(output) => self.unify_owned(output, run.base, value),
+            None => !is_false(&value),
+        }
+    }
+
+    /// The values of a call's arguments.
+    fn args(&self, run: &Run<'p>, op: &Op, call: &'p Call) -> Result<Vec<Value>, Stop> {
+        let mut args = Vec::with_capacity(call.args.len());
+        for (index, term) in call.args.iter().enumerate() {
+            match self.value(term, run.base) {
+                Some(value) => args.push(value.into_owned()),
+                None => {
+                    let message =
+                        format!("argument {} of `{}` has no value", index + 1, call.name);
+                    return Err(EvalError::new(ErrorCode::Internal, Some(op.span), message).into());
+                }
+            }
+        }
+        Ok(args)
+    }
+
+    /// Calls what has one value.
+    fn call_value(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+        target: Target,
+    ) -> Result<Option<Value>, Stop> {
+        match target {
+            Target::Compare(comparison) => {
+                let args = self.args(run, op, call)?;
+                let [a, b] = args.as_slice() else { return Ok(None) };
+                Ok(Some(Value::Bool(compare(comparison, a, b))))
+            }
+            Target::Builtin(builtin) => {
+                let builtins::Run::Plain(plain) = builtin.run else {
+                    return Err(missing(&call.name, op.span));
+                };
+                // Most take one argument or two.
+                let answer = match &*call.args {
+                    [a] => {
+                        let args = [self.arg(run, op, call, a)?];
+                        plain(self.world, &args)
+                    }
+                    [a, b] => {
+                        let args = [self.arg(run, op, call, a)?, self.arg(run, op, call, b)?];
+                        plain(self.world, &args)
+                    }
+                    _ => plain(self.world, &self.args(run, op, call)?),
+                };
+                match answer {
+                    Ok(value) => {
+                        if let Some(value) = &value {
+                            self.world.spend(weight(value))?;
+                        }
+                        Ok(value)
+                    }
+                    Err(error) => {
+                        self.failed(builtin.name, op.span, &error)?;
+                        Ok(None)
+                    }
+                }
+            }
+            Target::Host(_) => self.call_host(run, op, call, target),
+            Target::Native(native) => self.call_native(run, op, call, native),
+            Target::Function(_) | Target::Missing => Err(missing(&call.name, op.span)),
+        }
+    }
+
+    fn arg(
+        &self,
+        run: &Run<'p>,
+        op: &Op,
+        call: &'p Call,
+        term: &'p crate::rego::core::Term,
+    ) -> Result<Value, Stop> {
+        match self.value(term, run.base) {
+            Some(value) => Ok(value.into_owned()),
+            // Which one is said there.
+            None => self.args(run, op, call).map(|_| Value::Null),
+        }
+    }
+
+    fn call_host(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+        target: Target,
+    ) -> Result<Option<Value>, Stop> {
+        let Target::Host(index) = target else { return Ok(None) };
+        let core = self.core;
+        let Some(function) = core.host.get(index as usize) else {
+            return Err(missing(&call.name, op.span));
+        };
+        let args = self.args(run, op, call)?;
+        if let Some(site) = call.site {
+            *self.calls.entry(site).or_default() += 1;
+        }
+        // The time that calls take is the host's to bound.
+        self.world.poll()?;
+        let host = self.world.host;
+        let made =
+            HostCall { site: call.site.map(CallSite), span: op.span, name: &function.name, args: &args };
+        match host.call(&made) {
+            HostAnswer::Value(value) => {
+                self.world.spend(weight(&value))?;
+                Ok(Some(value))
+            }
+            HostAnswer::Undefined => Ok(None),
+            HostAnswer::Error(error) => {
+                self.failed(&function.name, op.span, &error)?;
+                Ok(None)
+            }
+            HostAnswer::Fail(source) => {
+                let message = format!("{}: {source}", function.name);
+                Err(EvalError {
+                    source: Some(source),
+                    ..EvalError::new(ErrorCode::Host, Some(op.span), message)
+                }
+                .into())
+            }
+        }
+    }
+
+    fn call_native(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+        native: Native,
+    ) -> Result<Option<Value>, Stop> {
+        let args = self.args(run, op, call)?;
+        let type_error = |machine: &mut Self, position: usize, got: &Value, expected: &str| {
+            let error = builtins::Error::operand(position, got, &[expected]);
+            machine.failed(&call.name, op.span, &error).map(|()| None)
+        };
+        match (native, args.as_slice()) {
+            (Native::Print | Native::Template, [operands]) => {
+                let Value::Array(operands) = operands else {
+                    return type_error(self, 1, operands, "array");
+                };
+                if native == Native::Print {
+                    let host = self.world.host;
+                    self.combine(op.span, operands, &mut Vec::new(), &mut |texts| {
+                        host.print(op.span, &texts.join(" "));
+                        Ok(())
+                    })?;
+                    // Nothing is given, and the call holds.
+                    return Ok(Some(Value::Bool(true)));
+                }
+                let mut text: Option<String> = None;
+                self.combine(op.span, operands, &mut Vec::new(), &mut |texts| {
+                    if text.is_some() {
+                        let message = "template-strings must not produce multiple outputs";
+                        return Err(EvalError::new(ErrorCode::Conflict, Some(op.span), message).into());
+                    }
+                    text = Some(texts.concat());
+                    Ok(())
+                })?;
+                let text = text.unwrap_or_default();
+                self.world.spend(text.len() as u64)?;
+                Ok(Some(Value::from(text)))
+            }
+            (Native::Member, [value, collection]) => {
+                let found = match collection {
+                    Value::Array(items) => items.contains(value),
+                    Value::Object(members) => members.values().any(|member| member == value),
+                    Value::Set(items) => items.contains(value),
+                    _ => false,
+                };
+                Ok(Some(Value::Bool(found)))
+            }
+            (Native::Trace, [message]) => match message {
+                Value::String(text) => {
+                    self.note(run, op.span, text);
+                    Ok(Some(Value::Bool(true)))
+                }
+                other => type_error(self, 1, other, "string"),
+            },
+            _ => Err(missing(&call.name, op.span)),
+        }
+    }
+
+    /// Each combination of operands' values, as texts.
+    fn combine(
+        &mut self,
+        span: Span,
+        operands: &[Value],
+        texts: &mut Vec<String>,
+        each: &mut dyn FnMut(&[String]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let Some((first, rest)) = operands.split_first() else {
+            self.step()?;
+            return each(texts);
+        };
+        let mut with = |machine: &mut Self, text: String| {
+            texts.push(text);
+            let result = machine.deeper(|machine| machine.combine(span, rest, texts, each));
+            texts.pop();
+            result
+        };
+        match first {
+            Value::Set(values) if values.is_empty() => with(self, "<undefined>".to_owned()),
+            Value::Set(values) => values.iter().try_for_each(|value| with(self, plain_text(value))),
+            Value::Array(_) | Value::Object(_) => {
+                let message = format!("illegal argument type: {}", first.type_name());
+                Err(EvalError::new(ErrorCode::Internal, Some(span), message).into())
+            }
+            scalar => with(self, plain_text(scalar)),
+        }
+    }
+
+    /// A function failed: undefined, unless that ends the evaluation.
+    pub(super) fn failed(&mut self, name: &str, span: Span, error: &builtins::Error) -> Flow {
+        let failure = self.world.failure(name, span, error);
+        if error.halt {
+            return Err(failure.into());
+        }
+        if self.errors.len() < KEPT_ERRORS {
+            self.errors.push(failure);
+        }
+        Ok(())
+    }
+}
+
+fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        value => value.to_string(),
+    }
+}
+
+#[cold]
+fn missing(name: &str, span: Span) -> Stop {
+    EvalError::new(ErrorCode::Internal, Some(span), format!("unsupported built-in: {name}")).into()
+}
+
+#[inline]
+fn compare(comparison: Comparison, a: &Value, b: &Value) -> bool {
+    match comparison {
+        Comparison::Equal => a == b,
+        Comparison::NotEqual => a != b,
+        Comparison::Less => a < b,
+        Comparison::LessOrEqual => a <= b,
+        Comparison::Greater => a > b,
+        Comparison::GreaterOrEqual => a >= b,
+    }
+}
+
+/// About how many bytes a value takes by itself; what is in it was counted when it was made.
+#[inline]
+fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.len() as u64 * 24,
+        Value::Object(members) => members.len() as u64 * 64,
+        Value::Set(items) => items.len() as u64 * 32,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}

@@ -1,0 +1,216 @@
+//! Comprehensions and `every`: bodies evaluated on the spot.
+
+use super::cache::Grouped;
+use super::machine::{Machine, Run, Stop, within_rule};
+use super::{ErrorCode, EvalError, TraceNode, TraceOp};
+use crate::rego::core::{Comprehension, ComprehensionIndex, ComprehensionKind, Every, Op, Term};
+use crate::rego::syntax::tree::Span;
+use crate::rego::value::{Object, Set, Shared, Value};
+
+/// About how many bytes an element of a collection takes.
+const ELEMENT: u64 = 32;
+
+impl<'p> Machine<'p, '_> {
+    /// A comprehension's value.
+    pub(super) fn comprehension(
+        &mut self,
+        run: &Run<'p>,
+        comprehension: &'p Comprehension,
+    ) -> Result<Value, Stop> {
+        if let Some(index) = &comprehension.index
+            && let Some(value) = self.remembered(run, comprehension, index)?
+        {
+            return Ok(value);
+        }
+        let within = self.within(run, &comprehension.body, false, comprehension.span);
+        let base = run.base;
+        let span = comprehension.span;
+        self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
+        match &comprehension.kind {
+            ComprehensionKind::Array(term) => {
+                let mut items = Vec::new();
+                self.collect(&within, span, &mut |machine| {
+                    items.push(machine.head(term, base, span)?);
+                    Ok(())
+                })?;
+                Ok(Value::from(items))
+            }
+            ComprehensionKind::Set(term) => {
+                let mut items = Vec::new();
+                self.collect(&within, span, &mut |machine| {
+                    items.push(machine.head(term, base, span)?);
+                    Ok(())
+                })?;
+                Ok(Value::from(items.into_iter().collect::<Set>()))
+            }
+            ComprehensionKind::Object(key, value, key_span) => {
+                let mut members = Object::new();
+                self.collect(&within, span, &mut |machine| {
+                    let key = machine.head(key, base, span)?;
+                    let value = machine.head(value, base, span)?;
+                    match members.get(&key) {
+                        Some(kept) if *kept != value => {
+                            let message = "object keys must be unique";
+                            Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message).into())
+                        }
+                        Some(_) => Ok(()),
+                        None => {
+                            members.insert(key, value);
+                            Ok(())
+                        }
+                    }
+                })?;
+                Ok(Value::from(members))
+            }
+        }
+    }
+
+    /// Runs a body and has each solution collected.
+    fn collect(
+        &mut self,
+        within: &Run<'p>,
+        span: Span,
+        collect: &mut dyn FnMut(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.deeper(|machine| {
+            machine.run(within, 0, &mut |machine| {
+                machine.trace(TraceOp::Exit, TraceNode::Body, within, span);
+                machine.world.spend(ELEMENT)?;
+                collect(machine)?;
+                machine.trace(TraceOp::Redo, TraceNode::Body, within, span);
+                Ok(())
+            })
+        })
+    }
+
+    fn head(&self, term: &'p Term, base: u32, span: Span) -> Result<Value, Stop> {
+        self.value(term, base).map(std::borrow::Cow::into_owned).ok_or_else(|| {
+            let message = "a variable of a comprehension's head has no value";
+            EvalError::new(ErrorCode::Internal, Some(span), message).into()
+        })
+    }
+
+    /// The value of a comprehension that is made once for all values of its variables; nothing
+    /// where there is none for the present ones.
+    fn remembered(
+        &mut self,
+        run: &Run<'p>,
+        comprehension: &'p Comprehension,
+        index: &'p ComprehensionIndex,
+    ) -> Result<Option<Value>, Stop> {
+        if self.caches.comprehension(index.id).is_none() {
+            let grouped = self.group(run, comprehension, index)?;
+            self.caches.keep_comprehension(index.id, grouped);
+        }
+        let keys = index.keys.iter().map(|slot| self.slot_value(*slot, run.base).cloned());
+        let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        Ok(self.caches.comprehension(index.id).and_then(|grouped| grouped.get(&keys)).cloned())
+    }
+
+    /// Evaluates a comprehension for all values of its variables.
+    fn group(
+        &mut self,
+        run: &Run<'p>,
+        comprehension: &'p Comprehension,
+        index: &'p ComprehensionIndex,
+    ) -> Result<Grouped, Stop> {
+        let span = comprehension.span;
+        let base = self.enter_frame(run.scope);
+        let within = self.apart(run.query, (&comprehension.body, run.scope, base), false, span);
+        let mut grouped = Grouped::new();
+        self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
+        let flow = self.collect(&within, span, &mut |machine| {
+            let keys = index.keys.iter().map(|slot| machine.slot_value(*slot, base).cloned());
+            let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(()) };
+            match &comprehension.kind {
+                ComprehensionKind::Array(term) => {
+                    let item = machine.head(term, base, span)?;
+                    if let Value::Array(items) = grouped.entry(keys).or_insert_with(Value::new_array) {
+                        Shared::make_mut(items).push(item);
+                    }
+                }
+                ComprehensionKind::Set(term) => {
+                    let item = machine.head(term, base, span)?;
+                    if let Value::Set(items) = grouped.entry(keys).or_insert_with(Value::new_set) {
+                        Shared::make_mut(items).insert(item);
+                    }
+                }
+                ComprehensionKind::Object(key, value, _) => {
+                    let key = machine.head(key, base, span)?;
+                    let value = machine.head(value, base, span)?;
+                    if let Value::Object(members) = grouped.entry(keys).or_insert_with(Value::new_object) {
+                        Shared::make_mut(members).insert(key, value);
+                    }
+                }
+            }
+            Ok(())
+        });
+        self.leave_frame(base);
+        flow?;
+        Ok(grouped)
+    }
+
+    /// Whether `every` holds.
+    pub(super) fn every(&mut self, run: &Run<'p>, op: &'p Op, every: &'p Every) -> Result<bool, Stop> {
+        let Some(domain) = self.value(&every.domain, run.base).map(std::borrow::Cow::into_owned) else {
+            return Ok(false);
+        };
+        match &domain {
+            Value::Array(items) => {
+                for (index, item) in (0_i64..).zip(items.iter()) {
+                    if !self.every_one(run, op, every, &Value::from(index), item)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            Value::Object(members) => {
+                for (key, item) in members.iter() {
+                    if !self.every_one(run, op, every, key, item)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            Value::Set(items) => {
+                for item in items.iter() {
+                    if !self.every_one(run, op, every, item, item)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn every_one(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        every: &'p Every,
+        key: &Value,
+        item: &Value,
+    ) -> Result<bool, Stop> {
+        self.step()?;
+        let mark = self.trail.len();
+        let bound = every.key.as_ref().is_none_or(|term| self.unify_value(term, run.base, key))
+            && self.unify_value(&every.value, run.base, item);
+        let holds = if bound {
+            let within = self.within(run, &every.body, true, op.span);
+            let mut holds = false;
+            self.trace(TraceOp::Enter, TraceNode::Body, &within, op.span);
+            let flow = self.deeper(|machine| {
+                machine.run(&within, 0, &mut |machine| {
+                    machine.trace(TraceOp::Exit, TraceNode::Body, &within, op.span);
+                    machine.trace(TraceOp::Redo, TraceNode::Body, &within, op.span);
+                    holds = true;
+                    Ok(())
+                })
+            });
+            within_rule(flow).map(|()| holds)
+        } else {
+            Ok(true)
+        };
+        self.undo(mark);
+        holds
+    }
+}

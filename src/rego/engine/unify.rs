@@ -1,0 +1,222 @@
+//! Unification: terms are made equal by binding their variables.
+
+use std::borrow::Cow;
+
+use super::machine::{Bound, Machine};
+use crate::rego::core::{Slot, Term};
+use crate::rego::value::{Object, Set, Value, deeper};
+
+/// A term as it is seen through its variables.
+enum Seen<'s, 'p> {
+    Free(u32),
+    Value(&'s Value),
+    Term(&'p Term, u32),
+}
+
+impl<'p> Machine<'p, '_> {
+    /// What a variable is bound to.
+    #[inline]
+    fn see_slot(&self, slot: u32) -> Seen<'_, 'p> {
+        let mut slot = slot;
+        loop {
+            match self.slots.get(slot as usize) {
+                Some(Bound::Value(value)) => return Seen::Value(value),
+                Some(Bound::Alias(other)) => slot = *other,
+                Some(Bound::Term(term, base)) => return Seen::Term(term, *base),
+                Some(Bound::Free) | None => return Seen::Free(slot),
+            }
+        }
+    }
+
+    #[inline]
+    fn see<'s>(&'s self, term: &'p Term, base: u32) -> Seen<'s, 'p> {
+        match term {
+            Term::Const(value) => Seen::Value(value),
+            Term::Var(slot) => self.see_slot(base + slot),
+            term => Seen::Term(term, base),
+        }
+    }
+
+    /// Whether a term is a variable without value.
+    pub(super) fn is_free(&self, term: &'p Term, base: u32) -> bool {
+        matches!(self.see(term, base), Seen::Free(_))
+    }
+
+    /// The value of a variable, if it has one.
+    #[inline]
+    pub(super) fn slot_value(&self, slot: Slot, base: u32) -> Option<&Value> {
+        match self.see_slot(base + slot) {
+            Seen::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The term that a variable is bound to, where that has variables of its own.
+    pub(super) fn slot_term(&self, slot: Slot, base: u32) -> Option<(&'p Term, u32)> {
+        match self.see_slot(base + slot) {
+            Seen::Term(term, base) => Some((term, base)),
+            _ => None,
+        }
+    }
+
+    /// A term's value, if all its variables have one.
+    #[inline]
+    pub(super) fn value<'s>(&'s self, term: &'p Term, base: u32) -> Option<Cow<'s, Value>> {
+        match self.see(term, base) {
+            Seen::Value(value) => Some(Cow::Borrowed(value)),
+            Seen::Free(_) => None,
+            Seen::Term(term, base) => self.build(term, base).map(Cow::Owned),
+        }
+    }
+
+    /// The same for whoever looks from outside.
+    pub(super) fn seen(&self, term: &Term, base: u32) -> Option<Value> {
+        match term {
+            Term::Const(value) => Some(value.clone()),
+            Term::Var(slot) => match self.see_slot(base + slot) {
+                Seen::Value(value) => Some(value.clone()),
+                Seen::Free(_) => None,
+                Seen::Term(term, base) => self.build(term, base),
+            },
+            term => self.build(term, base),
+        }
+    }
+
+    fn build(&self, term: &Term, base: u32) -> Option<Value> {
+        deeper(|| {
+            Some(match term {
+                Term::Const(_) | Term::Var(_) => self.seen(term, base)?,
+                Term::Array(items) => Value::from(self.build_all::<Vec<_>>(items, base)?),
+                Term::Set(items) => Value::from(self.build_all::<Set>(items, base)?),
+                Term::Object(members) => {
+                    let members = members
+                        .iter()
+                        .map(|(key, value)| Some((self.seen(key, base)?, self.seen(value, base)?)));
+                    Value::from(members.collect::<Option<Object>>()?)
+                }
+            })
+        })
+    }
+
+    fn build_all<C: FromIterator<Value>>(&self, items: &[Term], base: u32) -> Option<C> {
+        items.iter().map(|item| self.seen(item, base)).collect()
+    }
+
+    #[inline]
+    fn bind(&mut self, slot: u32, bound: Bound<'p>) {
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            *place = bound;
+            self.trail.push(slot);
+        }
+    }
+
+    /// Makes a term equal to a value.
+    #[inline]
+    pub(super) fn unify_value(&mut self, term: &'p Term, base: u32, value: &Value) -> bool {
+        match self.see(term, base) {
+            Seen::Value(seen) => seen == value,
+            Seen::Free(slot) => {
+                self.bind(slot, Bound::Value(value.clone()));
+                true
+            }
+            Seen::Term(term, base) => deeper(|| self.match_term(term, base, value)),
+        }
+    }
+
+    /// Makes a term equal to a value that isn't needed any more.
+    #[inline]
+    pub(super) fn unify_owned(&mut self, term: &'p Term, base: u32, value: Value) -> bool {
+        match self.see(term, base) {
+            Seen::Free(slot) => {
+                self.bind(slot, Bound::Value(value));
+                true
+            }
+            _ => self.unify_value(term, base, &value),
+        }
+    }
+
+    fn match_term(&mut self, term: &'p Term, base: u32, value: &Value) -> bool {
+        match (term, value) {
+            (Term::Array(items), Value::Array(values)) => {
+                items.len() == values.len()
+                    && items.iter().zip(values.iter()).all(|(item, value)| {
+                        self.unify_value(item, base, value)
+                    })
+            }
+            (Term::Object(members), Value::Object(values)) => {
+                members.len() == values.len()
+                    && members.iter().all(|(key, item)| {
+                        // Keys are compared, not bound.
+                        let Some(key) = self.value(key, base) else { return false };
+                        let Some(value) = values.get(&*key) else { return false };
+                        self.unify_value(item, base, value)
+                    })
+            }
+            (Term::Set(_), Value::Set(_)) => {
+                self.build(term, base).is_some_and(|built| built == *value)
+            }
+            _ => false,
+        }
+    }
+
+    /// Makes two terms equal, perhaps of different frames.
+    pub(super) fn unify(&mut self, a: &'p Term, a_base: u32, b: &'p Term, b_base: u32) -> bool {
+        match (self.see(a, a_base), self.see(b, b_base)) {
+            (Seen::Value(a), Seen::Value(b)) => a == b,
+            (Seen::Free(a), Seen::Free(b)) => {
+                if a != b {
+                    self.bind(a, Bound::Alias(b));
+                }
+                true
+            }
+            (Seen::Free(slot), Seen::Value(value)) | (Seen::Value(value), Seen::Free(slot)) => {
+                let bound = Bound::Value(value.clone());
+                self.bind(slot, bound);
+                true
+            }
+            (Seen::Free(slot), Seen::Term(term, base)) | (Seen::Term(term, base), Seen::Free(slot)) => {
+                let bound = match self.build(term, base) {
+                    Some(value) => Bound::Value(value),
+                    None => Bound::Term(term, base),
+                };
+                self.bind(slot, bound);
+                true
+            }
+            (Seen::Value(value), Seen::Term(term, base)) | (Seen::Term(term, base), Seen::Value(value)) => {
+                let value = value.clone();
+                deeper(|| self.match_term(term, base, &value))
+            }
+            (Seen::Term(a, a_base), Seen::Term(b, b_base)) => {
+                deeper(|| self.unify_terms(a, a_base, b, b_base))
+            }
+        }
+    }
+
+    fn unify_terms(&mut self, a: &'p Term, a_base: u32, b: &'p Term, b_base: u32) -> bool {
+        match (a, b) {
+            (Term::Array(a), Term::Array(b)) => {
+                a.len() == b.len()
+                    && a.iter().zip(b.iter()).all(|(a, b)| self.unify(a, a_base, b, b_base))
+            }
+            (Term::Object(a), Term::Object(b)) => {
+                if a.len() != b.len() {
+                    return false;
+                }
+                a.iter().all(|(key, value)| {
+                    let Some(key) = self.value(key, a_base).map(Cow::into_owned) else {
+                        return false;
+                    };
+                    let other = b.iter().find(|(other, _)| {
+                        self.value(other, b_base).is_some_and(|other| *other == key)
+                    });
+                    other.is_some_and(|(_, other)| self.unify(value, a_base, other, b_base))
+                })
+            }
+            (Term::Set(_), Term::Set(_)) => {
+                let a = self.build(a, a_base);
+                a.is_some() && a == self.build(b, b_base)
+            }
+            _ => false,
+        }
+    }
+}
