@@ -17,7 +17,7 @@ use crate::rego::builtins::Builtin;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-pub(in crate::rego) use lower::member;
+pub(in crate::rego) use lower::{function_name, member, push_part};
 pub use lower::{Input, Lookup, lower, lower_document, lower_query};
 
 /// A variable's place in its frame.

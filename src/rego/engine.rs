@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use context::World;
 use machine::{Machine, Stop};
 
-use crate::rego::core::{Core, QueryCore, Slot};
+use crate::rego::core::{Core, QueryCore, Slot, Term};
 use crate::rego::value::Value;
 
 pub use error::{ErrorCode, EvalError};
@@ -87,7 +87,7 @@ pub fn evaluate(
     let flow = machine.run(&run, 0, &mut |machine| {
         machine.trace(TraceOp::Exit, TraceNode::Body, &run, query.span);
         machine.world.spend(64)?;
-        let values = slots.iter().map(|slot| machine.slot_value(*slot, base).cloned());
+        let values = slots.iter().map(|slot| machine.seen(&Term::Var(*slot), base));
         solutions.push(values.collect());
         machine.trace(TraceOp::Redo, TraceNode::Body, &run, query.span);
         Ok(())

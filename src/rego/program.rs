@@ -3,12 +3,24 @@
 //! A [`Program`] is compiled once, cheap to clone and evaluated from any number of threads.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use super::engine::{CallSite, EvalError, Host, Limits, Tracer};
-use super::problem::{Problem, Problems, Sources};
-use super::syntax::tree::{Module, Span, Version};
+use super::builtins;
+use super::compile::{
+    CompileOptions, Compiled, Function, Functions, QueryContext, compile, compile_query,
+};
+use super::core::{self, Core, HostFn, QueryCore, Slot};
+use super::engine::{
+    self, CallSite, ErrorCode, EvalError, Host, Limits, Settings, Tracer,
+};
+use super::problem::{self, Problem, Problems, Sources};
+use super::syntax::tree::{FileId, Module, Name, Span};
+use super::syntax::{BaseVersion, ParseOptions, parse_module, parse_query};
 use super::value::Value;
+
+mod capture;
+mod graph;
 
 /// A text to compile.
 #[derive(Debug, Clone)]
@@ -18,7 +30,7 @@ pub struct SourceText {
     /// What it says.
     pub text: String,
     /// The version of the language to read it as, where it doesn't import another.
-    pub version: Version,
+    pub version: BaseVersion,
 }
 
 /// A function of the host.
@@ -65,7 +77,11 @@ pub struct Program(Arc<Inner>);
 
 struct Inner {
     sources: Sources,
-    modules: Vec<Module>,
+    parsed: Vec<Module>,
+    compiled: Compiled,
+    functions: Arc<Functions>,
+    options: Options,
+    core: Core,
     packages: Vec<PackageInfo>,
     rules: Vec<RuleInfo>,
     call_sites: Vec<CallSiteInfo>,
@@ -75,7 +91,23 @@ struct Inner {
 #[derive(Clone)]
 pub struct Query(Arc<QueryInner>);
 
-struct QueryInner {}
+struct QueryInner {
+    core: QueryCore,
+    /// The slots whose values are wanted.
+    slots: Vec<Slot>,
+    expressions: Vec<QueryExpression>,
+    /// Names and their places among the slots.
+    bindings: Vec<(String, usize)>,
+    sites: Vec<core::Site>,
+}
+
+/// An expression of a query.
+struct QueryExpression {
+    /// The place of its value among the slots; `true` if it has none.
+    place: Option<usize>,
+    text: String,
+    position: (u32, u32),
+}
 
 /// A package.
 #[derive(Debug, Clone)]
@@ -212,13 +244,81 @@ impl Program {
     ///
     /// # Errors
     /// All that is wrong with the texts, and the texts that it refers to.
-    pub fn compile(sources: Vec<SourceText>, options: &Options) -> Result<Self, LoadError> {
-        let mut texts = Sources::new();
-        for source in sources {
-            texts.add(source.path, source.text);
+    pub fn compile(texts: Vec<SourceText>, options: &Options) -> Result<Self, LoadError> {
+        let mut sources = Sources::new();
+        let mut modules = Vec::with_capacity(texts.len());
+        let mut problems = Vec::new();
+        for text in texts {
+            let file = sources.add(text.path, text.text);
+            let read = sources.get(file).map(|source| Arc::clone(source.all())).unwrap_or_default();
+            match parse_module(file, &read, &ParseOptions::version(text.version)) {
+                Ok(module) => modules.push(module),
+                Err(found) => problems.extend(found),
+            }
         }
-        let _ = options;
-        Err(LoadError { problems: Vec::new(), sources: texts })
+        if !problems.is_empty() {
+            return Err(LoadError { problems, sources });
+        }
+        Self::compile_modules(modules, sources, options)
+    }
+
+    /// Checks and compiles what is parsed already.
+    ///
+    /// # Errors
+    /// All that is wrong with the modules.
+    pub fn compile_modules(
+        modules: Vec<Module>,
+        sources: Sources,
+        options: &Options,
+    ) -> Result<Self, LoadError> {
+        let functions = Arc::new(functions(options));
+        let mut stages = CompileOptions::new(Arc::clone(&functions));
+        stages.data = Some(&options.data);
+        stages.strict = options.strict;
+        stages.prints = options.prints;
+        stages.unsafe_builtins = options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();
+        let parsed = modules.clone();
+        let compiled = match compile(modules, &sources, &stages) {
+            Ok(compiled) => compiled,
+            Err(problems) => return Err(LoadError { problems, sources }),
+        };
+        let host = options.host_functions.iter().map(|function| {
+            let known = functions.get(&function.name);
+            HostFn {
+                name: function.name.as_str().into(),
+                arity: known.map_or(0, |known| known.arity),
+                void: known.is_some_and(|known| known.void),
+            }
+        });
+        let input = core::Input {
+            modules: &compiled.modules,
+            data: options.data.clone(),
+            host: host.collect(),
+            builtins: &builtins::lookup,
+        };
+        let core = match core::lower(input) {
+            Ok(core) => core,
+            Err(problem) => return Err(LoadError { problems: vec![problem], sources }),
+        };
+        let (packages, rules, places) = graph::describe(&core, &compiled.modules);
+        let call_sites = core.sites.iter().map(|site| CallSiteInfo {
+            name: Arc::clone(&site.name),
+            span: site.span,
+            rule: site.set.and_then(|set| places.get(&set).copied()),
+        });
+        let call_sites = call_sites.collect();
+        let options = options.clone();
+        Ok(Self(Arc::new(Inner {
+            sources,
+            parsed,
+            compiled,
+            functions,
+            options,
+            core,
+            packages,
+            rules,
+            call_sites,
+        })))
     }
 
     /// Compiles a query such as `x := data.a.b; x > 1`.
@@ -226,28 +326,140 @@ impl Program {
     /// # Errors
     /// All that is wrong with it.
     pub fn query(&self, text: &str) -> Result<Query, LoadError> {
-        let mut sources = Sources::new();
-        sources.add("", text);
-        Err(LoadError { problems: Vec::new(), sources })
+        self.query_in(text, &QueryContext::default())
+    }
+
+    /// Compiles a query that stands in a package, or has imports.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, LoadError> {
+        self.compile_query(text, context).map_err(|mut problems| {
+            let mut sources = self.0.sources.clone();
+            sources.add("", text);
+            problem::sort(&mut problems, &sources);
+            LoadError { problems, sources }
+        })
+    }
+
+    fn compile_query(&self, text: &str, context: &QueryContext) -> Result<Query, Problems> {
+        let inner = &*self.0;
+        let file = FileId(u32::try_from(inner.sources.len()).unwrap_or(u32::MAX));
+        let mut body = parse_query(file, text, &ParseOptions::default())?;
+        capture::capture(&mut body, &inner.core, &inner.functions);
+        let mut stages = CompileOptions::new(Arc::clone(&inner.functions));
+        stages.strict = inner.options.strict;
+        stages.prints = inner.options.prints;
+        stages.unsafe_builtins =
+            inner.options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();
+        let compiled = compile_query(&inner.compiled, body, context, &inner.sources, &stages)?;
+        let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let span = Span { file, start: 0, end };
+        let (core, sites) =
+            core::lower_query(&inner.core, &builtins::lookup, &compiled.body, span)
+                .map_err(|problem| vec![problem])?;
+        let source = problem::Source::new("", text);
+        let mut slots = Vec::new();
+        let mut expressions = Vec::new();
+        for expr in compiled.body.iter().filter(|expr| !expr.generated) {
+            let captured = capture::captured(expr);
+            let slot = captured.and_then(|name| {
+                (0..).zip(&core.scope.names).find(|(_, other)| *other == name).map(|(slot, _)| slot)
+            });
+            let place = slot.map(|slot| {
+                slots.push(slot);
+                slots.len() - 1
+            });
+            expressions.push(QueryExpression {
+                place,
+                text: source.slice(expr.span).unwrap_or_default().to_owned(),
+                position: source.line_column(expr.span.start),
+            });
+        }
+        let mut bindings = Vec::new();
+        for (slot, name) in (0..).zip(&core.scope.names) {
+            let name: &Name = compiled.rewritten.get(name).unwrap_or(name);
+            if name.starts_with('$') || name.starts_with("__local") {
+                continue;
+            }
+            bindings.push((name.to_string(), slots.len()));
+            slots.push(slot);
+        }
+        Ok(Query(Arc::new(QueryInner { core, slots, expressions, bindings, sites })))
     }
 
     /// The query for one document, such as `["a", "b", "allow"]` for `data.a.b.allow`, without
     /// parsing or checking anything.
     pub fn rule_query(&self, path: &[&str]) -> Query {
-        let _ = path;
-        Query(Arc::new(QueryInner {}))
+        let mut text = String::from("data");
+        for part in path {
+            core::push_part(&mut text, &Value::from(*part));
+        }
+        Query(Arc::new(QueryInner {
+            core: core::lower_document(&self.0.core, path),
+            slots: vec![0],
+            expressions: vec![QueryExpression { place: Some(0), text, position: (1, 1) }],
+            bindings: Vec::new(),
+            sites: Vec::new(),
+        }))
     }
 
     /// Evaluates.
     pub fn evaluate(&self, query: &Query, run: &Run<'_>) -> Outcome {
-        let _ = (query, run);
+        let settings = Settings {
+            host: run.host,
+            strict: run.strict_builtin_errors,
+            limits: run.limits,
+            tracer: run.tracer,
+        };
+        let query = &*query.0;
+        let evaluated = engine::evaluate(&self.0.core, &query.core, run.input, &query.slots, &settings);
+        let solution = |values: Vec<Option<Value>>| Solution {
+            expressions: query
+                .expressions
+                .iter()
+                .map(|expression| ExpressionValue {
+                    value: expression
+                        .place
+                        .and_then(|place| values.get(place).cloned().flatten())
+                        .unwrap_or(Value::Bool(true)),
+                    text: expression.text.clone(),
+                    position: expression.position,
+                })
+                .collect(),
+            bindings: query
+                .bindings
+                .iter()
+                .filter_map(|(name, place)| Some((name.clone(), values.get(*place).cloned()??)))
+                .collect(),
+        };
+        let result = evaluated
+            .result
+            .map(|solutions| solutions.into_iter().map(solution).collect())
+            .map_err(|error| self.explained(error));
         Outcome {
-            result: Ok(Vec::new()),
-            builtin_errors: Vec::new(),
-            calls: BTreeMap::new(),
-            steps: 0,
-            memory: 0,
+            result,
+            builtin_errors: evaluated.errors,
+            calls: evaluated.calls.into_iter().map(|(site, count)| (CallSite(site), count)).collect(),
+            steps: evaluated.steps,
+            memory: evaluated.memory,
         }
+    }
+
+    /// A conflict with its values, as OPA lists them.
+    fn explained(&self, mut error: EvalError) -> EvalError {
+        if error.code == ErrorCode::Conflict && !error.conflicts.is_empty() {
+            error.message.push(':');
+            for (span, value) in &error.conflicts {
+                let position = self.0.sources.position(*span);
+                let place = format!("\n  {value} at {}:{}", position.path, position.line);
+                error.message.push_str(&place);
+            }
+            if error.more_conflicts {
+                error.message.push_str("\n  ...");
+            }
+        }
+        error
     }
 
     /// The texts.
@@ -257,7 +469,17 @@ impl Program {
 
     /// The modules as parsed.
     pub fn modules(&self) -> &[Module] {
-        &self.0.modules
+        &self.0.parsed
+    }
+
+    /// The modules after all compile stages, and what was learnt of them.
+    pub fn compiled(&self) -> &Compiled {
+        &self.0.compiled
+    }
+
+    /// The compiled form.
+    pub fn core(&self) -> &Core {
+        &self.0.core
     }
 
     /// The packages, in the order of their paths.
@@ -285,6 +507,47 @@ impl Program {
             None => error.to_string(),
         }
     }
+}
+
+impl Query {
+    /// Its compiled form.
+    pub fn core(&self) -> &QueryCore {
+        &self.0.core
+    }
+
+    /// The places where it calls host functions itself; numbered after the program's.
+    pub fn call_sites(&self) -> &[core::Site] {
+        &self.0.sites
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Program({} files, {} rules)", self.0.sources.len(), self.0.rules.len())
+    }
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Query").field(&self.0.core).finish()
+    }
+}
+
+/// The functions that policies may call besides their own. OPA's come before the host's.
+fn functions(options: &Options) -> Functions {
+    let mut functions: Functions = options
+        .host_functions
+        .iter()
+        .map(|host| {
+            let mut function = Function::new(host.name.as_str(), host.signature.as_str());
+            function.nondeterministic = host.nondeterministic;
+            function
+        })
+        .collect();
+    for builtin in builtins::all() {
+        functions.insert(Function::from(builtin));
+    }
+    functions
 }
 
 /// Why texts or a query can't be compiled.

@@ -24,7 +24,9 @@ use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, Module, Span};
 use crate::rego::value::Value;
 
+pub(in crate::rego) use call::function_name;
 pub(in crate::rego) use reference::member;
+pub(in crate::rego) use tree::push_part;
 
 use frame::Frame;
 

@@ -102,7 +102,7 @@ impl<'p> Machine<'p, '_> {
             let grouped = self.group(run, comprehension, index)?;
             self.caches.keep_comprehension(index.id, grouped);
         }
-        let keys = index.keys.iter().map(|slot| self.slot_value(*slot, run.base).cloned());
+        let keys = index.keys.iter().map(|slot| self.seen(&Term::Var(*slot), run.base));
         let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(None) };
         Ok(self.caches.comprehension(index.id).and_then(|grouped| grouped.get(&keys)).cloned())
     }
@@ -120,7 +120,7 @@ impl<'p> Machine<'p, '_> {
         let mut grouped = Grouped::new();
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
         let flow = self.collect(&within, span, &mut |machine| {
-            let keys = index.keys.iter().map(|slot| machine.slot_value(*slot, base).cloned());
+            let keys = index.keys.iter().map(|slot| machine.seen(&Term::Var(*slot), base));
             let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(()) };
             match &comprehension.kind {
                 ComprehensionKind::Array(term) => {

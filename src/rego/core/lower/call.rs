@@ -105,7 +105,7 @@ impl Lowering<'_> {
 }
 
 /// The name of what a term calls: `plus`, `array.concat`, `data.a.f`.
-pub(super) fn function_name(term: &tree::Term) -> Option<String> {
+pub(in crate::rego) fn function_name(term: &tree::Term) -> Option<String> {
     match &term.kind {
         TermKind::Var(name) => Some(name.to_string()),
         TermKind::Ref(parts) => {

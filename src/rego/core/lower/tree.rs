@@ -187,7 +187,7 @@ pub(super) fn constant(term: &Term) -> Option<Value> {
 }
 
 /// Appends an operand to the text of a path.
-pub(super) fn push_part(path: &mut String, part: &Value) {
+pub(in crate::rego) fn push_part(path: &mut String, part: &Value) {
     if let Some(text) = part.as_str()
         && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -1,0 +1,113 @@
+//! The values of a query's expressions.
+//!
+//! As in OPA, an expression that has a value gets a variable for it before the query is compiled:
+//! ```text
+//! data.a.b              data.a.b = $term0
+//! count(input.x)        count(input.x, $term0)
+//! ```
+//! Where a query has several expressions or may have several solutions, an expression must not be
+//! false; one by itself may be.
+
+use crate::rego::builtins;
+use crate::rego::compile::Functions;
+use crate::rego::core::{Core, function_name};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
+
+/// What the names of these variables begin with.
+const PREFIX: &str = "$term";
+
+/// Adds the variables.
+pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions) {
+    let checked = body.len() > 1 || body.iter().any(iterates);
+    let mut checks = Vec::new();
+    for (index, expr) in body.iter_mut().enumerate() {
+        if expr.negated {
+            continue;
+        }
+        let name = Name::from(format!("{PREFIX}{index}"));
+        let variable = |expr: &Expr| Term { kind: TermKind::Var(Name::clone(&name)), span: expr.span };
+        match &mut expr.kind {
+            ExprKind::Term(_) => {
+                let captured = variable(expr);
+                let equality = Term { kind: TermKind::Var("eq".into()), span: expr.span };
+                let kind = std::mem::replace(&mut expr.kind, ExprKind::Call(Vec::new()));
+                if let ExprKind::Term(term) = kind {
+                    expr.kind = ExprKind::Call(vec![equality, *term, captured]);
+                }
+            }
+            ExprKind::Call(terms) => {
+                let called = terms.first().and_then(function_name).unwrap_or_default();
+                let arity = match core.functions.get(&*called) {
+                    Some(set) => core.set(*set).map(|set| set.arity),
+                    None => functions.get(&called).filter(|it| !it.void).map(|it| it.arity),
+                };
+                if matches!(&*called, "eq" | "assign") || arity != terms.len().checked_sub(1) {
+                    continue;
+                }
+                let captured = Term { kind: TermKind::Var(Name::clone(&name)), span: expr.span };
+                terms.push(captured);
+            }
+            _ => continue,
+        }
+        if checked {
+            checks.push(Expr {
+                kind: ExprKind::Term(Box::new(variable(expr))),
+                negated: false,
+                with: Vec::new(),
+                span: expr.span,
+                generated: true,
+                from_assignment: false,
+            });
+        }
+    }
+    body.extend(checks);
+}
+
+/// The variable that has an expression's value.
+pub(super) fn captured(expr: &Expr) -> Option<&Name> {
+    let ExprKind::Call(terms) = &expr.kind else { return None };
+    // A stage may have turned the sides.
+    terms.iter().skip(1).rev().find_map(|term| match &term.kind {
+        TermKind::Var(name) if name.starts_with(PREFIX) => Some(name),
+        _ => None,
+    })
+}
+
+/// Whether an expression may have several solutions, by OPA's rule of thumb.
+fn iterates(expr: &Expr) -> bool {
+    let with = expr.with.iter().any(|with| term_iterates(&with.target) || term_iterates(&with.value));
+    with || match &expr.kind {
+        ExprKind::Term(term) => term_iterates(term),
+        ExprKind::Call(terms) => terms.iter().any(term_iterates),
+        ExprKind::Some(declared) => declared.symbols.iter().any(term_iterates),
+        ExprKind::Every(every) => {
+            term_iterates(&every.domain) || every.body.iter().any(iterates)
+        }
+        ExprKind::Not(not) => not.body.iter().any(iterates),
+        ExprKind::And(it) | ExprKind::Or(it) => {
+            it.left.iter().chain(&it.right).any(iterates)
+        }
+    }
+}
+
+fn term_iterates(term: &Term) -> bool {
+    crate::rego::value::deeper(|| match &term.kind {
+        TermKind::Ref(parts) => {
+            let relation = function_name(term)
+                .and_then(|name| builtins::lookup(&name))
+                .is_some_and(|builtin| builtin.relation);
+            relation
+                || parts.iter().skip(1).any(|part| matches!(part.kind, TermKind::Var(_)))
+                || parts.iter().skip(1).any(term_iterates)
+        }
+        TermKind::Var(name) => builtins::lookup(name).is_some_and(|builtin| builtin.relation),
+        TermKind::Array(items) | TermKind::Set(items) | TermKind::Call(items) => {
+            items.iter().any(term_iterates)
+        }
+        TermKind::Object(members) => {
+            members.iter().any(|(key, value)| term_iterates(key) || term_iterates(value))
+        }
+        TermKind::Group(inner) => term_iterates(inner),
+        _ => false,
+    })
+}

@@ -1,0 +1,173 @@
+//! What a program consists of: its packages, its rules, and which rules ask which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{PackageInfo, RuleInfo, RuleKind};
+use crate::rego::core::{
+    Body, Core, Head, NodeId, Op, OpKind, Ref, Resolved, SetId, Side, Target, Term, WithTarget,
+    WithValue, push_part,
+};
+use crate::rego::syntax::tree::{Module, TermKind};
+use crate::rego::value::Value;
+
+/// Packages, rules, and the places of sets among the rules.
+pub(super) fn describe(
+    core: &Core,
+    modules: &[Module],
+) -> (Vec<PackageInfo>, Vec<RuleInfo>, BTreeMap<SetId, usize>) {
+    let mut packages: BTreeMap<String, PackageInfo> = BTreeMap::new();
+    for module in modules {
+        let path = package_path(module);
+        let package = packages
+            .entry(path.clone())
+            .or_insert_with(|| PackageInfo { path, spans: Vec::new() });
+        package.spans.push(module.package.span);
+    }
+    let mut ids: Vec<SetId> = (0..).map(SetId).take(core.sets.len()).collect();
+    ids.sort_by_key(|id| core.set(*id).map(|set| set.path.clone()));
+    let places: BTreeMap<SetId, usize> = ids.iter().copied().zip(0..).collect();
+    let rules = ids.iter().filter_map(|id| rule(core, *id, &packages, &places)).collect();
+    (packages.into_values().collect(), rules, places)
+}
+
+fn package_path(module: &Module) -> String {
+    let mut path = String::from("data");
+    for part in module.package.path.iter().skip(1) {
+        if let TermKind::String(text) = &part.kind {
+            push_part(&mut path, &Value::String(text.clone()));
+        }
+    }
+    path
+}
+
+fn rule(
+    core: &Core,
+    id: SetId,
+    packages: &BTreeMap<String, PackageInfo>,
+    places: &BTreeMap<SetId, usize>,
+) -> Option<RuleInfo> {
+    let set = core.set(id)?;
+    let kind = match (set.function, set.multi, set.ground) {
+        (true, _, _) => RuleKind::Function,
+        (_, true, true) => RuleKind::PartialSet,
+        (_, false, true) => RuleKind::Complete,
+        _ => RuleKind::PartialObject,
+    };
+    // The longest package that the path begins with.
+    let mut package = String::from("data");
+    let mut path = package.clone();
+    for part in &set.parts {
+        push_part(&mut path, part);
+        if packages.contains_key(&path) {
+            package.clone_from(&path);
+        }
+    }
+    let ids = set
+        .definitions
+        .iter()
+        .flat_map(|it| std::iter::once(it.rule).chain(it.otherwise.iter().copied()))
+        .chain(set.default);
+    let rules: Vec<_> = ids.filter_map(|id| core.rule(id)).collect();
+    let mut asked = Asked { core, sets: BTreeSet::new() };
+    for rule in &rules {
+        asked.body(&rule.body);
+    }
+    Some(RuleInfo {
+        path: set.path.to_string(),
+        package,
+        kind,
+        arity: set.arity,
+        has_default: set.default.is_some(),
+        definitions: rules.iter().map(|rule| rule.span).collect(),
+        depends_on: asked.sets.iter().filter_map(|set| places.get(set).copied()).collect(),
+    })
+}
+
+/// The sets that bodies ask.
+struct Asked<'c> {
+    core: &'c Core,
+    sets: BTreeSet<SetId>,
+}
+
+impl Asked<'_> {
+    fn body(&mut self, body: &Body) {
+        for op in body {
+            self.op(op);
+        }
+    }
+
+    fn op(&mut self, op: &Op) {
+        crate::rego::value::deeper(|| match &op.kind {
+            OpKind::Unify(sides) => {
+                self.side(&sides.0);
+                self.side(&sides.1);
+            }
+            OpKind::Test(side) => self.side(side),
+            OpKind::Call(call) => self.target(call.target),
+            OpKind::Every(every) => self.body(&every.body),
+            OpKind::Not(body) => self.body(body),
+            OpKind::Negated(op) => self.op(op),
+            OpKind::And(left, right) | OpKind::Or(left, right) => {
+                self.body(left);
+                self.body(right);
+            }
+            OpKind::With(with, op) => {
+                for with in with {
+                    if let (WithTarget::Function(_), WithValue::Function(target, _)) =
+                        (&with.target, &with.value)
+                    {
+                        self.target(*target);
+                    }
+                }
+                self.op(op);
+            }
+        });
+    }
+
+    fn target(&mut self, target: Target) {
+        if let Target::Function(set) = target {
+            self.sets.insert(set);
+        }
+    }
+
+    fn side(&mut self, side: &Side) {
+        match side {
+            Side::Ref(reference) => self.reference(reference),
+            Side::Comprehension(it) => self.body(&it.body),
+            Side::Term(_) => {}
+        }
+    }
+
+    fn reference(&mut self, reference: &Ref) {
+        match &reference.head {
+            Head::Data(Resolved::Rules(set, _)) => {
+                self.sets.insert(*set);
+            }
+            Head::Data(Resolved::Tree) => self.below(Core::ROOT, &reference.path),
+            _ => {}
+        }
+    }
+
+    /// All rules that a path may reach.
+    fn below(&mut self, node: NodeId, path: &[Term]) {
+        let core = self.core;
+        let Some(found) = core.node(node) else { return };
+        if let Some(set) = found.set {
+            self.sets.insert(set);
+            return;
+        }
+        let (first, rest) = match path.split_first() {
+            Some((first, rest)) => (Some(first), rest),
+            None => (None, path),
+        };
+        if let Some(Term::Const(key)) = first {
+            if let Some(child) = core.child(node, key) {
+                crate::rego::value::deeper(|| self.below(child, rest));
+            }
+            return;
+        }
+        for child in found.children.values() {
+            crate::rego::value::deeper(|| self.below(*child, rest));
+        }
+    }
+}
