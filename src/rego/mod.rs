@@ -11,6 +11,7 @@ pub mod types;
 pub mod value;
 pub mod builtins;
 pub mod annotations;
+pub mod index;
 pub mod core;
 pub mod engine;
 pub mod program;
