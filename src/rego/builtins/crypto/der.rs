@@ -122,6 +122,12 @@ impl<'a> Der<'a> {
         Some(bytes.iter().fold(start, |value: i64, byte| value << 8 | i64::from(*byte)))
     }
 
+    /// A positive integer's digits.
+    pub(super) fn unsigned(&mut self) -> Option<&'a [u8]> {
+        let bytes = self.integer_bytes(INTEGER)?;
+        (bytes.first()? & 0x80 == 0).then_some(bytes)
+    }
+
     /// A bit string: its bytes, and how many bits at the end don't count.
     pub(super) fn bits(&mut self) -> Option<(&'a [u8], u8)> {
         let (padding, bytes) = self.read(BIT_STRING)?.0.split_first()?;

@@ -7,6 +7,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
+use super::certificate::sized;
 use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, SEQUENCE};
 use super::signature::{p224, padded};
 use crate::rego::value::{Number, Object, Value};
@@ -82,11 +83,11 @@ impl Curve {
     /// The point of a private number.
     fn point(self, d: &[u8]) -> Result<Vec<u8>, Error> {
         macro_rules! point {
-            ($curve:ident) => {
-                $curve::SecretKey::from_slice(d).map(|key| {
-                    key.public_key().to_sec1_point(false).as_bytes().to_vec()
-                })
-            };
+            ($curve:ident) => {{
+                use $curve::elliptic_curve::sec1::ToSec1Point as _;
+                $curve::SecretKey::from_slice(d)
+                    .map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec())
+            }};
         }
         match self {
             Self::P224 => return Err(p224()),
@@ -124,7 +125,7 @@ fn invalid(what: &str) -> Error {
 }
 
 fn positive(number: BigInt) -> Option<BigUint> {
-    if number.sign() == Sign::Plus { number.into_parts().1.into() } else { None }
+    (number.sign() == Sign::Plus).then(|| number.into_parts().1)
 }
 
 impl PublicKey {
@@ -141,7 +142,7 @@ impl PublicKey {
                 let mut der = der.read(SEQUENCE).ok_or_else(|| invalid("invalid RSA public key"))?;
                 let n = der.integer().ok_or_else(|| invalid("invalid RSA modulus"))?;
                 let e = der.small_integer().ok_or_else(|| invalid("invalid RSA public exponent"))?;
-                let n = positive(n).ok_or_else(|| invalid("RSA modulus is not a positive number"))?;
+                let n = positive(sized(n)?).ok_or_else(|| invalid("RSA modulus is not a positive number"))?;
                 let e = u64::try_from(e).ok().filter(|e| *e > 0);
                 let e = e.ok_or_else(|| invalid("RSA public exponent is not a positive number"))?;
                 Self::Rsa { n, e }
@@ -171,6 +172,7 @@ impl PublicKey {
                     Some((sequence.integer()?, sequence.integer()?, sequence.integer()?))
                 };
                 let (p, q, g) = read().ok_or_else(|| invalid("invalid DSA parameters"))?;
+                let [p, q, g, y] = [sized(p)?, sized(q)?, sized(g)?, sized(y)?];
                 match (positive(p), positive(q), positive(g), positive(y)) {
                     (Some(p), Some(q), Some(g), Some(y)) => Self::Dsa { p, q, g, y },
                     _ => return Err(invalid("zero or negative DSA parameter")),
@@ -280,7 +282,8 @@ impl RsaPrivate {
     /// Its primes and exponents belong together.
     pub(super) fn validate(&self) -> Result<(), Error> {
         let bad = |what: &'static str| Error::failed(format!("crypto/rsa: {what}"));
-        if self.n.bits() > RSA_MOST_BITS {
+        let numbers = self.primes.iter().chain([&self.n, &self.d]);
+        if self.primes.len() > 8 || numbers.into_iter().any(|it| it.bits() > RSA_MOST_BITS) {
             return Err(Error::halt(Code::Limit, "the RSA key is too large"));
         }
         if !self.n.bit(0) {

@@ -6,6 +6,7 @@
 pub(super) mod certificate;
 mod chain;
 mod der;
+pub(super) mod jwk;
 pub(super) mod keys;
 pub(super) mod pem;
 pub(super) mod signature;
@@ -16,44 +17,42 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
 use super::encoding_rules::{base64, hex, to_base64};
-use super::{Answer, Context, Error};
+use super::operands::{object, string};
+use super::table::Family;
+use super::{Answer, Context, Error, Run};
 use crate::rego::value::Value;
 use certificate::Certificate;
 
-/// The string at a position (from 0).
-fn string(args: &[Value], index: usize) -> Result<&str, Error> {
-    string_as(args, index, index + 1)
-}
+/// The functions of this file.
+pub(super) const FUNCTIONS: Family = &[
+    ("crypto.hmac.equal", Run::Plain(hmac_equal)),
+    ("crypto.hmac.md5", Run::Plain(hmac_md5)),
+    ("crypto.hmac.sha1", Run::Plain(hmac_sha1)),
+    ("crypto.hmac.sha256", Run::Plain(hmac_sha256)),
+    ("crypto.hmac.sha512", Run::Plain(hmac_sha512)),
+    ("crypto.md5", Run::Plain(hash::<Md5>)),
+    ("crypto.parse_private_keys", Run::Plain(parse_private_keys)),
+    ("crypto.sha1", Run::Plain(hash::<Sha1>)),
+    ("crypto.sha256", Run::Plain(hash::<Sha256>)),
+    ("crypto.x509.parse_and_verify_certificates", Run::Plain(parse_and_verify_certificates)),
+    (
+        "crypto.x509.parse_and_verify_certificates_with_options",
+        Run::Plain(parse_and_verify_certificates_with_options),
+    ),
+    ("crypto.x509.parse_certificate_request", Run::Plain(parse_certificate_request)),
+    ("crypto.x509.parse_certificates", Run::Plain(parse_certificates)),
+    ("crypto.x509.parse_keypair", Run::Plain(parse_keypair)),
+    ("crypto.x509.parse_rsa_private_key", Run::Plain(parse_rsa_private_key)),
+];
 
-/// The string at a position, which failures call by another number (from 1).
-fn string_as(args: &[Value], index: usize, position: usize) -> Result<&str, Error> {
-    let value = args.get(index).unwrap_or(&Value::Null);
-    value.as_str().ok_or_else(|| Error::operand(position, value, &["string"]))
-}
-
-fn hash<D: Digest>(args: &[Value]) -> Answer {
+fn hash<D: Digest>(_: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     Ok(Some(Value::from(hex(&D::digest(text.as_bytes())))))
 }
 
-/// `crypto.md5`
-pub fn md5(_: &dyn Context, args: &[Value]) -> Answer {
-    hash::<Md5>(args)
-}
-
-/// `crypto.sha1`
-pub fn sha1(_: &dyn Context, args: &[Value]) -> Answer {
-    hash::<Sha1>(args)
-}
-
-/// `crypto.sha256`
-pub fn sha256(_: &dyn Context, args: &[Value]) -> Answer {
-    hash::<Sha256>(args)
-}
-
 macro_rules! hmac {
     ($($(#[$doc:meta])* $name:ident => $hash:ty),+ $(,)?) => {
-        $($(#[$doc])* pub fn $name(_: &dyn Context, args: &[Value]) -> Answer {
+        $($(#[$doc])* fn $name(_: &dyn Context, args: &[Value]) -> Answer {
             let message = string(args, 0)?;
             let key = string(args, 1)?;
             let mut mac = Hmac::<$hash>::new_from_slice(key.as_bytes())
@@ -76,45 +75,44 @@ hmac! {
 }
 
 /// `crypto.hmac.equal`
-pub fn hmac_equal(_: &dyn Context, args: &[Value]) -> Answer {
+fn hmac_equal(_: &dyn Context, args: &[Value]) -> Answer {
     let one = string(args, 0)?;
     let other = string(args, 1)?;
     Ok(Some(Value::from(signature::equal(one.as_bytes(), other.as_bytes()))))
 }
 
 /// `crypto.x509.parse_certificates`
-pub fn parse_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
     let certificates = certificates(ctx, string(args, 0)?)?;
     Ok(Some(list(certificates.iter(), true)))
 }
 
 /// `crypto.x509.parse_and_verify_certificates`
-pub fn parse_and_verify_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_and_verify_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
-    verify(ctx, text, &chain::Options::default(), true)
+    verify(ctx, text, || Ok(chain::Options::default()), true)
 }
 
 /// `crypto.x509.parse_and_verify_certificates_with_options`
-pub fn parse_and_verify_certificates_with_options(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_and_verify_certificates_with_options(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
-    let options = args.get(1).unwrap_or(&Value::Null);
-    let Value::Object(options) = options else {
-        return Err(Error::operand(2, options, &["object"]));
-    };
-    if let Some(error) = certificates(ctx, text).err() {
-        return if error.halt { Err(error) } else { Ok(Some(unverified())) };
-    }
-    verify(ctx, text, &chain::Options::read(options)?, false)
+    let options = object(args, 1)?;
+    verify(ctx, text, || chain::Options::read(options), false)
 }
 
-/// The first certificate is the root, the last the leaf, those between intermediates.
-fn verify(ctx: &dyn Context, text: &str, options: &chain::Options, uris: bool) -> Answer {
+/// The first certificate is the root, the last the leaf, those between may stand in the chain.
+fn verify(
+    ctx: &dyn Context,
+    text: &str,
+    options: impl FnOnce() -> Result<chain::Options, Error>,
+    uris: bool,
+) -> Answer {
     let certificates = match certificates(ctx, text) {
         Ok(certificates) => certificates,
         Err(error) if error.halt => return Err(error),
         Err(_) => return Ok(Some(unverified())),
     };
-    match chain::verify(ctx, &certificates, options) {
+    match chain::verify(ctx, &certificates, &options()?) {
         Ok(chain) => Ok(Some(Value::from(vec![Value::from(true), list(chain.into_iter(), uris)]))),
         Err(error) if error.halt => Err(error),
         Err(_) => Ok(Some(unverified())),
@@ -158,7 +156,7 @@ fn pem_certificates(ctx: &dyn Context, mut text: &[u8]) -> Result<Vec<Certificat
 }
 
 /// `crypto.x509.parse_certificate_request`
-pub fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     ctx.charge(text.len() as u64 * 12)?;
     let decoded;
@@ -178,9 +176,11 @@ pub fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// `crypto.x509.parse_keypair`
-pub fn parse_keypair(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_keypair(ctx: &dyn Context, args: &[Value]) -> Answer {
     let certificate = string(args, 0)?;
-    let key = string_as(args, 1, 1)?;
+    // OPA counts the key as the first operand, too.
+    let key = args.get(1).unwrap_or(&Value::Null);
+    let key = key.as_str().ok_or_else(|| Error::operand(1, key, &["string"]))?;
     ctx.charge((certificate.len() + key.len()) as u64 * 12)?;
     let certificate = armoured(certificate, "CERTIFICATE")?;
     let key = armoured(key, "PRIVATE KEY")?;
@@ -238,7 +238,7 @@ fn armoured(text: &str, kind: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// `crypto.parse_private_keys`
-pub fn parse_private_keys(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_private_keys(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     if text.is_empty() {
         return Ok(Some(Value::Null));
@@ -248,7 +248,7 @@ pub fn parse_private_keys(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// `crypto.x509.parse_rsa_private_key`: any private key, as a JWK.
-pub fn parse_rsa_private_key(ctx: &dyn Context, args: &[Value]) -> Answer {
+fn parse_rsa_private_key(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     if text.is_empty() {
         return Err(Error::failed("input PEM data was empty"));
