@@ -5,6 +5,7 @@
 //! order of their paths, which decides the names of the variables that the stages make.
 
 mod calls;
+mod check_types;
 mod comprehension_indices;
 mod comprehension_terms;
 mod conflicts;
@@ -190,6 +191,8 @@ pub struct Compiled {
     pub sorted: Vec<RuleId>,
     /// The functions that policies may call besides their own.
     pub functions: Arc<Functions>,
+    /// The types of functions and rules.
+    pub types: super::types::TypeEnv,
 }
 
 /// A compilation under way.
@@ -205,6 +208,7 @@ pub(crate) struct Compiler<'a> {
     rewritten: NameMap<Name>,
     subjects: NameMap<Term>,
     sorted: Vec<RuleId>,
+    types: super::types::TypeEnv,
     annotations: super::annotations::AnnotationSet,
     unused_imports: Vec<Problem>,
     found: Vec<Problem>,
@@ -238,7 +242,7 @@ pub fn compile(
             break;
         }
     }
-    let Compiler { modules, rule_tree, module_tree, rules, graph, rewritten, subjects, sorted, mut found, .. } =
+    let Compiler { modules, rule_tree, module_tree, rules, graph, rewritten, subjects, sorted, types, mut found, .. } =
         compiler;
     if found.is_empty() {
         let functions = Arc::clone(&options.functions);
@@ -252,6 +256,7 @@ pub fn compile(
             subjects,
             sorted,
             functions,
+            types,
         };
         return Ok(all);
     }
@@ -279,6 +284,7 @@ impl<'a> Compiler<'a> {
             rewritten: NameMap::default(),
             subjects: NameMap::default(),
             sorted: Vec::new(),
+            types: super::types::TypeEnv::default(),
             annotations: super::annotations::AnnotationSet::default(),
             unused_imports: Vec::new(),
             found: Vec::new(),
@@ -328,12 +334,6 @@ impl<'a> Compiler<'a> {
     /// Names for variables that no author uses.
     fn init_local_var_gen(&mut self) {
         self.generator = LocalVarGenerator::for_modules(&self.modules);
-    }
-
-    /// Types fit.
-    fn check_types(&mut self) {
-        // Recursion was found before, so there is an order.
-        self.sorted = self.sorted_rules().unwrap_or_default();
     }
 
     /// A problem that ends the compilation after the stage.

@@ -10,6 +10,7 @@ pub mod builtins;
 pub mod compile;
 pub mod core;
 pub mod engine;
+pub mod index;
 pub mod problem;
 pub mod program;
 pub mod syntax;

@@ -16,15 +16,22 @@ mod aggregates;
 mod casts;
 mod collections;
 mod comparison;
+#[cfg(feature = "crypto")]
+mod crypto;
+mod encoding_rules;
 mod go_float;
 mod graph;
 mod json_patch;
+#[cfg(feature = "crypto")]
+mod jwt;
 mod numbers;
 mod objects;
 mod operands;
 mod sprintf;
 mod strings;
 mod table;
+mod time;
+mod uri;
 
 pub use graph::walk_values;
 pub use table::{all, lookup};

@@ -23,6 +23,12 @@ const FAMILIES: &[Family] = &[
     super::objects::FUNCTIONS,
     super::sprintf::FUNCTIONS,
     super::strings::FUNCTIONS,
+    super::time::FUNCTIONS,
+    super::uri::FUNCTIONS,
+    #[cfg(feature = "crypto")]
+    super::crypto::FUNCTIONS,
+    #[cfg(feature = "crypto")]
+    super::jwt::FUNCTIONS,
 ];
 
 /// Left to the machine that evaluates, or to a compile stage.

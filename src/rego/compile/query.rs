@@ -135,6 +135,8 @@ impl QueryCompiler<'_> {
             return Err(safety::safety_problems(&lacking, &rewritten, compiler, ""));
         }
         DynamicTerms { generator: &mut generator(&body) }.body(&mut body);
+        self.problems.extend(super::check_types::check_query(compiler, self.compiled, &body, &subjects, &rewritten));
+        self.check()?;
         self.problems
             .extend(imports::check_unsafe_builtins(compiler, |f| walk::body(&body, &mut |node| f(node))));
         self.check()?;

@@ -185,56 +185,26 @@ fn withs(a: &With, b: &With) -> Ordering {
     terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
 }
 
-/// The elements of a set, each once, in their order.
+/// The elements of a set, each once, in their order: the first of equal ones.
 pub fn unique(elements: Vec<Term>) -> Vec<Term> {
-    let repeats = repeats(&elements, |element| element);
-    let with_flags = elements.into_iter().zip(repeats);
-    with_flags.filter_map(|(element, first)| (first.is_none()).then_some(element)).collect()
-}
-
-/// The members of an object, each key once. As in OPA the last value of a key is the one that
-/// counts, at the place of the first.
-pub fn unique_keys(pairs: Vec<(Term, Term)>) -> Vec<(Term, Term)> {
-    let repeats = repeats(&pairs, |pair| &pair.0);
-    if repeats.iter().all(Option::is_none) {
-        return pairs;
-    }
-    let mut out: Vec<Option<(Term, Term)>> = Vec::with_capacity(pairs.len());
-    for ((key, value), first) in pairs.into_iter().zip(repeats) {
-        match first {
-            None => out.push(Some((key, value))),
-            Some(first) => {
-                if let Some(Some(kept)) = out.get_mut(first) {
-                    kept.1 = value;
-                }
-                out.push(None);
-            }
-        }
-    }
-    out.into_iter().flatten().collect()
-}
-
-/// For each element the first one that equals it, unless that is itself.
-fn repeats<T>(elements: &[T], key: impl Fn(&T) -> &Term) -> Vec<Option<usize>> {
     let mut order: Vec<usize> = (0..elements.len()).collect();
-    let at = |index: usize| elements.get(index).map(&key);
-    let compare = |a: usize, b: usize| match (at(a), at(b)) {
+    let compare = |a: usize, b: usize| match (elements.get(a), elements.get(b)) {
         (Some(a), Some(b)) => terms(a, b),
         _ => Ordering::Equal,
     };
     // Stable: of equal ones the first comes first.
     order.sort_by(|a, b| compare(*a, *b));
-    let mut firsts = vec![None; elements.len()];
+    let mut kept = vec![true; elements.len()];
     let mut first = None;
     for index in order {
         match first {
             Some(first) if compare(first, index).is_eq() => {
-                if let Some(slot) = firsts.get_mut(index) {
-                    *slot = Some(first);
+                if let Some(kept) = kept.get_mut(index) {
+                    *kept = false;
                 }
             }
             _ => first = Some(index),
         }
     }
-    firsts
+    elements.into_iter().zip(kept).filter_map(|(element, kept)| kept.then_some(element)).collect()
 }

@@ -74,7 +74,8 @@ pub enum TermKind {
     Ref(Vec<Term>),
     /// `[a, b]`
     Array(Vec<Term>),
-    /// `{a: b}`, each key once; in OPA's order of terms or, where the layout is kept, the author's.
+    /// `{a: b}`, in OPA's order of keys or, where the layout is kept, the author's. As in OPA's tree
+    /// a key may occur again; the last counts.
     Object(Vec<(Term, Term)>),
     /// `{a, b}`, each element once; ordered as objects are.
     Set(Vec<Term>),

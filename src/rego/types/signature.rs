@@ -191,4 +191,14 @@ mod tests {
             assert!(Function::parse(text).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn the_built_ins_have_the_types_that_opa_says() {
+        let table: Vec<String> = crate::rego::builtins::all()
+            .iter()
+            .map(|it| format!("{}: {}", it.name, Type::Function(Arc::new(Function::parse(it.signature).unwrap()))))
+            .collect();
+        let opa: Vec<&str> = include_str!("opa-signatures.txt").lines().collect();
+        assert_eq!(table, opa);
+    }
 }

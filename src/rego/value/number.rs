@@ -373,6 +373,19 @@ impl Number {
         Self::of_bigint(&all).map(Some)
     }
 
+    /// Its value as a 64-bit integer in any form (`1e3`), after rounding to 64 bits; nothing where it
+    /// isn't one.
+    pub fn as_exact_i64(&self) -> Option<i64> {
+        if let Repr::Int(value) = &self.0 {
+            return Some(*value);
+        }
+        let value = self.float().ok()?;
+        if !value.is_integer() || value.magnitude() > 64 {
+            return None;
+        }
+        value.truncated().to_i64()
+    }
+
     /// The integer part, with the fraction cut off after rounding to 64 bits.
     ///
     /// # Errors

@@ -73,14 +73,19 @@ impl Parser<'_> {
         let first = self.state.at;
         // A name that was read as a keyword here before stays unreadable, as in OPA.
         let unreadable = matches!(self.kept_term(), Some((None, _)));
-        if !unreadable && let Some((expr, state)) = self.literals.get(&first).cloned() {
+        // With an error before it, it would be kept with that.
+        let clean = !self.failed();
+        if clean
+            && !unreadable
+            && let Some((expr, state)) = self.literals.get(&first).cloned()
+        {
             self.restore(state);
             return expr;
         }
         let outer = std::mem::take(&mut self.state.height);
         let result = self.nested(Self::literal_located);
         self.state.height = self.state.height.max(outer);
-        if self.attempts > 0 && self.logical_keywords() {
+        if clean && self.attempts > 0 && self.logical_keywords() {
             self.literals.insert(first, (result.clone(), self.save()));
         }
         result

@@ -10,7 +10,7 @@ use super::super::tree::{
 };
 use super::statements::value_name;
 use super::{BaseVersion, Parser, is_root};
-use crate::rego::value::Number;
+use crate::rego::value::{Number, NumberError};
 
 /// The binding strength of an operator, from the loosest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -360,20 +360,16 @@ impl Parser<'_> {
             }
         }
         text.push_str(literal);
-        match check_number(&text) {
-            Ok(()) => {}
-            Err(true) => {
+        let number = match read_number(&text) {
+            Ok(number) => number,
+            Err(NumberError::TooBig) => {
                 self.error_here("number too big");
                 return None;
             }
-            Err(false) => {
+            Err(_) => {
                 self.illegal("invalid float");
                 return None;
             }
-        }
-        let Some(number) = Number::parse(&text) else {
-            self.illegal("invalid float");
-            return None;
         };
         let span = self.span(start, self.token_end());
         Some(Term { kind: TermKind::Number(number), span })
@@ -555,7 +551,7 @@ impl Parser<'_> {
                 }
                 self.restore(saved);
                 let terms = self.term_list(Tok::RBrace, Vec::new())?;
-                return Some(TermKind::Set(unique(terms)));
+                return Some(TermKind::Set(compare::unique(terms)));
             }
             Tok::RBrace | Tok::Comma => return self.set_rest(head),
             Tok::Colon => return self.object(head, may_be_comprehension),
@@ -579,7 +575,7 @@ impl Parser<'_> {
         }
         self.scan();
         let terms = self.term_list(Tok::RBrace, vec![head])?;
-        Some(TermKind::Set(unique(terms)))
+        Some(TermKind::Set(compare::unique(terms)))
     }
 
     /// An object or a comprehension of one, at the colon after its first key.
@@ -636,7 +632,7 @@ impl Parser<'_> {
                 }
             }
         }
-        Some(TermKind::Object(compare::unique_keys(pairs)))
+        Some(TermKind::Object(pairs))
     }
 
     fn term_list(&mut self, end: Tok, mut terms: Vec<Term>) -> Option<Vec<Term>> {
@@ -653,10 +649,6 @@ impl Parser<'_> {
         }
         Some(terms)
     }
-}
-
-fn unique(terms: Vec<Term>) -> Vec<Term> {
-    compare::unique(terms)
 }
 
 /// A reference, or a name alone.
@@ -683,40 +675,28 @@ fn may_be_head(kind: &TermKind) -> bool {
     )
 }
 
-/// Whether a number can be computed with: `Err(true)` where it is too big or too small.
-fn check_number(text: &str) -> Result<(), bool> {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(at) => {
-            let (mantissa, exponent) = text.split_at(at);
-            (mantissa, exponent.get(1..).unwrap_or_default())
+/// The number of a literal, which may begin with its point.
+fn read_number(text: &str) -> Result<Number, NumberError> {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(text) => ("-", text),
+        None => ("", text),
+    };
+    let zero = if text.starts_with('.') { "0" } else { "" };
+    let text = format!("{sign}{zero}{text}");
+    if text.contains(['e', 'E']) && exponent(&text).is_none() {
+        return Err(NumberError::Invalid);
+    }
+    match Number::read(&text) {
+        // So far below one, OPA computes with zero.
+        Err(NumberError::TooBig) if exponent(&text).is_some_and(|at| at < -646_456_993) => {
+            Ok(Number::from(0_i64))
         }
-        None => (text, ""),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = || whole.bytes().chain(fraction.bytes());
-    if digits().next().is_none() || !digits().all(|byte| byte.is_ascii_digit()) {
-        return Err(false);
+        number => number,
     }
-    let exponent: i64 = match exponent {
-        "" => 0,
-        exponent => exponent.strip_prefix('+').unwrap_or(exponent).parse().map_err(|_| false)?,
-    };
-    let Some(leading) = digits().position(|byte| byte != b'0') else { return Ok(()) };
-    // The number is 0.d₁d₂… × 10^point.
-    let significant = digits().skip(leading).take(17);
-    let mut value = 0.0_f64;
-    let mut scale = 0.1_f64;
-    for byte in significant {
-        value += f64::from(byte - b'0') * scale;
-        scale /= 10.0;
-    }
-    let whole_digits = i64::try_from(whole.len()).map_err(|_| true)?;
-    let leading = i64::try_from(leading).map_err(|_| true)?;
-    let point = exponent.checked_add(whole_digits - leading).ok_or(true)?;
-    // The binary exponent, as if the mantissa were between a half and one.
-    #[allow(clippy::cast_precision_loss)]
-    let binary = (value.log2() + point as f64 * std::f64::consts::LOG2_10).floor() + 1.0;
-    // Far below, OPA reads zero.
-    if binary.abs() > 1e5 && binary > -2_147_483_648.0 { Err(true) } else { Ok(()) }
+}
+
+/// The decimal exponent of a number, roughly.
+fn exponent(text: &str) -> Option<i64> {
+    let (_, exponent) = text.split_once(['e', 'E'])?;
+    exponent.parse().ok()
 }

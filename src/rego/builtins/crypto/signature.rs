@@ -1,0 +1,369 @@
+//! Signatures: checking and making them.
+//!
+//! Owns the algorithms. Checking RSA is arithmetic on public numbers, done here because the
+//! libraries refuse what OPA takes (moduli from 1,024 bits, salts of any length); what touches a
+//! private key is done by libraries only.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use num_bigint::BigUint;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha384, Sha512};
+
+use super::super::{Code, Error};
+use super::keys::{Curve, PrivateKey, PublicKey, RsaPrivate};
+
+/// A hash function of signatures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Hash {
+    Sha1,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Hash {
+    pub(in super::super) fn digest(self, bytes: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => Sha1::digest(bytes).to_vec(),
+            Self::Sha256 => Sha256::digest(bytes).to_vec(),
+            Self::Sha384 => Sha384::digest(bytes).to_vec(),
+            Self::Sha512 => Sha512::digest(bytes).to_vec(),
+        }
+    }
+
+    fn length(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+            Self::Sha512 => 64,
+        }
+    }
+
+    /// What stands before a digest in a PKCS #1 signature (RFC 8017, 9.2).
+    fn prefix(self) -> &'static [u8] {
+        match self {
+            Self::Sha1 => b"\x30\x21\x30\x09\x06\x05\x2b\x0e\x03\x02\x1a\x05\x00\x04\x14",
+            Self::Sha256 => {
+                b"\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20"
+            }
+            Self::Sha384 => {
+                b"\x30\x41\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x02\x05\x00\x04\x30"
+            }
+            Self::Sha512 => {
+                b"\x30\x51\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x03\x05\x00\x04\x40"
+            }
+        }
+    }
+}
+
+/// The authentication code of a text.
+pub(in super::super) fn mac(hash: Hash, key: &[u8], text: &[u8]) -> Vec<u8> {
+    macro_rules! code {
+        ($hash:ty) => {
+            Hmac::<$hash>::new_from_slice(key).map_or_else(
+                |_| Vec::new(),
+                |mut mac| {
+                    mac.update(text);
+                    mac.finalize().into_bytes().to_vec()
+                },
+            )
+        };
+    }
+    match hash {
+        Hash::Sha1 => code!(Sha1),
+        Hash::Sha256 => code!(Sha256),
+        Hash::Sha384 => code!(Sha384),
+        Hash::Sha512 => code!(Sha512),
+    }
+}
+
+/// Whether two codes are the same, in a time that doesn't say where they differ.
+pub(in super::super) fn equal(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+/// How the bytes of an RSA signature are made of a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Padding {
+    /// PKCS #1 v1.5.
+    Pkcs1,
+    /// PSS with a salt as long as the hash.
+    Pss,
+    /// PSS with a salt of any length.
+    PssAnySalt,
+}
+
+/// A bound on what one check may cost: a modulus of this many bits takes some 10 ms.
+const RSA_MOST_BITS: u64 = 16_384;
+/// Shorter keys have no valid signatures.
+const RSA_LEAST_BITS: u64 = 1024;
+
+/// Whether an RSA signature is valid.
+///
+/// # Errors
+/// The key is larger than we work with.
+pub(in super::super) fn rsa(
+    (n, e): (&BigUint, u64),
+    padding: Padding,
+    hash: Hash,
+    text: &[u8],
+    signature: &[u8],
+) -> Result<bool, Error> {
+    if n.bits() > RSA_MOST_BITS {
+        let bits = n.bits();
+        let message = format!("an RSA key of {bits} bits is above the limit of {RSA_MOST_BITS}");
+        return Err(Error::halt(Code::Limit, message));
+    }
+    if n.bits() < RSA_LEAST_BITS || !n.bit(0) || e < 2 || e & 1 == 0 || e > (1 << 31) - 1 {
+        return Ok(false);
+    }
+    let size = usize::try_from(n.bits().div_ceil(8)).unwrap_or(0);
+    let number = BigUint::from_bytes_be(signature);
+    if signature.len() != size || number >= *n {
+        return Ok(false);
+    }
+    let opened = number.modpow(&BigUint::from(e), n).to_bytes_be();
+    let mut message = vec![0; size.saturating_sub(opened.len())];
+    message.extend_from_slice(&opened);
+    let digest = hash.digest(text);
+    Ok(if padding == Padding::Pkcs1 {
+        pkcs1(size, hash, &digest).is_some_and(|expected| expected == message)
+    } else {
+        pss(&message, n.bits() - 1, padding, hash, &digest).is_some()
+    })
+}
+
+/// What a PKCS #1 signature of `size` bytes must open to.
+fn pkcs1(size: usize, hash: Hash, digest: &[u8]) -> Option<Vec<u8>> {
+    let filling = size.checked_sub(3 + hash.prefix().len() + digest.len())?;
+    if filling < 8 {
+        return None;
+    }
+    let mut message = vec![0, 1];
+    message.resize(2 + filling, 0xff);
+    message.push(0);
+    message.extend_from_slice(hash.prefix());
+    message.extend_from_slice(digest);
+    Some(message)
+}
+
+/// Checks what a PSS signature opened to (RFC 8017, 9.1.2).
+fn pss(mut message: &[u8], bits: u64, padding: Padding, hash: Hash, digest: &[u8]) -> Option<()> {
+    let length = usize::try_from(bits.div_ceil(8)).ok()?;
+    while message.len() > length {
+        message = message.strip_prefix(&[0])?;
+    }
+    let (hidden, rest) = message.split_at_checked(length.checked_sub(hash.length() + 1)?)?;
+    let seed = rest.strip_suffix(&[0xbc])?;
+    let unused = u32::try_from(8 * length as u64 - bits).ok()?;
+    let mask = 0xff_u8 >> unused;
+    if hidden.first()? & !mask != 0 {
+        return None;
+    }
+    let mut shown = Vec::with_capacity(hidden.len() + hash.length());
+    for counter in 0_u32.. {
+        if shown.len() >= hidden.len() {
+            break;
+        }
+        shown.extend(hash.digest(&[seed, &counter.to_be_bytes()].concat()));
+    }
+    shown.truncate(hidden.len());
+    for (byte, hidden) in shown.iter_mut().zip(hidden) {
+        *byte ^= hidden;
+    }
+    *shown.first_mut()? &= mask;
+    let start = shown.iter().position(|byte| *byte != 0)?;
+    let salt = shown.get(start..)?.strip_prefix(&[1])?;
+    if padding == Padding::Pss && salt.len() != hash.length() {
+        return None;
+    }
+    (hash.digest(&[&[0; 8], digest, salt].concat()) == seed).then_some(())
+}
+
+/// Whether an ECDSA signature of a digest is valid. Its numbers may have any length.
+///
+/// # Errors
+/// The curve is one that we don't compute on.
+pub(in super::super) fn ecdsa(
+    (curve, point): (Curve, &[u8]),
+    digest: &[u8],
+    r: &[u8],
+    s: &[u8],
+) -> Result<bool, Error> {
+    let size = curve.size();
+    let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else { return Ok(false) };
+    let digest = prehash(digest, size);
+    macro_rules! check {
+        ($curve:ident) => {{
+            use $curve::ecdsa::signature::hazmat::PrehashVerifier as _;
+            $curve::ecdsa::VerifyingKey::from_sec1_bytes(point).is_ok_and(|key| {
+                $curve::ecdsa::Signature::from_slice(&[r, s].concat())
+                    .is_ok_and(|signature| key.verify_prehash(&digest, &signature).is_ok())
+            })
+        }};
+    }
+    Ok(match curve {
+        Curve::P224 => return Err(p224()),
+        Curve::P256 => check!(p256),
+        Curve::P384 => check!(p384),
+        Curve::P521 => check!(p521),
+    })
+}
+
+/// The curve P-224 has no kept library: refused, never answered.
+pub(super) fn p224() -> Error {
+    Error::halt(Code::Builtin, "signatures on the curve P-224 are not supported")
+}
+
+/// A digest of at least the curve's size: the libraries refuse digests much shorter than it, which
+/// count as if zeros stood before them.
+fn prehash(digest: &[u8], size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size.saturating_sub(digest.len())];
+    bytes.extend_from_slice(digest);
+    bytes
+}
+
+/// A number in so many bytes, if it fits.
+pub(super) fn padded(number: &[u8], size: usize) -> Option<Vec<u8>> {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let digits = number.get(zeros..)?;
+    let mut bytes = vec![0; size.checked_sub(digits.len())?];
+    bytes.extend_from_slice(digits);
+    Some(bytes)
+}
+
+/// Whether an Ed25519 signature is valid.
+pub(in super::super) fn ed25519(public: &[u8], text: &[u8], signature: &[u8]) -> bool {
+    ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, public)
+        .verify(text, signature)
+        .is_ok()
+}
+
+/// The signature algorithms of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Algorithm {
+    Hmac(Hash),
+    Rsa(Padding, Hash),
+    Ecdsa(Hash),
+    EdDsa,
+}
+
+impl Algorithm {
+    /// By its name in a token's header. `Ed25519` is known to tokens' checks, not to their makers.
+    pub(in super::super) fn named(name: &str) -> Option<Self> {
+        let hash = match name.get(2..) {
+            Some("256") => Hash::Sha256,
+            Some("384") => Hash::Sha384,
+            Some("512") => Hash::Sha512,
+            _ if name == "EdDSA" => return Some(Self::EdDsa),
+            _ => return None,
+        };
+        Some(match name.get(..2) {
+            Some("HS") => Self::Hmac(hash),
+            Some("RS") => Self::Rsa(Padding::Pkcs1, hash),
+            Some("PS") => Self::Rsa(Padding::Pss, hash),
+            Some("ES") => Self::Ecdsa(hash),
+            _ => return None,
+        })
+    }
+
+    /// Whether a token's signature is valid for a key; a key of another kind has none.
+    ///
+    /// # Errors
+    /// The key is one that we don't work with.
+    pub(in super::super) fn verify(
+        self,
+        key: &PublicKey,
+        text: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, Error> {
+        match (self, key) {
+            (Self::Rsa(padding, hash), PublicKey::Rsa { n, e }) => {
+                rsa((n, *e), padding, hash, text, signature)
+            }
+            (Self::Ecdsa(hash), PublicKey::Ec { curve, point }) => {
+                if signature.len() != curve.size() * 2 {
+                    return Ok(false);
+                }
+                let (r, s) = signature.split_at(curve.size());
+                ecdsa((*curve, point), &hash.digest(text), r, s)
+            }
+            (Self::EdDsa, PublicKey::Ed25519(public)) => Ok(ed25519(public, text, signature)),
+            _ => Ok(false),
+        }
+    }
+
+    /// Signs a text.
+    ///
+    /// # Errors
+    /// The key is of another kind, inconsistent, or one that the libraries don't sign with.
+    pub(in super::super) fn sign(self, key: &PrivateKey, text: &[u8]) -> Result<Vec<u8>, Error> {
+        match (self, key) {
+            (Self::Rsa(padding, hash), PrivateKey::Rsa(key)) => sign_rsa(key, padding, hash, text),
+            (Self::Ecdsa(hash), PrivateKey::Ec { curve, d, .. }) => {
+                let digest = prehash(&hash.digest(text), curve.size());
+                macro_rules! sign {
+                    ($curve:ident) => {{
+                        use $curve::ecdsa::signature::hazmat::PrehashSigner as _;
+                        let signature: $curve::ecdsa::Signature =
+                            $curve::ecdsa::SigningKey::from_slice(d)
+                                .and_then(|key| key.sign_prehash(&digest))
+                                .map_err(|error| Error::failed(error.to_string()))?;
+                        Ok(signature.to_bytes().to_vec())
+                    }};
+                }
+                match curve {
+                    Curve::P224 => Err(p224()),
+                    Curve::P256 => sign!(p256),
+                    Curve::P384 => sign!(p384),
+                    Curve::P521 => sign!(p521),
+                }
+            }
+            (Self::EdDsa, PrivateKey::Ed25519 { seed, .. }) => {
+                let pair = ring::signature::Ed25519KeyPair::from_seed_unchecked(seed)
+                    .map_err(|error| Error::failed(error.to_string()))?;
+                Ok(pair.sign(text).as_ref().to_vec())
+            }
+            _ => Err(Error::failed("the key is not of the algorithm's kind")),
+        }
+    }
+}
+
+fn sign_rsa(key: &RsaPrivate, padding: Padding, hash: Hash, text: &[u8]) -> Result<Vec<u8>, Error> {
+    use ring::signature as algorithms;
+    key.validate()?;
+    let number = |value: &BigUint| value.to_bytes_be();
+    let [p, q, ..] = key.primes.as_slice() else {
+        return Err(Error::failed("an RSA private key needs its primes"));
+    };
+    let crt = key.crt()?;
+    let (n, e, d, p, q) = (number(&key.n), number(&BigUint::from(key.e)), number(&key.d), number(p), number(q));
+    let (dp, dq, qinv) = (number(&crt.dp), number(&crt.dq), number(&crt.qinv));
+    let components = ring::rsa::KeyPairComponents {
+        public_key: ring::rsa::PublicKeyComponents { n: &n, e: &e },
+        d: &d,
+        p: &p,
+        q: &q,
+        dP: &dp,
+        dQ: &dq,
+        qInv: &qinv,
+    };
+    // OPA signs with keys from 1,024 bits; this library with 2,048 to 4,096.
+    let pair = ring::rsa::KeyPair::from_components(&components).map_err(|error| {
+        Error::halt(Code::Builtin, format!("signing with this RSA key is not supported: {error}"))
+    })?;
+    let encoding: &dyn algorithms::RsaEncoding = match (padding, hash) {
+        (Padding::Pkcs1, Hash::Sha256) => &algorithms::RSA_PKCS1_SHA256,
+        (Padding::Pkcs1, Hash::Sha384) => &algorithms::RSA_PKCS1_SHA384,
+        (Padding::Pkcs1, Hash::Sha512) => &algorithms::RSA_PKCS1_SHA512,
+        (_, Hash::Sha256) => &algorithms::RSA_PSS_SHA256,
+        (_, Hash::Sha384) => &algorithms::RSA_PSS_SHA384,
+        (_, Hash::Sha512) => &algorithms::RSA_PSS_SHA512,
+        (_, Hash::Sha1) => return Err(Error::failed("tokens are not signed with SHA-1")),
+    };
+    let mut signature = vec![0; pair.public().modulus_len()];
+    pair.sign(encoding, &ring::rand::SystemRandom::new(), text, &mut signature)
+        .map_err(|error| Error::failed(error.to_string()))?;
+    Ok(signature)
+}

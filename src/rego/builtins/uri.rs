@@ -1,0 +1,410 @@
+//! `uri.*`, and URLs as OPA's host language reads them.
+//!
+//! Owns which texts are URLs and what their parts are. The common crates read URLs as browsers do;
+//! here nothing is normalized, and relative references are URLs too. Certificates (names that are
+//! URIs), signed requests and `http.send` read theirs with it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use super::encoding_rules::lossy;
+use super::operands::{answer, string};
+use super::table::Family;
+use super::{Answer, Context, Error, Run};
+use crate::rego::value::{Object, Value};
+
+/// The functions of this file.
+pub(super) const FUNCTIONS: Family =
+    &[("uri.is_valid", Run::Plain(is_valid)), ("uri.parse", Run::Plain(parse))];
+
+fn parse(_: &dyn Context, args: &[Value]) -> Answer {
+    let url = Url::parse(string(args, 0)?).map_err(Error::failed)?;
+    let mut parts = Object::new();
+    let mut add = |name: &str, part: &[u8]| {
+        if !part.is_empty() {
+            parts.insert(Value::from(name), Value::from(lossy(part)));
+        }
+    };
+    add("scheme", url.scheme.as_bytes());
+    add("hostname", url.hostname());
+    add("port", url.port());
+    add("path", &url.path);
+    add("raw_path", if url.raw_path.is_empty() { &url.path } else { &url.raw_path });
+    add("raw_query", url.raw_query.as_bytes());
+    add("fragment", &url.fragment);
+    answer(parts)
+}
+
+fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+    let valid = string(args, 0).is_ok_and(|text| !text.is_empty() && Url::parse(text).is_ok());
+    answer(valid)
+}
+
+/// A URL's parts. What is decoded is bytes: it need not be UTF-8.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Url {
+    /// In lower case.
+    pub scheme: String,
+    /// What follows a scheme without a slash.
+    pub opaque: String,
+    /// The user, and the password if there is one.
+    pub user: Option<(Vec<u8>, Option<Vec<u8>>)>,
+    /// With its port.
+    pub host: Vec<u8>,
+    pub path: Vec<u8>,
+    /// The path as it was written, where that isn't how we would write it.
+    pub raw_path: Vec<u8>,
+    /// It ends in an empty query.
+    pub force_query: bool,
+    pub raw_query: String,
+    pub fragment: Vec<u8>,
+    pub raw_fragment: String,
+    /// A scheme and a path, without even an empty host.
+    pub omit_host: bool,
+}
+
+/// The parts that differ in what stands for itself in them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Path,
+    Host,
+    Zone,
+    User,
+    Fragment,
+}
+
+impl Part {
+    /// Whether a byte must be escaped here.
+    fn escapes(self, byte: u8) -> bool {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            return false;
+        }
+        let host = matches!(self, Self::Host | Self::Zone);
+        if host && b"!$&'()*+,;=:[]<>\"".contains(&byte) {
+            return false;
+        }
+        if b"$&+,/:;=?@".contains(&byte) {
+            return match self {
+                Self::Path => byte == b'?',
+                Self::User => matches!(byte, b'@' | b'/' | b'?' | b':'),
+                Self::Fragment => false,
+                Self::Host | Self::Zone => true,
+            };
+        }
+        !(self == Self::Fragment && b"!()*".contains(&byte))
+    }
+
+    fn escape(self, bytes: &[u8]) -> String {
+        let mut text = String::with_capacity(bytes.len());
+        for byte in bytes {
+            if self.escapes(*byte) {
+                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+                let digit = |value: u8| DIGITS.get(usize::from(value)).map_or('0', |it| char::from(*it));
+                text.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            } else {
+                text.push(char::from(*byte));
+            }
+        }
+        text
+    }
+
+    fn unescape(self, text: &str) -> Result<Vec<u8>, String> {
+        let host = matches!(self, Self::Host | Self::Zone);
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut rest = text.as_bytes();
+        while let Some((byte, after)) = rest.split_first() {
+            rest = after;
+            if *byte == b'%' {
+                let digits = after.split_at_checked(2).and_then(|(digits, after)| {
+                    rest = after;
+                    hex(digits)
+                });
+                let escape = || {
+                    let bad: Vec<u8> =
+                        [b'%'].into_iter().chain(after.iter().copied().take(2)).collect();
+                    format!("invalid URL escape {:?}", lossy(&bad))
+                };
+                let value = digits.ok_or_else(escape)?;
+                let allowed = match self {
+                    // A host's escapes stand for bytes that aren't ASCII.
+                    Self::Host => value >= 0x80 || value == b'%',
+                    Self::Zone => value == b'%' || value == b' ' || !Self::Host.escapes(value),
+                    _ => true,
+                };
+                if !allowed {
+                    return Err(escape());
+                }
+                bytes.push(value);
+            } else {
+                if host && byte.is_ascii() && self.escapes(*byte) {
+                    let bad = char::from(*byte).to_string();
+                    return Err(format!("invalid character {bad:?} in host name"));
+                }
+                bytes.push(*byte);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+fn hex(digits: &[u8]) -> Option<u8> {
+    digits.iter().try_fold(0, |value, digit| {
+        let digit = char::from(*digit).to_digit(16).and_then(|it| u8::try_from(it).ok())?;
+        Some(value << 4 | digit)
+    })
+}
+
+impl Url {
+    /// Reads a URL or a relative reference.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let failed = |what: &str, error: String| format!("parse {what:?}: {error}");
+        let mut url = Self::without_fragment(before).map_err(|error| failed(before, error))?;
+        if !fragment.is_empty() {
+            url.fragment =
+                Part::Fragment.unescape(fragment).map_err(|error| failed(text, error))?;
+            if Part::Fragment.escape(&url.fragment) != fragment {
+                url.raw_fragment = fragment.to_owned();
+            }
+        }
+        Ok(url)
+    }
+
+    fn without_fragment(text: &str) -> Result<Self, String> {
+        if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+            return Err("net/url: invalid control character in URL".to_owned());
+        }
+        let mut url = Self::default();
+        if text == "*" {
+            url.path = b"*".to_vec();
+            return Ok(url);
+        }
+        let (scheme, mut rest) = scheme(text)?;
+        url.scheme = scheme.to_ascii_lowercase();
+        if rest.ends_with('?') && rest.matches('?').count() == 1 {
+            url.force_query = true;
+            rest = rest.strip_suffix('?').unwrap_or(rest);
+        } else if let Some((before, query)) = rest.split_once('?') {
+            rest = before;
+            query.clone_into(&mut url.raw_query);
+        }
+        if !rest.starts_with('/') {
+            if !url.scheme.is_empty() {
+                rest.clone_into(&mut url.opaque);
+                return Ok(url);
+            }
+            if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+                return Err("first path segment in URL cannot contain colon".to_owned());
+            }
+        }
+        match rest.strip_prefix("//") {
+            Some(authority) if !url.scheme.is_empty() || !rest.starts_with("///") => {
+                let end = authority.find('/').unwrap_or(authority.len());
+                let (authority, path) = authority.split_at(end);
+                url.authority(authority)?;
+                rest = path;
+            }
+            _ => url.omit_host = !url.scheme.is_empty() && rest.starts_with('/'),
+        }
+        url.path = Part::Path.unescape(rest)?;
+        if Part::Path.escape(&url.path) != rest {
+            url.raw_path = rest.as_bytes().to_vec();
+        }
+        Ok(url)
+    }
+
+    fn authority(&mut self, text: &str) -> Result<(), String> {
+        let Some((user, host)) = text.rsplit_once('@') else {
+            self.host = host(&self.scheme, text)?;
+            return Ok(());
+        };
+        self.host = self::host(&self.scheme, host)?;
+        let valid = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
+        if !user.chars().all(valid) {
+            return Err("net/url: invalid userinfo".to_owned());
+        }
+        self.user = Some(match user.split_once(':') {
+            None => (Part::User.unescape(user)?, None),
+            Some((name, password)) => {
+                (Part::User.unescape(name)?, Some(Part::User.unescape(password)?))
+            }
+        });
+        Ok(())
+    }
+
+    /// The host and, after a colon, the port.
+    fn split_host(&self) -> (&[u8], &[u8]) {
+        let host = self.host.as_slice();
+        let colon = host.iter().rposition(|byte| *byte == b':');
+        let (mut name, mut port) = (host, [].as_slice());
+        if let Some(colon) = colon
+            && let (Some(before), Some(after)) = (host.get(..colon), host.get(colon + 1..))
+            && after.iter().all(u8::is_ascii_digit)
+        {
+            (name, port) = (before, after);
+        }
+        let inner = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]"));
+        (inner.unwrap_or(name), port)
+    }
+
+    /// The host without its port and brackets.
+    pub(super) fn hostname(&self) -> &[u8] {
+        self.split_host().0
+    }
+
+    /// The port, if one is given.
+    pub(super) fn port(&self) -> &[u8] {
+        self.split_host().1
+    }
+
+    /// The path as it is sent.
+    pub(super) fn escaped_path(&self) -> Cow<'_, str> {
+        let plain = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !Part::Path.escapes(*byte);
+        if let Ok(raw) = std::str::from_utf8(&self.raw_path)
+            && !raw.is_empty()
+            && raw.as_bytes().iter().all(plain)
+            && Part::Path.unescape(raw).as_ref() == Ok(&self.path)
+        {
+            return raw.into();
+        }
+        if self.path == b"*" { "*".into() } else { Part::Path.escape(&self.path).into() }
+    }
+}
+
+impl std::fmt::Display for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = String::new();
+        if !self.scheme.is_empty() {
+            text.push_str(&self.scheme);
+            text.push(':');
+        }
+        if self.opaque.is_empty() {
+            let any = !self.host.is_empty() || self.user.is_some();
+            if any || (!self.scheme.is_empty() && !self.omit_host && !self.path.is_empty()) {
+                text.push_str("//");
+            }
+            if let Some((name, password)) = &self.user {
+                text.push_str(&Part::User.escape(name));
+                if let Some(password) = password {
+                    text.push(':');
+                    text.push_str(&Part::User.escape(password));
+                }
+                text.push('@');
+            }
+            text.push_str(&Part::Host.escape(&self.host));
+            let path = self.escaped_path();
+            if !path.is_empty() && !path.starts_with('/') && !self.host.is_empty() {
+                text.push('/');
+            }
+            if text.is_empty() && path.split('/').next().is_some_and(|it| it.contains(':')) {
+                text.push_str("./");
+            }
+            text.push_str(&path);
+        } else {
+            text.push_str(&self.opaque);
+        }
+        if self.force_query || !self.raw_query.is_empty() {
+            text.push('?');
+            text.push_str(&self.raw_query);
+        }
+        if !self.fragment.is_empty() {
+            text.push('#');
+            let raw = self.raw_fragment.as_str();
+            let plain =
+                |byte: u8| b"!$&'()*+,;=:@[]%".contains(&byte) || !Part::Fragment.escapes(byte);
+            let usable = !raw.is_empty() && raw.bytes().all(plain);
+            if usable && Part::Fragment.unescape(raw).as_ref() == Ok(&self.fragment) {
+                text.push_str(raw);
+            } else {
+                text.push_str(&Part::Fragment.escape(&self.fragment));
+            }
+        }
+        f.write_str(&text)
+    }
+}
+
+/// The scheme, if there is one, and what follows it.
+fn scheme(text: &str) -> Result<(&str, &str), String> {
+    for (index, byte) in text.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            b'0'..=b'9' | b'+' | b'-' | b'.' if index > 0 => {}
+            b':' if index == 0 => return Err("missing protocol scheme".to_owned()),
+            b':' => return Ok(text.split_once(':').unwrap_or(("", text))),
+            _ => break,
+        }
+    }
+    Ok(("", text))
+}
+
+fn host(scheme: &str, text: &str) -> Result<Vec<u8>, String> {
+    let port = |text: &str| {
+        let digits = text.strip_prefix(':');
+        let valid = text.is_empty()
+            || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        if valid { Ok(()) } else { Err(format!("invalid port {text:?} after host")) }
+    };
+    match text.rfind('[') {
+        Some(0) => {
+            let end = text.rfind(']').ok_or("missing ']' in host")?;
+            let (name, rest) = (text.get(1..end), text.get(end + 1..));
+            let (name, rest) = (name.unwrap_or_default(), rest.unwrap_or_default());
+            port(rest)?;
+            let mut inner;
+            if let Some(zone) = name.find("%25") {
+                let (address, zone) = name.split_at(zone);
+                inner = Part::Host.unescape(address)?;
+                inner.extend(Part::Zone.unescape(zone)?);
+            } else {
+                inner = Part::Host.unescape(name)?;
+            }
+            if !is_ipv6(&inner) {
+                return Err("invalid IP-literal".to_owned());
+            }
+            inner.insert(0, b'[');
+            inner.push(b']');
+            inner.extend_from_slice(rest.as_bytes());
+            return Ok(inner);
+        }
+        Some(_) => return Err("invalid IP-literal".to_owned()),
+        None => {}
+    }
+    if let (Some(first), Some(last)) = (text.find(':'), text.rfind(':')) {
+        let strict = scheme == "http" || scheme == "https";
+        port(text.get(if strict { first } else { last }..).unwrap_or_default())?;
+    }
+    Part::Host.unescape(text)
+}
+
+/// An IPv6 address, perhaps with a zone.
+fn is_ipv6(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    let (address, zone) = text.split_once('%').map_or((text, None), |(a, z)| (a, Some(z)));
+    zone != Some("") && matches!(address.parse(), Ok(IpAddr::V6(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn parts_are_taken_as_they_stand() {
+        let url = Url::parse("HTTPS://u:p@[fe80::1%25en0]:8443/a%2Fb c?q=1#f%20").unwrap();
+        assert_eq!((url.scheme.as_str(), url.hostname()), ("https", b"fe80::1%en0".as_slice()));
+        assert_eq!(url.port(), b"8443");
+        assert_eq!((url.path.as_slice(), url.raw_path.as_slice()), (&b"/a/b c"[..], &b"/a%2Fb c"[..]));
+        assert_eq!(url.escaped_path(), "/a/b%20c");
+        assert_eq!(url.fragment, b"f ");
+        for bad in [":a", "a:b/c d\n", "1a:b", "http://a:b", "http://a%41/", "http://[::1", "%zz"] {
+            assert!(Url::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(Url::parse("mailto:x@y").unwrap().opaque, "x@y");
+        for same in ["//a/b", "a/b?", "http:/x", "file:///x", "urn:a?b#c"] {
+            assert_eq!(Url::parse(same).unwrap().to_string(), same);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Types fit: rules are checked in the order of their dependencies, queries against them.
+
+use std::collections::BTreeSet;
+
+use crate::rego::problem::Problem;
+use crate::rego::syntax::tree::{Body, Module, Name, Term, TermKind};
+use crate::rego::types::{Checker, TypedRule};
+
+use super::graph::Graph;
+use super::names::NameMap;
+use super::rule_tree::{RuleId, rule_path};
+use super::walk::{self, NodeMut};
+use super::{Compiled, Compiler, exprs};
+
+impl Compiler<'_> {
+    /// Types fit.
+    pub(super) fn check_types(&mut self) {
+        // Recursion was found before, so there is an order.
+        self.sorted = self.sorted_rules().unwrap_or_default();
+        let mut types = std::mem::take(&mut self.types);
+        for function in self.options.functions.iter() {
+            types.declare(&function.name, &function.signature);
+        }
+        let names = |parts: &[Term]| authors_reference(parts, &self.subjects, &[&self.rewritten]);
+        let dependents = |target: &[Term]| dependents(self, &self.graph, &self.modules, target);
+        let checker = Checker::new().names(&names).dependents(&dependents);
+        let rules = self.sorted.iter().filter_map(|id| {
+            let module = self.modules.get(self.rules.get(*id)?.module)?;
+            Some(TypedRule { package: &module.package.path, rule: self.rules.find(*id, &self.modules)? })
+        });
+        let found = checker.check_rules(&mut types, rules);
+        self.types = types;
+        // Later stages find what they find in any case.
+        self.found.extend(found);
+    }
+}
+
+/// What is wrong with the types of a query.
+pub(super) fn check_query(
+    compiler: &Compiler<'_>,
+    compiled: &Compiled,
+    body: &Body,
+    subjects: &NameMap<Term>,
+    rewritten: &NameMap<Name>,
+) -> Vec<Problem> {
+    let names = |parts: &[Term]| authors_reference(parts, subjects, &[rewritten, &compiled.rewritten]);
+    let dependents = |target: &[Term]| dependents(compiler, &compiled.graph, &compiled.modules, target);
+    Checker::new().names(&names).dependents(&dependents).check_body(&compiled.types, body)
+}
+
+/// A reference with the terms and names that its author wrote.
+fn authors_reference(parts: &[Term], subjects: &NameMap<Term>, renamed: &[&NameMap<Name>]) -> Vec<Term> {
+    let mut parts = parts.to_vec();
+    // What a variable stands for may hold others.
+    for part in &mut parts {
+        for _ in 0..16 {
+            let mut again = false;
+            walk::term_mut(part, &mut |node| {
+                if let NodeMut::Term(term) = node
+                    && let TermKind::Var(name) = &term.kind
+                {
+                    if let Some(subject) = subjects.get(name) {
+                        term.kind = subject.kind.clone();
+                        again = true;
+                    } else if let Some(name) = renamed.iter().find_map(|it| it.get(name)) {
+                        term.kind = TermKind::Var(Name::clone(name));
+                    }
+                    return true;
+                }
+                false
+            });
+            if !again {
+                break;
+            }
+        }
+    }
+    parts
+}
+
+/// The paths, up to their first variable, of the rules that a reference could mean and of all that
+/// depend on them.
+fn dependents(compiler: &Compiler<'_>, graph: &Graph, modules: &[Module], target: &[Term]) -> Vec<Vec<Term>> {
+    let mut found = BTreeSet::new();
+    compiler.rules_dynamic(target, &mut found);
+    let mut todo: Vec<RuleId> = found.iter().copied().collect();
+    while let Some(id) = todo.pop() {
+        todo.extend(graph.dependents(id).filter(|it| found.insert(*it)));
+    }
+    let path = |id: &RuleId| {
+        let module = modules.get(compiler.rules.get(*id)?.module)?;
+        let path = rule_path(module, compiler.rules.find(*id, modules)?);
+        Some(exprs::ground_prefix(&path).to_vec())
+    };
+    found.iter().filter_map(path).collect()
+}

@@ -1,0 +1,47 @@
+//! The beginnings or ends that a string has, of many.
+
+use std::collections::HashMap;
+
+use super::trie::NodeId;
+
+/// Nodes by a beginning, or an end, of a string.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Affixes {
+    nodes: HashMap<Box<[u8]>, NodeId>,
+    /// The lengths that there are, in order.
+    lengths: Vec<usize>,
+}
+
+/// Which end of a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Start,
+    End,
+}
+
+impl Affixes {
+    pub(super) fn get_or_insert(&mut self, affix: &str, make: impl FnOnce() -> NodeId) -> NodeId {
+        if let Err(at) = self.lengths.binary_search(&affix.len()) {
+            self.lengths.insert(at, affix.len());
+        }
+        *self.nodes.entry(affix.as_bytes().into()).or_insert_with(make)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Calls `found` with the node of each affix that the text has.
+    pub(super) fn of(&self, text: &str, end: End, mut found: impl FnMut(NodeId)) {
+        let bytes = text.as_bytes();
+        for length in self.lengths.iter().take_while(|it| **it <= bytes.len()) {
+            let part = match end {
+                End::Start => bytes.get(..*length),
+                End::End => bytes.get(bytes.len() - length..),
+            };
+            if let Some(node) = part.and_then(|it| self.nodes.get(it)) {
+                found(*node);
+            }
+        }
+    }
+}

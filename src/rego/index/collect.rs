@@ -1,0 +1,791 @@
+//! What the bodies of definitions require of references.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
+use crate::rego::types::terms;
+
+/// The head of references to arguments: `args[0]`.
+pub(super) const ARGUMENTS: &str = "args";
+
+/// What a definition requires of the value of a reference.
+#[derive(Debug, Clone)]
+pub(super) struct Requirement {
+    /// Which reference, by its number.
+    pub(super) reference: u32,
+    /// A constant; an array of constants and variables; or a variable: anything will do.
+    pub(super) value: Term,
+    pub(super) want: Want,
+    /// The value at the reference is split before it is compared.
+    pub(super) mapper: Option<Mapper>,
+}
+
+/// How a value at a reference relates to the one required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// It is that value.
+    Value,
+    /// It is a collection that has it.
+    Member,
+    /// It is a string, or a collection of strings, that begins with it.
+    Prefix,
+    /// The same for its end.
+    Suffix,
+}
+
+/// The characters at which a string is split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mapper(pub(super) Arc<str>);
+
+impl Requirement {
+    pub(super) fn is_any(&self) -> bool {
+        matches!(self.value.kind, TermKind::Var(_))
+    }
+
+    pub(super) fn is_affix(&self) -> bool {
+        matches!(self.want, Want::Prefix | Want::Suffix)
+    }
+
+    pub(super) fn is_composite(&self) -> bool {
+        !terms::is_scalar(&self.value)
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        let affix = |it: &Self| it.is_affix().then_some(it.want);
+        affix(self) == affix(other)
+            && (self.want == Want::Member) == (other.want == Want::Member)
+            && terms::compare(&self.value, &other.value).is_eq()
+    }
+}
+
+/// Requirements, all of which must hold.
+type Path = Vec<Requirement>;
+
+/// All definitions with what they require.
+pub(super) struct Collected<'r> {
+    pub(super) references: Vec<Vec<Term>>,
+    /// The references of which some definition requires a value, in the order in which they are asked.
+    pub(super) levels: Vec<u32>,
+    /// The others: they must only be defined.
+    unvalued: Vec<u32>,
+    pub(super) definitions: Vec<Definition<'r>>,
+    pub(super) only_ground_references: bool,
+}
+
+/// A definition or an `else` branch.
+pub(super) struct Definition<'r> {
+    pub(super) rule: u32,
+    pub(super) branch: u32,
+    pub(super) definition: &'r Rule,
+    /// Each way in which its requirements can be met.
+    pub(super) paths: Vec<Path>,
+    /// Keys, and collections in which they must be; numbers of references.
+    pub(super) memberships: Vec<(u32, u32)>,
+}
+
+impl Collected<'_> {
+    /// The references that must be defined on every path without their value being required.
+    pub(super) fn required(&self, paths: &[Path]) -> Vec<u32> {
+        let reads = |path: &Path, reference: u32| path.iter().any(|it| it.reference == reference);
+        self.unvalued.iter().copied().filter(|it| paths.iter().all(|path| reads(path, *it))).collect()
+    }
+}
+
+/// More ways than this to meet the requirements of one definition aren't told apart.
+const MAX_PATHS: usize = 32;
+
+/// Reads the requirements of all definitions of a path.
+pub(super) fn collect<'r>(rules: &[&'r Rule], is_virtual: &dyn Fn(&[Term]) -> bool) -> Collected<'r> {
+    let mut table = Table::default();
+    let mut stats = Stats::default();
+    let mut definitions: Vec<(Definition<'r>, Scope<'_>)> = Vec::new();
+    let mut only_ground_references = true;
+    for (number, rule) in (0u32..).zip(rules) {
+        let branches = std::iter::successors(Some(*rule), |it| it.else_rule.as_deref());
+        for (branch, definition) in (0u32..).zip(branches) {
+            if definition.default {
+                continue;
+            }
+            only_ground_references &= definition.head.reference.iter().skip(1).all(terms::is_ground);
+            let mut scope = Scope::new(&definition.head.args, is_virtual, Vec::new());
+            if !skips_indexing(&definition.body) {
+                let mut constants = Constants::new();
+                for expr in &definition.body {
+                    scope.read(&mut table, &mut stats, expr, &mut constants);
+                }
+            }
+            let definition =
+                Definition { rule: number, branch, definition, paths: Vec::new(), memberships: Vec::new() };
+            definitions.push((definition, scope));
+        }
+    }
+    let sorted = stats.sorted(&table);
+    let mut valued = vec![false; table.references.len()];
+    for (_, scope) in &definitions {
+        let alternatives = scope.disjunctions.iter().flatten().flatten();
+        for it in scope.all.iter().chain(alternatives).filter(|it| !it.is_any()) {
+            if let Some(valued) = valued.get_mut(at(it.reference)) {
+                *valued = true;
+            }
+        }
+    }
+    let (levels, unvalued) = sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
+    let definitions = definitions.into_iter().map(|(mut definition, scope)| {
+        definition.paths = scope.paths();
+        definition.memberships = scope.memberships;
+        definition
+    });
+    Collected { definitions: definitions.collect(), references: table.references, levels, unvalued, only_ground_references }
+}
+
+fn at(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Variables with the constants that they are.
+type Constants<'r> = HashMap<&'r str, &'r Term>;
+
+/// The references, numbered in the order in which they are met.
+#[derive(Default)]
+struct Table {
+    references: Vec<Vec<Term>>,
+    numbers: HashMap<String, Vec<u32>>,
+}
+
+impl Table {
+    fn number(&mut self, parts: &[Term]) -> u32 {
+        // By a part of it that is cheap to compare; few references agree in it.
+        let key = match parts.last().map(|it| &it.kind) {
+            Some(TermKind::String(text)) => text.to_string(),
+            Some(TermKind::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        let same = |other: &[Term]| {
+            other.len() == parts.len() && other.iter().zip(parts).all(|(a, b)| terms::compare(a, b).is_eq())
+        };
+        let numbers = self.numbers.entry(key).or_default();
+        if let Some(number) = numbers.iter().find(|it| self.references.get(at(**it)).is_some_and(|it| same(it))) {
+            return *number;
+        }
+        let number = u32::try_from(self.references.len()).unwrap_or(u32::MAX);
+        self.references.push(parts.to_vec());
+        numbers.push(number);
+        number
+    }
+}
+
+/// What references cost as levels.
+#[derive(Default)]
+struct Stats(Vec<(Alternation, u32)>);
+
+/// What it costs that a definition takes any of several values of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Alternation {
+    #[default]
+    None,
+    /// The ways meet again below.
+    Converging,
+    /// They don't: what is asked below isn't.
+    Terminal,
+}
+
+impl Stats {
+    fn update(&mut self, reference: u32, change: impl FnOnce(&mut (Alternation, u32))) {
+        let at = at(reference);
+        if self.0.len() <= at {
+            self.0.resize(at + 1, <(Alternation, u32)>::default());
+        }
+        if let Some(it) = self.0.get_mut(at) {
+            change(it);
+        }
+    }
+
+    fn count(&mut self, reference: u32, times: usize) {
+        let times = u32::try_from(times).unwrap_or(u32::MAX);
+        self.update(reference, |it| it.1 = it.1.saturating_add(times));
+    }
+
+    fn alternate(&mut self, reference: u32, how: Alternation) {
+        self.update(reference, |it| it.0 = it.0.max(how));
+    }
+
+    /// Those that count, those asked by most definitions first; made references after written ones.
+    fn sorted(&self, table: &Table) -> Vec<u32> {
+        let mut sorted: Vec<(u32, &(Alternation, u32))> = (0..).zip(&self.0).filter(|it| it.1.1 > 0).collect();
+        let place = |number: u32| {
+            let head = table.references.get(at(number)).and_then(|it| it.first());
+            let made = head.is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if &**name == ARGUMENTS));
+            (made, head.map(|it| it.span).filter(|_| !made))
+        };
+        sorted.sort_by(|(a, x), (b, y)| {
+            x.0.cmp(&y.0).then_with(|| y.1.cmp(&x.1)).then_with(|| {
+                let ((made_a, span_a), (made_b, span_b)) = (place(*a), place(*b));
+                let start = |it: Option<Span>| it.map(|it| (it.file, it.start));
+                made_a.cmp(&made_b).then_with(|| start(span_a).cmp(&start(span_b))).then_with(|| a.cmp(b))
+            })
+        });
+        sorted.into_iter().map(|it| it.0).collect()
+    }
+}
+
+/// What is read from one body, or from one operand of `and` or `or`.
+struct Scope<'a> {
+    args: &'a [Term],
+    is_virtual: &'a dyn Fn(&[Term]) -> bool,
+    /// What always must hold.
+    all: Path,
+    /// Of each of these, one must hold.
+    disjunctions: Vec<Vec<Path>>,
+    /// What the bodies around an operand require: its variables can be found there.
+    outer: Path,
+    memberships: Vec<(u32, u32)>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(args: &'a [Term], is_virtual: &'a dyn Fn(&[Term]) -> bool, outer: Path) -> Self {
+        Self { args, is_virtual, all: Path::new(), disjunctions: Vec::new(), outer, memberships: Vec::new() }
+    }
+
+    /// Reads one statement.
+    fn read<'r>(&mut self, table: &mut Table, stats: &mut Stats, expr: &'r Expr, constants: &mut Constants<'r>)
+    where
+        'a: 'r,
+    {
+        if !expr.with.is_empty() || expr.negated {
+            return;
+        }
+        let mut read = Reader { scope: self, table, stats };
+        match &expr.kind {
+            ExprKind::And(it) => read.and(it, constants),
+            ExprKind::Or(it) => read.or(it, constants),
+            ExprKind::Term(term) => {
+                if terms::reference(term).is_some() {
+                    let plugged = plug(term, constants);
+                    let parts = terms::reference(plugged.as_ref().unwrap_or(term)).unwrap_or_default();
+                    if !read.collection_key(parts) {
+                        read.reference_is(parts, &anything(term.span));
+                    }
+                }
+            }
+            ExprKind::Call(parts) => {
+                if let Some((function, args)) = parts.split_first() {
+                    read.call(function, args, constants);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Each way in which all of it can hold.
+    fn paths(&self) -> Vec<Path> {
+        let mut paths = vec![self.all.clone()];
+        for alternatives in &self.disjunctions {
+            if paths.len() * alternatives.len() > MAX_PATHS {
+                // Fewer requirements find more, never less.
+                return vec![self.all.clone()];
+            }
+            let combined = paths.iter().flat_map(|path| {
+                alternatives.iter().map(move |alternative| path.iter().chain(alternative).cloned().collect())
+            });
+            paths = combined.collect();
+        }
+        paths
+    }
+
+    /// The reference that a variable stands for.
+    fn resolve(&self, table: &Table, variable: &Name) -> Option<Vec<Term>> {
+        let is_it = |term: &Term| matches!(&term.kind, TermKind::Var(name) if name == variable);
+        if let Some(it) = self.all.iter().chain(&self.outer).find(|it| is_it(&it.value)) {
+            return table.references.get(at(it.reference)).cloned();
+        }
+        let argument = self.args.iter().position(is_it)?;
+        let made = |kind| Term { kind, span: Span::default() };
+        let number = crate::rego::value::Number::from(argument as u64);
+        Some(vec![made(TermKind::Var(ARGUMENTS.into())), made(TermKind::Number(number))])
+    }
+
+    /// A reference with the variable at its head replaced by what it stands for.
+    fn resolve_head(&self, table: &Table, parts: &[Term]) -> Option<Vec<Term>> {
+        let (head, tail) = parts.split_first()?;
+        let Some(name) = terms::variable(head) else { return Some(parts.to_vec()) };
+        let mut resolved = self.resolve(table, name)?;
+        resolved.extend_from_slice(tail);
+        Some(resolved)
+    }
+
+    /// Whether the value of a reference can be known before an evaluation.
+    fn is_indexable(&self, parts: &[Term]) -> bool {
+        let root = parts.first().is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if terms::is_root(name)));
+        root && parts.iter().skip(1).all(terms::is_constant) && !(self.is_virtual)(parts)
+    }
+}
+
+/// A term that is any value.
+fn anything(span: Span) -> Term {
+    Term { kind: TermKind::Var("__any__".into()), span }
+}
+
+/// A reference, with the variables in it that are scalars replaced by these; nothing where there are
+/// none.
+fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
+    let TermKind::Ref(parts) = &term.kind else { return None };
+    let scalar = |it: &Term| {
+        let constant = constants.get(&**terms::variable(it)?)?;
+        terms::is_scalar(constant).then(|| (*constant).clone())
+    };
+    if !parts.iter().skip(1).any(|it| scalar(it).is_some()) {
+        return None;
+    }
+    let plugged = parts.iter().enumerate().map(|(at, it)| scalar(it).filter(|_| at > 0).unwrap_or_else(|| it.clone()));
+    Some(Term { kind: TermKind::Ref(plugged.collect()), span: term.span })
+}
+
+/// One statement being read.
+struct Reader<'s, 'a> {
+    scope: &'s mut Scope<'a>,
+    table: &'s mut Table,
+    stats: &'s mut Stats,
+}
+
+impl<'a> Reader<'_, 'a> {
+    fn call<'r>(&mut self, function: &Term, args: &'r [Term], constants: &mut Constants<'r>) {
+        let plugged: Vec<Option<Term>> = args.iter().map(|it| plug(it, constants)).collect();
+        let name: Vec<&str> = terms::operator(function)
+            .iter()
+            .map(|it| match &it.kind {
+                TermKind::Var(name) => &**name,
+                TermKind::String(text) => text,
+                _ => "",
+            })
+            .collect();
+        match (name.as_slice(), args, plugged.as_slice()) {
+            // More arguments take the result, which may be false.
+            (["eq" | "equal"], [a, b], [plugged_a, plugged_b]) => {
+                let (used_a, used_b) = (plugged_a.as_ref().unwrap_or(a), plugged_b.as_ref().unwrap_or(b));
+                if self.iterated(used_a, used_b, constants) || self.iterated(used_b, used_a, constants) {
+                    return;
+                }
+                if !self.equal(a, used_a, b, used_b, constants) {
+                    self.equal(b, used_b, a, used_a, constants);
+                }
+            }
+            (["glob", "match"], [pattern, delimiters, text], _) => self.glob(pattern, delimiters, text),
+            (["internal", "member_2"], [element, collection], [_, plugged]) => {
+                self.member(element, collection, plugged.as_ref().unwrap_or(collection), constants);
+            }
+            (["startswith"], [text, base], [plugged, _]) => {
+                self.affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Prefix);
+            }
+            (["endswith"], [text, base], [plugged, _]) => {
+                self.affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Suffix);
+            }
+            (["strings", "any_prefix_match"], [text, base], [plugged, _]) => {
+                self.any_affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Prefix);
+            }
+            (["strings", "any_suffix_match"], [text, base], [plugged, _]) => {
+                self.any_affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Suffix);
+            }
+            _ => {}
+        }
+    }
+
+    fn and<'r>(&mut self, and: &'r Logical, constants: &Constants<'r>)
+    where
+        'a: 'r,
+    {
+        // Both are read before either counts: they are scopes of their own.
+        let left = self.operand(&and.left, constants);
+        let right = self.operand(&and.right, constants);
+        self.require(left);
+        self.require(right);
+    }
+
+    fn or<'r>(&mut self, or: &'r Logical, constants: &Constants<'r>)
+    where
+        'a: 'r,
+    {
+        let left = self.operand(&or.left, constants);
+        if left.is_empty() {
+            return;
+        }
+        let right = self.operand(&or.right, constants);
+        if !right.is_empty() {
+            self.require(left.into_iter().chain(right).collect());
+        }
+    }
+
+    /// One of several alternatives must hold.
+    fn require(&mut self, mut alternatives: Vec<Path>) {
+        if alternatives.len() > 1 {
+            for it in alternatives.iter().flatten() {
+                self.stats.count(it.reference, 1);
+            }
+            self.scope.disjunctions.push(alternatives);
+        } else if let Some(only) = alternatives.pop() {
+            only.into_iter().for_each(|it| self.insert(it));
+        }
+    }
+
+    /// The ways in which an operand can hold; none where nothing is known of it.
+    fn operand<'r>(&mut self, body: &'r Body, constants: &Constants<'r>) -> Vec<Path>
+    where
+        'a: 'r,
+    {
+        let outer = self.scope.all.iter().chain(&self.scope.outer).cloned().collect();
+        let mut scratch = Scope::new(self.scope.args, self.scope.is_virtual, outer);
+        let mut constants = constants.clone();
+        let mut stats = Stats::default();
+        for expr in body {
+            scratch.read(self.table, &mut stats, expr, &mut constants);
+        }
+        let mut paths = scratch.paths();
+        if let [only] = paths.as_slice()
+            && only.is_empty()
+        {
+            return Vec::new();
+        }
+        // The operand's variables mean nothing outside of it.
+        for it in paths.iter_mut().flatten().filter(|it| it.is_any()) {
+            *it = Requirement { value: anything(it.value.span), want: Want::Value, ..it.clone() };
+        }
+        paths
+    }
+
+    fn reference_is(&mut self, parts: &[Term], value: &Term) -> bool {
+        let Some(parts) = self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it)) else {
+            return false;
+        };
+        self.insert_value(&parts, value.clone(), Want::Value, None);
+        true
+    }
+
+    fn insert_value(&mut self, parts: &[Term], value: Term, want: Want, mapper: Option<Mapper>) {
+        let reference = self.table.number(parts);
+        self.insert(Requirement { reference, value, want, mapper });
+    }
+
+    /// Adds a requirement to those that always must hold.
+    fn insert(&mut self, it: Requirement) {
+        let mut seen = false;
+        for other in self.scope.all.iter_mut().filter(|other| other.reference == it.reference) {
+            seen = true;
+            if other.same(&it) {
+                return;
+            }
+            if !it.is_any() && !it.is_affix() && other.is_any() {
+                *other = it;
+                return;
+            }
+            if !it.is_any() && !other.is_any() {
+                let terminal = it.is_affix() || other.is_affix();
+                self.stats.alternate(it.reference, if terminal { Alternation::Terminal } else { Alternation::Converging });
+            }
+        }
+        if !seen {
+            self.stats.count(it.reference, 1);
+        }
+        self.scope.all.push(it);
+    }
+
+    /// `a = b`, where `a` is a variable or a reference. The terms as written are kept as constants.
+    fn equal<'r>(&mut self, a: &'r Term, used_a: &Term, b: &'r Term, used_b: &Term, constants: &mut Constants<'r>) -> bool {
+        if let Some(name) = terms::variable(a) {
+            if terms::is_constant(b) {
+                constants.insert(name, b);
+            } else if let Some(constant) = terms::variable(b).and_then(|it| constants.get(&**it).copied()) {
+                constants.insert(name, constant);
+            }
+            let Some(value) = indexable_value(used_b) else { return false };
+            let Some(parts) = self.scope.resolve(self.table, name) else { return false };
+            self.insert_value(&parts, value.clone(), Want::Value, None);
+            return true;
+        }
+        let Some(parts) = terms::reference(used_a) else { return false };
+        let Some(parts) = self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it)) else {
+            return false;
+        };
+        let value = match terms::variable(used_b) {
+            Some(name) => constants.get(&**name).copied().unwrap_or(used_b),
+            None => match indexable_value(used_b) {
+                Some(value) => value,
+                None => return false,
+            },
+        };
+        self.insert_value(&parts, value.clone(), Want::Value, None);
+        true
+    }
+
+    /// `a[_] = b`: the collection has a scalar.
+    fn iterated(&mut self, a: &Term, b: &Term, constants: &Constants<'_>) -> bool {
+        let Some(parts) = terms::reference(a) else { return false };
+        let Some(parts) = self.scope.resolve_head(self.table, parts) else { return false };
+        let Some((last, prefix)) = parts.split_last() else { return false };
+        if prefix.is_empty() || terms::is_ground(last) || !self.scope.is_indexable(prefix) {
+            return false;
+        }
+        let value = terms::variable(b).and_then(|it| constants.get(&**it).copied()).unwrap_or(b);
+        if !terms::is_scalar(value) {
+            return false;
+        }
+        self.insert_value(prefix, value.clone(), Want::Member, None);
+        true
+    }
+
+    fn glob(&mut self, pattern: &Term, delimiters: &Term, text: &Term) {
+        let Some(delimiters) = delimiter_text(delimiters) else { return };
+        let Some(value) = pattern_parts(pattern, &delimiters) else { return };
+        let Some(name) = terms::variable(text) else { return };
+        if let Some(parts) = self.scope.resolve(self.table, name) {
+            self.insert_value(&parts, value, Want::Value, Some(Mapper(delimiters.into())));
+        }
+    }
+
+    fn member<'r>(&mut self, element: &'r Term, collection: &'r Term, used: &Term, constants: &Constants<'r>) {
+        if let Some(parts) = terms::variable(element).and_then(|it| self.scope.resolve(self.table, it)) {
+            self.member_of_constants(&parts, collection, constants);
+            return;
+        }
+        let known = terms::variable(element).and_then(|it| constants.get(&**it).copied()).unwrap_or(element);
+        let is_var = terms::variable(known).is_some();
+        if !is_var && !terms::is_scalar(known) {
+            return;
+        }
+        if let Some(parts) = self.validated(used) {
+            let want = if is_var { Want::Value } else { Want::Member };
+            self.insert_value(&parts, known.clone(), want, None);
+        }
+    }
+
+    /// A reference, or what a variable stands for, if its value can be known.
+    fn validated(&self, term: &Term) -> Option<Vec<Term>> {
+        let parts = match terms::variable(term) {
+            Some(name) => self.scope.resolve(self.table, name)?,
+            None => terms::reference(term)?.to_vec(),
+        };
+        self.scope.is_indexable(&parts).then_some(parts)
+    }
+
+    /// The value at a reference is one of those of a collection that stands in the policy.
+    fn member_of_constants(&mut self, parts: &[Term], collection: &Term, constants: &Constants<'_>) {
+        let collection = match terms::variable(collection) {
+            Some(name) => match constants.get(&**name) {
+                Some(constant) => *constant,
+                None => return,
+            },
+            None => collection,
+        };
+        let members: Vec<&Term> = match &collection.kind {
+            TermKind::Array(items) => items.iter().collect(),
+            TermKind::Set(items) => terms::elements(items),
+            TermKind::Object(pairs) => terms::members(pairs).into_iter().map(|it| it.1).collect(),
+            _ => return,
+        };
+        if members.iter().any(|it| terms::variable(it).is_some()) {
+            return;
+        }
+        let Some((first, rest)) = members.split_first() else { return };
+        let reference = self.table.number(parts);
+        let require = |it: &Term| Requirement { reference, value: it.clone(), want: Want::Value, mapper: None };
+        self.insert(require(first));
+        if rest.is_empty() {
+            return;
+        }
+        let here = || self.scope.all.iter().filter(|it| it.reference == reference);
+        let mut concrete = here().filter(|it| !it.is_any()).count();
+        let mut seen: Seen = here().filter(|it| it.want == Want::Value).map(|it| OrdTerm(it.value.clone())).collect();
+        for it in rest {
+            if seen.insert(OrdTerm((*it).clone())) {
+                concrete += 1;
+                self.scope.all.push(require(it));
+            }
+        }
+        self.stats.count(reference, rest.len());
+        if concrete > 1 {
+            self.stats.alternate(reference, Alternation::Converging);
+        }
+    }
+
+    /// `data.groups.g[key]` as a statement: the key must be in the collection.
+    fn collection_key(&mut self, parts: &[Term]) -> bool {
+        let Some((last, prefix)) = parts.split_last() else { return false };
+        let in_data = prefix.first().is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if &**name == "data"));
+        if !in_data || !prefix.iter().skip(1).all(terms::is_constant) || (self.scope.is_virtual)(prefix) {
+            return false;
+        }
+        let key = match terms::reference(last) {
+            Some(key) => Some(key.to_vec()).filter(|it| self.scope.is_indexable(it)),
+            None => terms::variable(last).and_then(|it| self.scope.resolve(self.table, it)),
+        };
+        let Some(key) = key.filter(|it| !(self.scope.is_virtual)(it)) else { return false };
+        let membership = (self.table.number(&key), self.table.number(prefix));
+        if !self.scope.memberships.contains(&membership) {
+            self.scope.memberships.push(membership);
+            self.stats.count(membership.0, 1);
+        }
+        true
+    }
+
+    fn affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, want: Want) {
+        let Some(parts) = self.validated(text) else { return };
+        let base = terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied());
+        if let Some(base) = base.filter(|it| matches!(it.kind, TermKind::String(_))) {
+            self.insert_value(&parts, base.clone(), want, None);
+        }
+    }
+
+    fn any_affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, want: Want) {
+        let Some(parts) = self.validated(text) else { return };
+        let Some(base) = terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied()) else { return };
+        let bases: Vec<&Term> = match &base.kind {
+            TermKind::String(_) => return self.insert_value(&parts, base.clone(), want, None),
+            TermKind::Array(items) => items.iter().collect(),
+            TermKind::Set(items) => terms::elements(items),
+            _ => return,
+        };
+        if bases.is_empty() || !bases.iter().all(|it| matches!(it.kind, TermKind::String(_))) {
+            return;
+        }
+        let reference = self.table.number(&parts);
+        let here = || self.scope.all.iter().filter(|it| it.reference == reference);
+        let mut concrete = here().filter(|it| !it.is_any()).count();
+        let known = here().next().is_some();
+        let mut seen: Seen = here().filter(|it| it.want == want).map(|it| OrdTerm(it.value.clone())).collect();
+        self.stats.count(reference, bases.len() - usize::from(known));
+        for it in bases {
+            if seen.insert(OrdTerm(it.clone())) {
+                concrete += 1;
+                self.scope.all.push(Requirement { reference, value: it.clone(), want, mapper: None });
+            }
+        }
+        if concrete > 1 {
+            self.stats.alternate(reference, Alternation::Terminal);
+        }
+    }
+}
+
+type Seen = std::collections::BTreeSet<OrdTerm>;
+
+/// A term, ordered.
+struct OrdTerm(Term);
+
+impl Ord for OrdTerm {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        terms::compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for OrdTerm {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for OrdTerm {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for OrdTerm {}
+
+/// A value that can be required: a scalar, a variable, or an array of these.
+fn indexable_value(term: &Term) -> Option<&Term> {
+    let flat = |it: &Term| terms::is_scalar(it) || terms::variable(it).is_some();
+    match &term.kind {
+        TermKind::Array(items) => items.iter().all(flat).then_some(term),
+        _ => flat(term).then_some(term),
+    }
+}
+
+/// The characters at which `glob.match` splits; nothing where they aren't constants.
+fn delimiter_text(term: &Term) -> Option<String> {
+    let TermKind::Array(items) = &term.kind else { return None };
+    if items.is_empty() {
+        return Some(".".to_owned());
+    }
+    let text = |it: &Term| if let TermKind::String(text) = &it.kind { Some(text.to_string()) } else { None };
+    items.iter().map(text).collect()
+}
+
+/// A glob pattern as an array of its parts, `*` being anything; nothing where it has other wildcards.
+fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
+    let TermKind::String(text) = &pattern.kind else { return None };
+    let parts = super::trie::split_escaped(text, delimiters).into_iter().map(|part| {
+        let part = String::from_utf8_lossy(part);
+        if part == "*" {
+            return Some(Term { kind: TermKind::Var("$globwildcard".into()), span: pattern.span });
+        }
+        let mut escaped = false;
+        for it in part.chars() {
+            if it == '\\' {
+                escaped = !escaped;
+                continue;
+            }
+            if !escaped && matches!(it, '[' | '?' | '{' | '*') {
+                return None;
+            }
+            escaped = false;
+        }
+        Some(Term { kind: TermKind::String(part.into()), span: pattern.span })
+    });
+    Some(Term { kind: TermKind::Array(parts.collect::<Option<_>>()?), span: pattern.span })
+}
+
+/// Whether a body prints: a definition that does is always evaluated.
+fn skips_indexing(body: &Body) -> bool {
+    body.iter().any(|it| is_print(it) || nested_bodies_print(it))
+}
+
+fn is_print(expr: &Expr) -> bool {
+    let ExprKind::Call(parts) = &expr.kind else { return false };
+    let Some(TermKind::Ref(name)) = parts.first().map(|it| &it.kind) else { return false };
+    match name.as_slice() {
+        [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(name), .. }] => {
+            &**head == "internal" && matches!(&**name, "print" | "test_case")
+        }
+        _ => false,
+    }
+}
+
+/// Of the statements that hold bodies, all that is within counts.
+fn nested_bodies_print(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Every(it) => {
+            it.body.iter().any(prints) || [&it.value, &it.domain].into_iter().chain(&it.key).any(term_prints)
+        }
+        ExprKind::Not(it) => it.body.iter().any(prints),
+        ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).any(prints),
+        _ => false,
+    }
+}
+
+fn prints(expr: &Expr) -> bool {
+    let terms_print = match &expr.kind {
+        ExprKind::Call(parts) => parts.iter().any(term_prints),
+        ExprKind::Term(term) => term_prints(term),
+        ExprKind::Some(it) => it.symbols.iter().any(term_prints),
+        _ => false,
+    };
+    is_print(expr)
+        || terms_print
+        || nested_bodies_print(expr)
+        || expr.with.iter().any(|it| term_prints(&it.target) || term_prints(&it.value))
+}
+
+fn term_prints(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+            term_prints(&it.term) || it.body.iter().any(prints)
+        }
+        TermKind::ObjectComprehension(it) => {
+            term_prints(&it.key) || term_prints(&it.value) || it.body.iter().any(prints)
+        }
+        TermKind::Array(items) | TermKind::Set(items) | TermKind::Ref(items) | TermKind::Call(items) => {
+            items.iter().any(term_prints)
+        }
+        TermKind::Object(pairs) => pairs.iter().any(|(key, value)| term_prints(key) || term_prints(value)),
+        TermKind::Group(inner) => term_prints(inner),
+        _ => false,
+    }
+}

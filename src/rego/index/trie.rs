@@ -1,0 +1,517 @@
+//! The tree of values: a level for each reference, a node for each value that some definition
+//! requires of it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use super::affixes::{Affixes, End};
+use super::collect::{Mapper, Requirement, Want};
+use super::{Candidate, Reference, Resolver};
+use crate::rego::syntax::tree::{Term, TermKind};
+use crate::rego::types::terms;
+use crate::rego::value::Value;
+
+/// An index into [`Trie::nodes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct NodeId(u32);
+
+/// An index into [`Trie::arrays`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ArrayId(u32);
+
+/// By a scalar. Keys come from policies, so the hash needn't withstand anything.
+type ByValue<T> = HashMap<Value, T, BuildHasherDefault<Fast>>;
+
+#[derive(Debug, Clone)]
+pub(super) struct Trie {
+    nodes: Vec<Node>,
+    levels: Vec<Level>,
+    arrays: Vec<ArrayNode>,
+}
+
+/// Where the paths that agree up to here meet.
+#[derive(Debug, Clone, Default)]
+struct Node {
+    /// The entries whose paths end here.
+    ids: Vec<u32>,
+    /// What is asked next, as an index into [`Trie::levels`].
+    level: Option<usize>,
+}
+
+/// What is asked, and where each answer leads.
+#[derive(Debug, Clone, Default)]
+struct Level {
+    reference: u32,
+    /// Whether it is defined or not.
+    always: Option<NodeId>,
+    /// If it is defined.
+    defined: Option<NodeId>,
+    scalars: ByValue<Vec<NodeId>>,
+    array: Option<ArrayId>,
+    /// If it is a collection that has this scalar.
+    members: ByValue<Vec<NodeId>>,
+    prefixes: Affixes,
+    suffixes: Affixes,
+    mappers: Vec<Mapper>,
+    /// The one node of `scalars`, and of `members`, that definitions requiring one value share.
+    shared: ByValue<NodeId>,
+    shared_members: ByValue<NodeId>,
+}
+
+/// A position in an array.
+#[derive(Debug, Clone, Default)]
+struct ArrayNode {
+    any: Option<ArrayId>,
+    scalars: ByValue<ArrayId>,
+    end: Option<NodeId>,
+}
+
+impl Trie {
+    pub(super) fn new() -> Self {
+        Self { nodes: vec![Node::default()], levels: Vec::new(), arrays: Vec::new() }
+    }
+
+    fn node(nodes: &mut Vec<Node>) -> NodeId {
+        nodes.push(Node::default());
+        NodeId(u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a way to reach an entry.
+    pub(super) fn insert(&mut self, levels: &[u32], path: &[Requirement], id: u32) {
+        let mut node = NodeId(0);
+        // The path ends with the last level that it asks something of.
+        let mut remaining = path.len();
+        for reference in levels {
+            if remaining == 0 {
+                break;
+            }
+            let mut wants: Vec<&Requirement> = path.iter().filter(|it| it.reference == *reference).collect();
+            remaining -= wants.len();
+            // To be defined is implied by any value.
+            if wants.len() > 1 && wants.iter().any(|it| !it.is_any()) {
+                wants.retain(|it| !it.is_any());
+            }
+            match wants.as_slice() {
+                [] => node = self.step(node, *reference, |level, nodes, _| level.always(nodes)),
+                [want] => node = self.require(node, want),
+                [first, ..] if wants.iter().any(|it| it.is_any()) => {
+                    let mappers: Vec<_> = wants.iter().filter_map(|it| it.mapper.clone()).collect();
+                    node = self.step(node, first.reference, |level, nodes, _| {
+                        mappers.into_iter().for_each(|it| level.add_mapper(it));
+                        level.defined(nodes)
+                    });
+                }
+                wants if remaining == 0 || wants.iter().any(|it| it.is_affix() || it.is_composite()) => {
+                    // Whatever is asked below isn't: these can't meet again.
+                    for want in one_end(wants) {
+                        let end = self.require(node, want);
+                        self.add(end, id);
+                    }
+                    return;
+                }
+                wants => node = self.require_one_of(node, *reference, wants),
+            }
+        }
+        self.add(node, id);
+    }
+
+    fn add(&mut self, node: NodeId, id: u32) {
+        if let Some(node) = self.nodes.get_mut(node.at()) {
+            node.ids.push(id);
+        }
+    }
+
+    /// The node that `go` leads to from the level below a node.
+    fn step(
+        &mut self,
+        node: NodeId,
+        reference: u32,
+        go: impl FnOnce(&mut Level, &mut Vec<Node>, &mut Vec<ArrayNode>) -> NodeId,
+    ) -> NodeId {
+        let Some(from) = self.nodes.get_mut(node.at()) else { return node };
+        let at = *from.level.get_or_insert(self.levels.len());
+        if at == self.levels.len() {
+            self.levels.push(Level::default());
+        }
+        let Some(level) = self.levels.get_mut(at) else { return node };
+        level.reference = reference;
+        go(level, &mut self.nodes, &mut self.arrays)
+    }
+
+    fn require(&mut self, node: NodeId, want: &Requirement) -> NodeId {
+        self.step(node, want.reference, |level, nodes, arrays| {
+            if let Some(mapper) = &want.mapper {
+                level.add_mapper(mapper.clone());
+            }
+            match (&want.want, &want.value.kind) {
+                (Want::Prefix, TermKind::String(text)) => level.prefixes.get_or_insert(text, || Self::node(nodes)),
+                (Want::Suffix, TermKind::String(text)) => level.suffixes.get_or_insert(text, || Self::node(nodes)),
+                (Want::Value, TermKind::Array(items)) => {
+                    let root = *level.array.get_or_insert_with(|| array_node(arrays));
+                    let end = insert_array(arrays, root, items);
+                    match arrays.get_mut(end.at()) {
+                        Some(end) => *end.end.get_or_insert_with(|| Self::node(nodes)),
+                        None => node,
+                    }
+                }
+                (want_what, _) => match terms::constant(&want.value).filter(|_| terms::is_scalar(&want.value)) {
+                    Some(value) if *want_what == Want::Member => {
+                        let node = *level.shared_members.entry(value.clone()).or_insert_with(|| {
+                            let node = Self::node(nodes);
+                            level.members.entry(value).or_default().push(node);
+                            node
+                        });
+                        node
+                    }
+                    Some(value) => *level.shared.entry(value.clone()).or_insert_with(|| {
+                        let node = Self::node(nodes);
+                        level.scalars.entry(value).or_default().push(node);
+                        node
+                    }),
+                    // A variable, or a composite that isn't looked into.
+                    None => level.defined(nodes),
+                },
+            }
+        })
+    }
+
+    /// The node to which each of several values leads.
+    fn require_one_of(&mut self, node: NodeId, reference: u32, wants: &[&Requirement]) -> NodeId {
+        self.step(node, reference, |level, nodes, _| {
+            let end = Self::node(nodes);
+            for want in wants {
+                if let Some(mapper) = &want.mapper {
+                    level.add_mapper(mapper.clone());
+                }
+                let Some(value) = terms::constant(&want.value) else { continue };
+                let by_value = if want.want == Want::Member { &mut level.members } else { &mut level.scalars };
+                by_value.entry(value).or_default().push(end);
+            }
+            end
+        })
+    }
+
+    /// Marks the entries to which the values of references lead.
+    pub(super) fn find<R: Resolver>(
+        &self,
+        lookup: &mut Lookup,
+        references: &[Reference],
+        resolver: &mut R,
+    ) -> Result<(), R::Error> {
+        lookup.todo.push(NodeId(0));
+        while let Some(node) = lookup.todo.pop() {
+            let Some(node) = self.nodes.get(node.at()) else { continue };
+            lookup.mark(&node.ids);
+            let Some(level) = node.level.and_then(|at| self.levels.get(at)) else { continue };
+            lookup.todo.extend(level.always);
+            let Some(value) = lookup.resolve(level.reference, references, resolver)?.cloned() else { continue };
+            lookup.todo.extend(level.defined);
+            self.find_value(level, &value, &mut lookup.todo, &mut lookup.positions);
+            if !level.members.is_empty() {
+                for_each_element(&value, |it| {
+                    if is_scalar(it) {
+                        lookup.todo.extend(level.members.get(it).into_iter().flatten());
+                    }
+                });
+            }
+            let mut affixed = |it: &Value| {
+                if let Value::String(text) = it {
+                    level.prefixes.of(text, End::Start, |node| lookup.todo.push(node));
+                    level.suffixes.of(text, End::End, |node| lookup.todo.push(node));
+                }
+            };
+            affixed(&value);
+            if !level.prefixes.is_empty() || !level.suffixes.is_empty() {
+                for_each_element(&value, affixed);
+            }
+            if let Value::String(text) = &value {
+                for mapper in &level.mappers {
+                    let parts = mapper.split(text).into_iter().map(Value::from).collect::<Vec<_>>();
+                    self.find_array(level, &parts, &mut lookup.todo, &mut lookup.positions);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find_value(&self, level: &Level, value: &Value, todo: &mut Vec<NodeId>, positions: &mut Positions) {
+        match value {
+            Value::Array(items) => self.find_array(level, items, todo, positions),
+            Value::Object(_) | Value::Set(_) => {}
+            scalar => todo.extend(level.scalars.get(scalar).into_iter().flatten()),
+        }
+    }
+
+    fn find_array(&self, level: &Level, items: &[Value], todo: &mut Vec<NodeId>, positions: &mut Positions) {
+        let Some(root) = level.array else { return };
+        let Positions { here, next } = positions;
+        here.clear();
+        here.push(root);
+        for item in items {
+            next.clear();
+            for node in here.iter().filter_map(|it| self.arrays.get(it.at())) {
+                next.extend(node.any);
+                if is_scalar(item) {
+                    next.extend(node.scalars.get(item).copied());
+                }
+            }
+            if next.is_empty() {
+                return;
+            }
+            std::mem::swap(here, next);
+        }
+        todo.extend(here.iter().filter_map(|it| self.arrays.get(it.at())?.end));
+    }
+}
+
+impl Level {
+    fn always(&mut self, nodes: &mut Vec<Node>) -> NodeId {
+        *self.always.get_or_insert_with(|| Trie::node(nodes))
+    }
+
+    fn defined(&mut self, nodes: &mut Vec<Node>) -> NodeId {
+        *self.defined.get_or_insert_with(|| Trie::node(nodes))
+    }
+
+    fn add_mapper(&mut self, mapper: Mapper) {
+        if !self.mappers.contains(&mapper) {
+            self.mappers.push(mapper);
+        }
+    }
+}
+
+impl NodeId {
+    fn at(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl ArrayId {
+    fn at(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+fn array_node(arrays: &mut Vec<ArrayNode>) -> ArrayId {
+    arrays.push(ArrayNode::default());
+    ArrayId(u32::try_from(arrays.len() - 1).unwrap_or(u32::MAX))
+}
+
+fn insert_array(arrays: &mut Vec<ArrayNode>, root: ArrayId, items: &[Term]) -> ArrayId {
+    let mut node = root;
+    for item in items {
+        let made = ArrayId(u32::try_from(arrays.len()).unwrap_or(u32::MAX));
+        let Some(here) = arrays.get_mut(node.at()) else { return node };
+        node = match terms::constant(item).filter(|_| terms::is_scalar(item)) {
+            Some(value) => *here.scalars.entry(value).or_insert(made),
+            None => *here.any.get_or_insert(made),
+        };
+        if node == made {
+            arrays.push(ArrayNode::default());
+        }
+    }
+    node
+}
+
+fn is_scalar(value: &Value) -> bool {
+    !matches!(value, Value::Array(_) | Value::Object(_) | Value::Set(_))
+}
+
+fn for_each_element(value: &Value, mut each: impl FnMut(&Value)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(each),
+        Value::Set(items) => items.iter().for_each(each),
+        Value::Object(members) => members.values().for_each(&mut each),
+        _ => {}
+    }
+}
+
+/// Beginnings or ends, where both are required: the end whose shortest text is longer, since an
+/// entry that hangs below both would be found by either.
+fn one_end<'w>(wants: &'w [&'w Requirement]) -> impl Iterator<Item = &'w &'w Requirement> {
+    let shortest = |end: Want| {
+        wants
+            .iter()
+            .filter(|it| it.want == end)
+            .filter_map(|it| if let TermKind::String(text) = &it.value.kind { Some(text.len()) } else { None })
+            .min()
+    };
+    let dropped = match (shortest(Want::Prefix), shortest(Want::Suffix)) {
+        (Some(prefix), Some(suffix)) if suffix > prefix => Some(Want::Prefix),
+        (Some(_), Some(_)) => Some(Want::Suffix),
+        _ => None,
+    };
+    wants.iter().filter(move |it| Some(it.want) != dropped)
+}
+
+/// Scratch space of lookups.
+#[derive(Debug, Default)]
+pub struct Lookup {
+    todo: Vec<NodeId>,
+    positions: Positions,
+    /// What was asked: the answer by the number of the reference.
+    answers: Vec<Answer>,
+    asked: Vec<u32>,
+    /// A bit for each entry, and which words have any.
+    hits: Vec<u64>,
+    words: Vec<usize>,
+    pub(super) candidates: Vec<Candidate>,
+}
+
+#[derive(Debug, Default)]
+struct Positions {
+    here: Vec<ArrayId>,
+    next: Vec<ArrayId>,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Answer {
+    #[default]
+    Unasked,
+    Undefined,
+    Defined(Value),
+}
+
+impl Lookup {
+    /// Scratch space.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn reset(&mut self, references: usize, entries: usize) {
+        self.candidates.clear();
+        self.todo.clear();
+        for at in self.asked.drain(..) {
+            if let Some(answer) = self.answers.get_mut(usize::try_from(at).unwrap_or(usize::MAX)) {
+                *answer = Answer::Unasked;
+            }
+        }
+        for at in self.words.drain(..) {
+            if let Some(word) = self.hits.get_mut(at) {
+                *word = 0;
+            }
+        }
+        if self.answers.len() < references {
+            self.answers.resize(references, Answer::Unasked);
+        }
+        let words = entries.div_ceil(64);
+        if self.hits.len() < words {
+            self.hits.resize(words, 0);
+        }
+    }
+
+    /// The value of a reference, asked once.
+    pub(super) fn resolve<R: Resolver>(
+        &mut self,
+        reference: u32,
+        references: &[Reference],
+        resolver: &mut R,
+    ) -> Result<Option<&Value>, R::Error> {
+        let at = usize::try_from(reference).unwrap_or(usize::MAX);
+        let Some((answer, asked)) = self.answers.get_mut(at).zip(references.get(at)) else { return Ok(None) };
+        if matches!(answer, Answer::Unasked) {
+            *answer = resolver.resolve(asked)?.map_or(Answer::Undefined, Answer::Defined);
+            self.asked.push(reference);
+        }
+        Ok(if let Answer::Defined(value) = answer { Some(value) } else { None })
+    }
+
+    fn mark(&mut self, ids: &[u32]) {
+        for id in ids {
+            let (word, bit) = (usize::try_from(id >> 6).unwrap_or(usize::MAX), 1u64 << (id & 63));
+            if let Some(hits) = self.hits.get_mut(word) {
+                if *hits == 0 {
+                    self.words.push(word);
+                }
+                *hits |= bit;
+            }
+        }
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.words.sort_unstable();
+    }
+
+    pub(super) fn touched(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The entries that are marked in one of the touched words, in order.
+    pub(super) fn ids(&self, at: usize) -> impl Iterator<Item = u32> + use<> {
+        let word = self.words.get(at).copied().unwrap_or_default();
+        let mut hits = self.hits.get(word).copied().unwrap_or_default();
+        let base = u32::try_from(word << 6).unwrap_or(u32::MAX);
+        std::iter::from_fn(move || {
+            let bit = (hits != 0).then(|| hits.trailing_zeros())?;
+            hits &= hits - 1;
+            Some(base | bit)
+        })
+    }
+}
+
+/// A fast hash for keys that nobody from outside chooses.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Fast(u64);
+
+impl Fast {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+impl Hasher for Fast {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(chunk) {
+                *to = *from;
+            }
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, it: u8) {
+        self.mix(u64::from(it));
+    }
+
+    fn write_u32(&mut self, it: u32) {
+        self.mix(u64::from(it));
+    }
+
+    fn write_u64(&mut self, it: u64) {
+        self.mix(it);
+    }
+
+    fn write_usize(&mut self, it: usize) {
+        self.mix(it as u64);
+    }
+}
+
+/// A delimiter of `glob.match`, by which strings are split into arrays.
+impl Mapper {
+    /// The parts of a text between its delimiters, where these aren't escaped.
+    pub(super) fn split(&self, text: &str) -> Vec<Arc<str>> {
+        split_escaped(text, &self.0).into_iter().map(|it| String::from_utf8_lossy(it).into()).collect()
+    }
+}
+
+/// The parts of a text between characters of `delimiters` that aren't escaped by a backslash.
+pub(super) fn split_escaped<'t>(text: &'t str, delimiters: &str) -> Vec<&'t [u8]> {
+    let bytes = text.as_bytes();
+    let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte == b'\\' || escaped {
+            escaped = !escaped;
+        } else if delimiters.contains(char::from(*byte)) {
+            parts.extend(bytes.get(start..at));
+            start = at + 1;
+        }
+    }
+    parts.extend(bytes.get(start..));
+    parts
+}
