@@ -5,14 +5,16 @@
 //! Data flows one way: `syntax` → `compile` → `core` → `engine`; `value` is below all of them, and
 //! `builtins` knows values only.
 
+pub mod annotations;
+pub mod builtins;
+pub mod compile;
+pub mod core;
+pub mod engine;
+pub mod index;
 pub mod problem;
+pub mod program;
 pub mod syntax;
 pub mod types;
 pub mod value;
-pub mod builtins;
-pub mod annotations;
-pub mod index;
-pub mod core;
-pub mod engine;
-pub mod program;
-pub mod compile;
+
+pub use value::Value;

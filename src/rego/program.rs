@@ -2,13 +2,15 @@
 //!
 //! A [`Program`] is compiled once, cheap to clone and evaluated from any number of threads.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::builtins;
 use super::compile::{
-    CompileOptions, Compiled, Function, Functions, QueryContext, compile, compile_query,
+    CompileOptions, Compiled, Function, Functions, NameMap, QueryContext, Stage, compile,
+    compile_query,
 };
 use super::core::{self, Core, HostFn, QueryCore, Slot};
 use super::engine::{
@@ -42,6 +44,36 @@ pub struct HostFunction {
     pub signature: String,
     /// Its answer depends on more than its arguments.
     pub nondeterministic: bool,
+}
+
+/// Looks at modules while they are compiled, and may change them.
+pub trait Hooks {
+    /// Modules as they were parsed.
+    fn parsed(&mut self, texts: &Sources, modules: &mut Vec<Module>) {
+        let _ = (texts, modules);
+    }
+
+    /// Modules after OPA's stage `RewriteLocalVars`.
+    fn resolved(&mut self, resolved: Resolved<'_>) {
+        let _ = resolved;
+    }
+}
+
+/// Looks at nothing.
+struct NoHooks;
+
+impl Hooks for NoHooks {}
+
+/// Modules with full references, and a name of its own for each local variable.
+pub struct Resolved<'a> {
+    /// The texts.
+    pub sources: &'a Sources,
+    /// The modules as they were parsed.
+    pub authors: &'a [&'a Module],
+    /// The same modules, in the same order.
+    pub modules: &'a mut [Module],
+    /// The authors' names of local variables.
+    pub locals: &'a NameMap<Name>,
 }
 
 /// How to compile.
@@ -245,6 +277,18 @@ impl Program {
     /// # Errors
     /// All that is wrong with the texts, and the texts that it refers to.
     pub fn compile(texts: Vec<SourceText>, options: &Options) -> Result<Self, LoadError> {
+        Self::compile_with(texts, options, &mut NoHooks)
+    }
+
+    /// Compiles, and lets `hooks` look at the modules on their way.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn compile_with(
+        texts: Vec<SourceText>,
+        options: &Options,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Self, LoadError> {
         let mut sources = Sources::new();
         let mut modules = Vec::with_capacity(texts.len());
         let mut problems = Vec::new();
@@ -259,7 +303,8 @@ impl Program {
         if !problems.is_empty() {
             return Err(LoadError { problems, sources });
         }
-        Self::compile_modules(modules, sources, options)
+        hooks.parsed(&sources, &mut modules);
+        Self::compile_modules(modules, sources, options, hooks)
     }
 
     /// Checks and compiles what is parsed already.
@@ -270,6 +315,7 @@ impl Program {
         modules: Vec<Module>,
         sources: Sources,
         options: &Options,
+        hooks: &mut dyn Hooks,
     ) -> Result<Self, LoadError> {
         let functions = Arc::new(functions(options));
         let mut stages = CompileOptions::new(Arc::clone(&functions));
@@ -278,6 +324,18 @@ impl Program {
         stages.prints = options.prints;
         stages.unsafe_builtins = options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();
         let parsed = modules.clone();
+        let hooks = RefCell::new(hooks);
+        let hook = |stage: Stage, modules: &mut [Module], locals: &NameMap<Name>| {
+            if stage == Stage::RewriteLocalVars {
+                let places: BTreeMap<FileId, &Module> =
+                    parsed.iter().map(|module| (module.span.file, module)).collect();
+                let author = |module: &Module| places.get(&module.span.file).copied();
+                let authors: Vec<&Module> = modules.iter().filter_map(author).collect();
+                let resolved = Resolved { sources: &sources, authors: &authors, modules, locals };
+                hooks.borrow_mut().resolved(resolved);
+            }
+        };
+        stages.hook = Some(&hook);
         let compiled = match compile(modules, &sources, &stages) {
             Ok(compiled) => compiled,
             Err(problems) => return Err(LoadError { problems, sources }),
