@@ -18,20 +18,28 @@ mod collections;
 mod comparison;
 #[cfg(feature = "crypto")]
 mod crypto;
+mod encoding;
 mod encoding_rules;
+mod glob;
+mod glob_intersect;
 mod go_float;
 mod graph;
 mod json_patch;
 #[cfg(feature = "crypto")]
 mod jwt;
+mod net;
 mod numbers;
 mod objects;
 mod operands;
+mod regex;
+mod semver;
 mod sprintf;
 mod strings;
 mod table;
 mod time;
+mod units;
 mod uri;
+mod uuid;
 
 pub use graph::walk_values;
 pub use table::{all, lookup};

@@ -17,10 +17,16 @@ const FAMILIES: &[Family] = &[
     super::casts::FUNCTIONS,
     super::collections::FUNCTIONS,
     super::comparison::FUNCTIONS,
+    super::encoding::FUNCTIONS,
+    super::glob::FUNCTIONS,
+    super::glob_intersect::FUNCTIONS,
     super::graph::FUNCTIONS,
     super::json_patch::FUNCTIONS,
+    super::net::FUNCTIONS,
     super::numbers::FUNCTIONS,
     super::objects::FUNCTIONS,
+    super::regex::FUNCTIONS,
+    super::semver::FUNCTIONS,
     super::sprintf::FUNCTIONS,
     super::strings::FUNCTIONS,
     super::time::FUNCTIONS,
@@ -29,6 +35,8 @@ const FAMILIES: &[Family] = &[
     super::crypto::FUNCTIONS,
     #[cfg(feature = "crypto")]
     super::jwt::FUNCTIONS,
+    super::units::FUNCTIONS,
+    super::uuid::FUNCTIONS,
 ];
 
 /// Left to the machine that evaluates, or to a compile stage.

@@ -61,8 +61,15 @@ impl Value {
     /// # Errors
     /// Where the text isn't JSON, or is beyond the limits.
     pub fn from_json_bytes(text: &[u8], limits: JsonLimits) -> Result<Self, JsonError> {
-        let mut reader = Reader { text, at: 0, depth: limits.depth, names: Names::default() };
+        let mut reader =
+            Reader { text, at: 0, depth: limits.depth, bounded: true, names: Names::default() };
         reader.document().map_err(|failure| reader.locate(failure))
+    }
+
+    /// Whether a text is JSON, whatever the size of its numbers.
+    pub fn is_json(text: &[u8]) -> bool {
+        let depth = JsonLimits::default().depth;
+        Reader { text, at: 0, depth, bounded: false, names: Names::default() }.document().is_ok()
     }
 
     /// Its JSON text on one line.
@@ -135,6 +142,8 @@ struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
+    /// Numbers beyond OPA's bound are errors.
+    bounded: bool,
     names: Names,
 }
 
@@ -372,6 +381,7 @@ impl<'a> Reader<'a> {
         let text = std::str::from_utf8(text).unwrap_or_default();
         match Number::read(text) {
             Ok(number) => Ok(Value::Number(number)),
+            Err(_) if !self.bounded => Ok(Value::Null),
             Err(NumberError::Invalid) => self.fail("in numeric literal"),
             Err(error) => Err(Failure { message: format!("invalid number: {error}"), at: start }),
         }

@@ -373,6 +373,31 @@ impl Number {
         Self::of_bigint(&all).map(Some)
     }
 
+    /// Its value as one integer over a power of ten; nothing where that has too many digits.
+    pub fn to_fraction(&self) -> Option<(BigInt, BigInt)> {
+        let text = self.text();
+        let decimal = Decimal::parse(&text)?;
+        if decimal.length() > MAX_DIGITS || decimal.exponent.unsigned_abs() > MAX_DIGITS as u64 {
+            return None;
+        }
+        let sign = if decimal.negative { Sign::Minus } else { Sign::Plus };
+        let digits = BigInt::from_biguint(sign, decimal.to_biguint());
+        let power = BigInt::from(10).pow(u32::try_from(decimal.exponent.unsigned_abs()).ok()?);
+        Some(if decimal.exponent >= 0 {
+            (digits * power, BigInt::from(1))
+        } else {
+            (digits, power)
+        })
+    }
+
+    /// The integer part of its product with `factor`, each rounded to 64 bits.
+    ///
+    /// # Errors
+    /// Where it is beyond what we compute with.
+    pub fn truncated_product(&self, factor: u64) -> Result<BigInt> {
+        Ok(self.bounded_float()?.mul(Float::of_integer(&BigInt::from(factor))).truncated())
+    }
+
     /// Its value as a 64-bit integer in any form (`1e3`), after rounding to 64 bits; nothing where it
     /// isn't one.
     pub fn as_exact_i64(&self) -> Option<i64> {

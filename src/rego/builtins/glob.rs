@@ -1,0 +1,179 @@
+//! Globs: `*` within delimiters, `**` across them, `?`, `[…]`, `{…,…}`.
+
+use std::fmt::Write as _;
+
+use super::operands::{answer, any, element, string};
+use super::regex::compile_translated;
+use super::table::Family;
+use super::{Answer, Context, Error, Run, Value};
+
+pub(super) const FUNCTIONS: Family =
+    &[("glob.match", Run::Plain(matches)), ("glob.quote_meta", Run::Plain(quote_meta))];
+
+fn matches(context: &dyn Context, args: &[Value]) -> Answer {
+    let pattern = string(args, 0)?;
+    let delimiters = match any(args, 1)? {
+        Value::Null => String::new(),
+        Value::Array(array) if array.is_empty() => ".".to_owned(),
+        Value::Array(array) => {
+            let whole = any(args, 1)?;
+            let one = |value: &Value| {
+                let text = value.as_str().ok_or_else(|| element(2, whole, value, &["string"]))?;
+                let mut chars = text.chars();
+                match (chars.next(), chars.next()) {
+                    (Some(c), None) => Ok(c),
+                    _ => Err(element(2, whole, value, &["rune"])),
+                }
+            };
+            array.iter().map(one).collect::<Result<_, Error>>()?
+        }
+        other => return Err(Error::operand(2, other, &["array", "null"])),
+    };
+    let text = string(args, 2)?;
+    let key = format!("{delimiters}/{pattern}");
+    let compiled = context.cache().get("glob", &key, || {
+        let translated = Translation::new(pattern, &delimiters).pattern()?;
+        compile_translated(&translated)
+    })?;
+    answer(compiled.is_match(text.as_bytes()))
+}
+
+fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
+    let text = string(args, 0)?;
+    context.charge((text.len() as u64).saturating_mul(2))?;
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '*' | '?' | '\\' | '[' | ']' | '{' | '}') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    answer(out)
+}
+
+/// A glob on its way to a regular expression.
+struct Translation<'a> {
+    pattern: &'a str,
+    rest: std::str::Chars<'a>,
+    /// One character that is no delimiter.
+    one: String,
+    out: String,
+    groups: usize,
+}
+
+fn escape(out: &mut String, c: char) {
+    // Writing to a string doesn't fail.
+    let _ = write!(out, "\\x{{{:X}}}", u32::from(c));
+}
+
+impl<'a> Translation<'a> {
+    fn new(pattern: &'a str, delimiters: &str) -> Self {
+        let mut others = String::new();
+        delimiters.chars().for_each(|c| escape(&mut others, c));
+        let one = if others.is_empty() { "(?s:.)".to_owned() } else { format!("[^{others}]") };
+        Self { pattern, rest: pattern.chars(), one, out: String::new(), groups: 0 }
+    }
+
+    fn fail<T>(&self, reason: &str) -> Result<T, Error> {
+        let at = self.pattern.len() - self.rest.as_str().len();
+        Err(Error::failed(format!("glob: syntax error at {at}: {reason}")))
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest.clone().next()
+    }
+
+    fn pattern(mut self) -> Result<String, Error> {
+        self.out.push_str("^(?:");
+        while let Some(c) = self.rest.next() {
+            match c {
+                '{' => {
+                    self.groups += 1;
+                    if self.groups > 100 {
+                        return self.fail("too many nested groups");
+                    }
+                    self.out.push_str("(?:");
+                }
+                ',' if self.groups > 0 => self.out.push('|'),
+                '}' if self.groups > 0 => {
+                    self.groups -= 1;
+                    self.out.push(')');
+                }
+                '[' => self.class()?,
+                '?' => self.out.push_str(&self.one),
+                '*' => {
+                    let mut across = false;
+                    while self.peek() == Some('*') {
+                        self.rest.next();
+                        across = true;
+                    }
+                    self.out.push_str(if across { "(?s:.)" } else { &self.one });
+                    self.out.push('*');
+                }
+                '\\' => match self.rest.next() {
+                    Some(c) => escape(&mut self.out, c),
+                    None => return self.fail("trailing backslash"),
+                },
+                c => escape(&mut self.out, c),
+            }
+        }
+        if self.groups > 0 {
+            return self.fail("unclosed `{`");
+        }
+        self.out.push_str(")$");
+        Ok(self.out)
+    }
+
+    /// After `[`: characters, or one range; `!` negates either.
+    fn class(&mut self) -> Result<(), Error> {
+        let negated = self.peek() == Some('!');
+        if negated {
+            self.rest.next();
+        }
+        let Some(first) = self.peek() else { return self.fail("unexpected end of input") };
+        let mut ahead = self.rest.clone();
+        ahead.next();
+        let mut class = String::from(if negated { "[^" } else { "[" });
+        if ahead.next() == Some('-') {
+            self.rest = ahead;
+            let Some(last) = self.rest.next() else { return self.fail("unexpected end of input") };
+            if last < first {
+                return self.fail("range hi character is less than lo");
+            }
+            escape(&mut class, first);
+            class.push('-');
+            escape(&mut class, last);
+        } else {
+            let mut any = false;
+            loop {
+                let c = match self.peek() {
+                    Some(']') | None => break,
+                    Some('\\') => {
+                        self.rest.next();
+                        match self.rest.next() {
+                            Some(c) => c,
+                            None => return self.fail("trailing backslash"),
+                        }
+                    }
+                    Some(c) => {
+                        self.rest.next();
+                        c
+                    }
+                };
+                escape(&mut class, c);
+                any = true;
+            }
+            if !any && self.peek().is_some() {
+                return self.fail("could not parse range");
+            }
+        }
+        match self.rest.next() {
+            Some(']') => {}
+            Some(_) => return self.fail("expected close range character"),
+            None => return self.fail("unexpected end of input"),
+        }
+        class.push(']');
+        self.out.push_str(&class);
+        Ok(())
+    }
+}

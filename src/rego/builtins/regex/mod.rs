@@ -1,0 +1,306 @@
+//! Regular expressions, as Go has them, on the `regex` crate.
+//!
+//! The two grew from the same root and differ in details that decide verdicts, so a pattern is read
+//! by Go's rules and written anew for the crate.
+
+mod syntax;
+
+use std::sync::{Arc, LazyLock};
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use super::operands::{Ticks, answer, any, charge_elements, integer, string};
+use super::table::Family;
+use super::{Answer, Code, Context, Error, Run, Value};
+use crate::rego::value::{Array, quote};
+
+pub(super) const FUNCTIONS: Family = &[
+    ("regex.match", Run::Plain(is_match)),
+    ("re_match", Run::Plain(is_match)),
+    ("regex.is_valid", Run::Plain(is_valid)),
+    ("regex.find_n", Run::Plain(find_n)),
+    ("regex.find_all_string_submatch_n", Run::Plain(find_submatches)),
+    ("regex.split", Run::Plain(split)),
+    ("regex.replace", Run::Plain(replace)),
+    ("regex.template_match", Run::Plain(template_match)),
+];
+
+/// Bytes of a compiled pattern: bounds the time of compiling and of matching.
+const COMPILED: usize = 8 << 20;
+
+/// A compiled pattern.
+pub(super) struct Pattern {
+    regex: Regex,
+    /// The names of its groups, from the first.
+    names: Vec<Option<String>>,
+    /// An empty pattern splits an empty text otherwise than others do.
+    empty: bool,
+}
+
+/// Compiles a pattern that is already in the crate's syntax.
+pub(super) fn compile_translated(translated: &str) -> Result<Regex, Error> {
+    let built = RegexBuilder::new(translated)
+        .size_limit(COMPILED)
+        .dfa_size_limit(COMPILED)
+        .nest_limit(4000)
+        .build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => Error::halt(Code::Limit, "the pattern is too large"),
+        error => Error::failed(format!("error parsing regexp: {error}")),
+    })
+}
+
+fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
+    context.cache().get("regex", text, || {
+        let parsed = syntax::translate(text)?;
+        let regex = compile_translated(&parsed.text)?;
+        Ok(Pattern { regex, names: parsed.names, empty: text.is_empty() })
+    })
+}
+
+fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
+    let (pattern, text) = (string(args, 0)?, string(args, 1)?);
+    answer(compile(context, pattern)?.matches(text))
+}
+
+fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(any(args, 0)?.as_str().is_some_and(|text| syntax::translate(text).is_ok()))
+}
+
+impl Pattern {
+    fn matches(&self, text: &str) -> bool {
+        let mut at = 0;
+        while let Some(found) = self.regex.find_at(text.as_bytes(), at) {
+            // An empty match within a character is none.
+            if text.is_char_boundary(found.start()) {
+                return true;
+            }
+            at = found.start() + 1;
+        }
+        false
+    }
+
+    /// All matches that don't overlap, at most so many, as Go finds them.
+    fn each(
+        &self,
+        context: &dyn Context,
+        text: &str,
+        limit: i64,
+        mut deliver: impl FnMut(&Captures<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut ticks = Ticks::new();
+        let (mut at, mut count, mut previous) = (0, 0, None);
+        while count < limit && at <= text.len() {
+            ticks.tick(context)?;
+            let Some(found) = self.regex.captures_at(text.as_bytes(), at) else { break };
+            let Some(whole) = found.get(0) else { break };
+            if !text.is_char_boundary(whole.start()) {
+                at = whole.start() + 1;
+                continue;
+            }
+            let mut accepted = true;
+            if whole.end() == at {
+                // No empty match right behind a match.
+                accepted = previous != Some(whole.start());
+                at += 1;
+                while !text.is_char_boundary(at) && at < text.len() {
+                    at += 1;
+                }
+            } else {
+                at = whole.end();
+            }
+            previous = Some(whole.end());
+            if accepted {
+                deliver(&found)?;
+                count += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn slice(text: &str, from: usize, to: usize) -> &str {
+    text.get(from..to).unwrap_or_default()
+}
+
+fn group<'t>(text: &'t str, found: &Captures<'_>, index: usize) -> Option<&'t str> {
+    let group = found.get(index)?;
+    Some(slice(text, group.start(), group.end()))
+}
+
+fn charged(context: &dyn Context, text: &str) -> Result<Value, Error> {
+    context.charge(text.len() as u64 + 48)?;
+    Ok(Value::from(text))
+}
+
+fn find_n(context: &dyn Context, args: &[Value]) -> Answer {
+    let (pattern, text, limit) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
+    let pattern = compile(context, pattern)?;
+    let mut out = Array::new();
+    pattern.each(context, text, limit, |found| {
+        out.push(charged(context, group(text, found, 0).unwrap_or_default())?);
+        Ok(())
+    })?;
+    answer(out)
+}
+
+fn find_submatches(context: &dyn Context, args: &[Value]) -> Answer {
+    let (pattern, text, limit) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
+    let pattern = compile(context, pattern)?;
+    let mut out = Array::new();
+    pattern.each(context, text, limit, |found| {
+        charge_elements(context, found.len() + 2)?;
+        let groups = (0..found.len())
+            .map(|index| charged(context, group(text, found, index).unwrap_or_default()));
+        out.push(groups.collect::<Result<_, Error>>()?);
+        Ok(())
+    })?;
+    answer(out)
+}
+
+fn split(context: &dyn Context, args: &[Value]) -> Answer {
+    let (pattern, text) = (string(args, 0)?, string(args, 1)?);
+    let pattern = compile(context, pattern)?;
+    if text.is_empty() && !pattern.empty {
+        return answer(vec![Value::from("")]);
+    }
+    let mut out = Array::new();
+    let (mut from, mut end) = (0, 0);
+    pattern.each(context, text, -1, |found| {
+        let Some(whole) = found.get(0) else { return Ok(()) };
+        end = whole.start();
+        if whole.end() != 0 {
+            out.push(charged(context, slice(text, from, end))?);
+        }
+        from = whole.end();
+        Ok(())
+    })?;
+    if end != text.len() {
+        out.push(charged(context, slice(text, from, text.len()))?);
+    }
+    answer(out)
+}
+
+fn replace(context: &dyn Context, args: &[Value]) -> Answer {
+    let (text, pattern, template) = (string(args, 0)?, string(args, 1)?, string(args, 2)?);
+    let pattern = compile(context, pattern)?;
+    let mut out = String::new();
+    let mut from = 0;
+    pattern.each(context, text, -1, |found| {
+        let Some(whole) = found.get(0) else { return Ok(()) };
+        let before = out.len();
+        out.push_str(slice(text, from, whole.start()));
+        expand(&pattern, text, found, template, &mut out);
+        from = whole.end();
+        context.charge((out.len() - before) as u64)
+    })?;
+    out.push_str(slice(text, from, text.len()));
+    if out == text {
+        return answer(any(args, 0)?.clone());
+    }
+    answer(out)
+}
+
+/// Letters and decimal digits of any script, and the underscore.
+fn is_name(c: char) -> bool {
+    static NAME: LazyLock<Option<regex::Regex>> =
+        LazyLock::new(|| regex::Regex::new(r"^[\pL\p{Nd}_]$").ok());
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    NAME.as_ref().is_some_and(|name| name.is_match(c.encode_utf8(&mut [0; 4])))
+}
+
+/// Writes a template with `$1`, `${1}`, `$name` and `${name}` filled in; `$$` is a dollar, and so is
+/// a `$` before anything else.
+fn expand(pattern: &Pattern, text: &str, found: &Captures<'_>, template: &str, out: &mut String) {
+    let mut rest = template;
+    while let Some((head, tail)) = rest.split_once('$') {
+        out.push_str(head);
+        if let Some(after) = tail.strip_prefix('$') {
+            out.push('$');
+            rest = after;
+            continue;
+        }
+        let braced = tail.strip_prefix('{');
+        let body = braced.unwrap_or(tail);
+        let (name, after) = body.split_at(body.find(|c: char| !is_name(c)).unwrap_or(body.len()));
+        let after = if braced.is_some() { after.strip_prefix('}') } else { Some(after) };
+        let (false, Some(after)) = (name.is_empty(), after) else {
+            out.push('$');
+            rest = tail;
+            continue;
+        };
+        rest = after;
+        let number = name.bytes().all(|byte| byte.is_ascii_digit())
+            && !(name.len() > 1 && name.starts_with('0'));
+        let part = match name.parse::<usize>() {
+            Ok(index) if number => group(text, found, index),
+            _ => {
+                let named = pattern.names.iter().enumerate();
+                let mut named = named.filter(|(_, it)| it.as_deref() == Some(name));
+                named.find_map(|(index, _)| group(text, found, index + 1))
+            }
+        };
+        out.push_str(part.unwrap_or_default());
+    }
+    out.push_str(rest);
+}
+
+/// Literal text with patterns between delimiters, for all of a text.
+fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
+    let (template, text) = (string(args, 0)?, string(args, 1)?);
+    let (start, end) = (string(args, 2)?, string(args, 3)?);
+    let ([start], length) = (start.as_bytes(), start.len()) else {
+        let message = "start delimiter has to be exactly one character long but is";
+        return Err(Error::failed(format!("{message} {} long", start.len())));
+    };
+    let [end] = end.as_bytes() else {
+        let message = "end delimiter has to be exactly one character long but is";
+        return Err(Error::failed(format!("{message} {length} long")));
+    };
+    let unbalanced = || {
+        let mut message = String::from("unbalanced braces in ");
+        // Writing to a string doesn't fail.
+        let _ = quote(&mut message, template);
+        Error::failed(message)
+    };
+    let mut out = String::from("^");
+    let (mut level, mut from) = (0_usize, 0);
+    for (at, byte) in template.bytes().enumerate() {
+        if byte == *start {
+            level += 1;
+            if level == 1 {
+                out.push_str(&quote_meta(slice(template, from, at)));
+                from = at + 1;
+            }
+        } else if byte == *end {
+            level = level.checked_sub(1).ok_or_else(unbalanced)?;
+            if level == 0 {
+                let inner = slice(template, from, at);
+                compile(context, &format!("^{inner}$"))?;
+                out.extend(["(", inner, ")"]);
+                from = at + 1;
+            }
+        }
+    }
+    if level > 0 {
+        return Err(unbalanced());
+    }
+    out.push_str(&quote_meta(slice(template, from, template.len())));
+    out.push('$');
+    answer(compile(context, &out)?.matches(text))
+}
+
+/// A text with a backslash before each character that means something in a pattern.
+fn quote_meta(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if r"\.+*?()|[]{}^$".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
