@@ -40,3 +40,5 @@ pub(crate) use contain::set_memory_limit;
 pub(crate) use flight::Flights;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
+#[cfg(feature = "cli")]
+pub(crate) use recorded::says_everything_once;

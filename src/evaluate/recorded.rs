@@ -20,7 +20,7 @@ use crate::text::shorten;
 
 /// Refuses a text in which an object has a key twice: parsers differ in which of the two counts,
 /// and what a reviewer read needn't be what answers.
-pub(super) fn says_everything_once(text: &[u8]) -> Result<(), String> {
+pub(crate) fn says_everything_once(text: &[u8]) -> Result<(), String> {
     serde_json::from_slice::<Unique>(text).map(|_| ()).map_err(|error| error.to_string())
 }
 

@@ -10,10 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::bundle;
 use super::describe::describe;
-use super::documents::argument;
+use super::documents::{Given, argument};
 use super::model::{Policy, Source};
 use super::packages::{self, Asked, Manner};
 use super::policy_yaml::{self, PolicyDocument};
+use super::reach::{InputUse, Reach};
 use super::split::hex;
 use crate::builtins::FunctionSet;
 use crate::evaluate::Policies;
@@ -57,7 +58,7 @@ pub struct Gate {
 pub(super) struct Check {
     pub policies: Policies,
     pub asked: Asked,
-    pub arguments: BTreeMap<String, Value>,
+    pub given: Given,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -108,6 +109,11 @@ impl Gate {
             ));
         }
         Ok(gate)
+    }
+
+    /// Whether a verdict may look at `input`.
+    pub fn reads_input(&self) -> bool {
+        self.checks.iter().any(|check| check.given.input > InputUse::None)
     }
 
     /// The packages that are asked, in the order of reports.
@@ -166,10 +172,12 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.asks |= !policies.loaded().uses().functions.is_empty();
-        for asked in packages::asked(&policies, chosen, Manner::Plain)? {
+        let reach = Reach::new(policies.packages(), &sources.modules);
+        let given = Given { arguments, document: false, input: reach.input() };
+        for asked in packages::asked(&policies, chosen, Manner::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
-            let (policies, arguments) = (policies.clone(), arguments.clone());
-            self.checks.push(Check { policies, asked, arguments });
+            let (policies, given) = (policies.clone(), given.clone());
+            self.checks.push(Check { policies, asked, given });
         }
         Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
     }
@@ -196,7 +204,10 @@ impl Gate {
             let sources = Sources { modules: vec![module], ..Sources::default() };
             let policies = Policies::load(&sources, load_options(options))?;
             self.asks |= !policies.loaded().uses().functions.is_empty();
-            for mut asked in packages::asked(&policies, &[], Manner::Document)? {
+            let reach = Reach::new(policies.packages(), &sources.modules);
+            let given =
+                Given { arguments: arguments.clone(), document: true, input: reach.input() };
+            for mut asked in packages::asked(&policies, &[], Manner::Document, &reach)? {
                 asked.name.clone_from(&document.name);
                 if several {
                     let suffix = entry.kind.clone().unwrap_or_else(|| number.to_string());
@@ -210,8 +221,8 @@ impl Gate {
                 policy.kind.clone_from(&entry.kind);
                 policy.description = policy.description.or_else(|| document.description.clone());
                 self.policies.push(policy);
-                let (policies, arguments) = (policies.clone(), arguments.clone());
-                self.checks.push(Check { policies, asked, arguments });
+                let (policies, given) = (policies.clone(), given.clone());
+                self.checks.push(Check { policies, asked, given });
             }
         }
         Ok(())

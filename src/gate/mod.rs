@@ -16,6 +16,7 @@ mod metadata;
 pub mod model;
 mod packages;
 mod policy_yaml;
+mod reach;
 pub mod report;
 pub mod reports;
 mod run;

@@ -59,7 +59,7 @@ impl Gate {
         let mut how = options.evaluate.clone();
         let started = *work.started.get_or_init(Instant::now);
         how.budget.timeout = how.budget.timeout.saturating_sub(started.elapsed());
-        let value = documents::finish(work.value.clone(), &check.arguments, &options.documents);
+        let value = documents::finish(work.value.clone(), &check.given, &options.documents);
         let (verdict, evaluated) = match value {
             Err(error) => (conclude::no_verdict(name, &error, None), None),
             Ok(value) => {

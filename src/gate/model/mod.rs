@@ -122,6 +122,9 @@ pub struct Waiver {
     pub finding: Option<String>,
     /// The digest or glob of what it is for.
     pub subject: String,
+    /// What that is held against.
+    #[serde(default)]
+    pub by: WaivedBy,
     /// Why.
     pub reason: String,
     /// Who answers for it.
@@ -132,6 +135,22 @@ pub struct Waiver {
     pub expired: bool,
     /// How many violations it matches.
     pub matched: u64,
+}
+
+/// What a waiver goes by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WaivedBy {
+    /// The digest of the input's bytes, computed here.
+    #[default]
+    Digest,
+    /// The name under which the input was given.
+    Input,
+    /// The names of what the attestation is about, in its own words.
+    Name,
+    /// The digest that the violation names, in the policy's words.
+    Violation,
 }
 
 /// Sums over a run.

@@ -9,7 +9,7 @@ use super::words::{count, line, microseconds, milliseconds};
 use crate::Position;
 use crate::gate::model::{
     AnsweredBy, Call, Class, Effect, Failure, Input, Outcome, Policy, Run, Severity, Violation,
-    Waiver,
+    WaivedBy, Waiver,
 };
 
 /// `passed`, `failed`, `no verdict`.
@@ -130,7 +130,8 @@ pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
             || "waived".to_owned(),
             |w| {
                 let (owner, expires) = (line(&w.owner), line(&w.expires));
-                format!("waived until {expires} by {owner}: {}", line(&w.reason))
+                let by = waived_by(w.by);
+                format!("waived until {expires} by {owner}, matched by {by}: {}", line(&w.reason))
             },
         )),
         Effect::BelowThreshold => Some("below the severity that fails".to_owned()),
@@ -248,6 +249,16 @@ pub(super) fn about(input: &Input) -> Vec<(&'static str, String)> {
     out
 }
 
+/// What a waiver goes by, in words.
+pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
+    match by {
+        WaivedBy::Digest => "the input's digest",
+        WaivedBy::Input => "the input's name",
+        WaivedBy::Name => "the names in the attestation",
+        WaivedBy::Violation => "the digest that the violation names",
+    }
+}
+
 /// A waiver in one line.
 pub(super) fn waiver(waiver: &Waiver) -> String {
     let policy = waiver.policy.as_deref().unwrap_or("every policy");
@@ -256,7 +267,7 @@ pub(super) fn waiver(waiver: &Waiver) -> String {
         (true, 0) => "expired, matched nothing".to_owned(),
         (true, n) => format!("expired, matched {} that fail all the same", count(n, "violation")),
         (false, 0) => "matched nothing".to_owned(),
-        (false, n) => format!("matched {}", count(n, "violation")),
+        (false, n) => format!("matched {} by {}", count(n, "violation"), waived_by(waiver.by)),
     };
     format!(
         "{}, {}, {}: {} (owner {}, until {}): {state}",
