@@ -17,7 +17,7 @@ static RESULT: &[Field] = &[Field::required(
 )];
 
 pub(crate) static LISTING: Listing =
-    Listing { endpoint: ENVIRONMENTS, paging: Paging::Offset, filters: FILTERS, result: RESULT };
+    Listing { endpoint: ENVIRONMENTS, paging: Paging::Offset, filters: FILTERS, result: RESULT, held: &[] };
 
 pub(super) static FUNCTION: Function = Function {
     name: "environments",

@@ -16,7 +16,7 @@ static RESULT: &[Field] =
     &[Field::required("results", Type::Array(&Type::Object(&Project)), "the projects found")];
 
 pub(crate) static LISTING: Listing =
-    Listing { endpoint: PROJECTS, paging: Paging::Offset, filters: FILTERS, result: RESULT };
+    Listing { endpoint: PROJECTS, paging: Paging::Offset, filters: FILTERS, result: RESULT, held: &[] };
 
 pub(super) static FUNCTION: Function = Function {
     name: "projects",

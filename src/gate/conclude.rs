@@ -118,6 +118,12 @@ pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
     }
 }
 
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        failure(error, None)
+    }
+}
+
 /// What a whole input comes to.
 pub(super) fn input(input: &mut Input, rules: &Rules) {
     let has = |status| input.verdicts.iter().any(|verdict| verdict.status == status);

@@ -46,6 +46,8 @@ impl Part {
 pub(super) struct Asked {
     /// Dotted.
     pub name: String,
+    /// Below `data`.
+    pub path: Vec<String>,
     pub files: Vec<String>,
     pub query: Query,
     pub parts: Vec<Part>,
@@ -90,6 +92,7 @@ pub(super) fn asked(
             Ok(parts) => asked.push(Asked {
                 query: policies.query(&query(package, &parts))?,
                 files: package.files.clone(),
+                path: package.path.clone(),
                 name,
                 parts,
             }),
