@@ -6,13 +6,16 @@ use super::*;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{ModuleSource, Sources};
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
+use crate::Product;
 use crate::gate::packages::{Manner, asked};
+use crate::gate::reach::Reach;
 
 fn said(text: &str, manner: Manner) -> Result<Said, String> {
     let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
     let sources = Sources { modules: vec![module], ..Sources::default() };
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
-    let asked = asked(&policies, &[], manner).map_err(|e| e.to_string())?;
+    let reach = Reach::new(policies.packages(), &sources.modules, &Product::default());
+    let asked = asked(&policies, &[], manner, &reach).map_err(|e| e.to_string())?;
     let options = EvaluateOptions::new(Answers::Nobody(String::new()));
     let evaluated = policies.evaluate(&asked[0].query, None, &options);
     read(&asked[0].parts, &evaluated.result.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
