@@ -42,8 +42,9 @@ pub fn escape_for_log(text: &str) -> String {
 /// Whether CI systems take a text for a command, wherever in a line it stands.
 pub fn begins_command(text: &str) -> bool {
     // `##[`, `##vso[`, `##teamcity[`.
-    text.strip_prefix("##")
-        .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('['))
+    text.strip_prefix("##").is_some_and(|rest| {
+        rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('[')
+    })
 }
 
 /// Characters without a glyph, or without a place in XML: of no width, or with an effect on the text around them. Two names

@@ -109,7 +109,9 @@ impl Listed {
                                 "the service answered with the `{field}` `{found}`, which the \
                                  filter `{filter}` didn't ask for"
                             ))
-                            .with_hint("does something between here and the service drop queries?"));
+                            .with_hint(
+                                "does something between here and the service drop queries?",
+                            ));
                         }
                     }
                     _ => unchecked += 1,

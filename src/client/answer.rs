@@ -251,7 +251,8 @@ mod tests {
         let kind = |endpoint, body: &str| {
             error(endpoint, StatusCode::NOT_FOUND, &HeaderMap::new(), body.as_bytes()).kind()
         };
-        let kratos = r#"{"code": 404, "reason": "not found", "message": "no such", "metadata": {}}"#;
+        let kratos =
+            r#"{"code": 404, "reason": "not found", "message": "no such", "metadata": {}}"#;
         let status = r#"{"code": 5, "message": "artifact not found", "details": []}"#;
         for body in [kratos, status] {
             assert_eq!(kind(DISCOVER, body), ErrorKind::NotFound, "{body}");
@@ -288,13 +289,18 @@ mod tests {
             error(DISCOVER, StatusCode::INTERNAL_SERVER_ERROR, &HeaderMap::new(), body.as_bytes())
                 .kind()
         };
-        assert_eq!(refused(r#"{"code": 500, "message": "API token revoked"}"#), ErrorKind::Unauthenticated);
+        assert_eq!(
+            refused(r#"{"code": 500, "message": "API token revoked"}"#),
+            ErrorKind::Unauthenticated
+        );
         assert_eq!(refused(r#"{"code": 500, "message": "no memory"}"#), ErrorKind::Unavailable);
     }
 
     #[test]
     fn redirects_to_a_login_page_mean_unauthenticated() {
-        let to = |l: &str| error(DISCOVER, StatusCode::TEMPORARY_REDIRECT, &headers(LOCATION, l), b"").kind();
+        let to = |l: &str| {
+            error(DISCOVER, StatusCode::TEMPORARY_REDIRECT, &headers(LOCATION, l), b"").kind()
+        };
         assert_eq!(to("https://x.example/auth/login?next=/"), ErrorKind::Unauthenticated);
         assert_eq!(to("/auth/login"), ErrorKind::Unauthenticated);
         assert_eq!(to("https://evil.example/?x=/auth/login"), ErrorKind::Protocol);

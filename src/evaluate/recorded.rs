@@ -114,7 +114,11 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
         | (Type::Count, Value::String(_))
         | (Type::Boolean, Value::Bool(_))
         | (Type::Null, Value::Null) => Ok(()),
-        (Type::Integer, Value::Number(number)) if number.as_i64().is_some() || number.as_u64().is_some() => Ok(()),
+        (Type::Integer, Value::Number(number))
+            if number.as_i64().is_some() || number.as_u64().is_some() =>
+        {
+            Ok(())
+        }
         (Type::Number, Value::Number(_)) => Ok(()),
         (Type::Array(item), Value::Array(items)) => {
             items.iter().try_for_each(|value| is_of(*item, value, what))
@@ -125,13 +129,13 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
         (Type::Either(one, other), _) => {
             is_of(*one, value, what).or_else(|_| is_of(*other, value, what))
         }
-        (Type::Object(fields), Value::Object(_)) => fields.iter().try_for_each(|field| {
-            match &value[field.name] {
+        (Type::Object(fields), Value::Object(_)) => {
+            fields.iter().try_for_each(|field| match &value[field.name] {
                 Value::Undefined if !field.required => Ok(()),
                 Value::Null if !field.required => Ok(()),
                 found => is_of(field.ty, found, field.name),
-            }
-        }),
+            })
+        }
         _ => wrong(),
     }
 }

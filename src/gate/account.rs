@@ -45,7 +45,10 @@ pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: Option<u64>) {
                 format!(": `{}` at {}:{}:{}", site.function, at.file, at.line, at.column)
             });
             let sites = counted(sites.len() as u64, "call");
-            format!("the package `{}` never reached its {sites} of the service{first}", package.name)
+            format!(
+                "the package `{}` never reached its {sites} of the service{first}",
+                package.name
+            )
         })
         .collect();
     run.notes.extend(notes);

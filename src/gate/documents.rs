@@ -377,11 +377,7 @@ mod tests {
 
     #[test]
     fn a_policy_documents_arguments_are_never_the_inputs_own() {
-        let given = Given {
-            arguments: BTreeMap::new(),
-            document: true,
-            input: InputUse::Fields,
-        };
+        let given = Given { arguments: BTreeMap::new(), document: true, input: InputUse::Fields };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
         let plain = DocumentOptions::default();
@@ -411,7 +407,8 @@ mod tests {
         let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "subject": []}"#;
         let engine = base64::engine::general_purpose::STANDARD;
         let payload = engine.encode(statement);
-        let dsse = format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
+        let dsse =
+            format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
         let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
         let read = |text: &str| {
             unambiguous(text).and_then(|()| unwrap(Value::from_json_str(text).unwrap()))

@@ -32,17 +32,14 @@ fn unreadable(path: &Path, error: std::io::Error) -> Error {
 /// pass, and for what nobody can account for.
 pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<Place>, Account), Error> {
     let shown = argument.to_string_lossy().into_owned();
-    let mut search = Search {
-        ignore,
-        open: Vec::new(),
-        places: Vec::new(),
-        account: Account::new(&shown),
-    };
+    let mut search =
+        Search { ignore, open: Vec::new(), places: Vec::new(), account: Account::new(&shown) };
     if shown.contains(['*', '?', '[']) {
         let found = expand(argument)?;
         if found.is_empty() {
-            return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown)))
-                .with_hint("to name a file with `*`, `?` or `[` in its name, write `[*]`, `[?]`, `[[]`"));
+            return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown))).with_hint(
+                "to name a file with `*`, `?` or `[` in its name, write `[*]`, `[?]`, `[[]`",
+            ));
         }
         for path in found {
             search.found(&path, true)?;

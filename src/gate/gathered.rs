@@ -95,7 +95,8 @@ impl<'a> Gathered<'a> {
             let at = &site.position;
             site.package == package
                 && site.function == function
-                && (&at.file, at.line, at.column) == (&position.file, position.line, position.column)
+                && (&at.file, at.line, at.column)
+                    == (&position.file, position.line, position.column)
         });
         match known {
             Some(site) => *site.reached.get_or_insert(0) += times,
@@ -164,7 +165,13 @@ impl<'a> Gathered<'a> {
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
         if let Some(evaluated) = &done.evaluated {
             passes = evaluated.ledger.passes;
-            if let Some(package) = self.run.inventory.packages.iter_mut().find(|package| package.name == done.verdict.policy) {
+            if let Some(package) = self
+                .run
+                .inventory
+                .packages
+                .iter_mut()
+                .find(|package| package.name == done.verdict.policy)
+            {
                 package.calls += evaluated.ledger.needed().count() as u64;
             }
             for (function, position, reached) in evaluated.sites() {

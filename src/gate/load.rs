@@ -101,8 +101,7 @@ impl Gate {
         let documents = gate.take_documents(&mut sources)?;
         for path in bundles {
             gate.sources.push(Source { path: path.clone(), digest: digest_of(path)? });
-            let (account, signed) =
-                bundle::read(path, &mut sources, limits, options.skip_verify)?;
+            let (account, signed) = bundle::read(path, &mut sources, limits, options.skip_verify)?;
             gate.accounts.push(account);
             gate.unverified_bundles += u64::from(signed);
         }

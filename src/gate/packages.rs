@@ -156,11 +156,7 @@ fn without_verdict(package: &Package, manner: Manner) -> Diagnostic {
 }
 
 /// The rules of a package that take part in its verdict.
-fn parts(
-    package: &Package,
-    manner: Manner,
-    reach: &Reach,
-) -> Result<Vec<Part>, Vec<Diagnostic>> {
+fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut parts = Vec::new();
     for rule in &package.rules {

@@ -346,9 +346,8 @@ fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Err
     }
     let bytes = std::fs::read(&real).map_err(failed)?;
     refuse_wasm(&bytes, &escape(document), number)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        wrong(format!("{}: the policy `{shown}` isn't UTF-8", escape(document)))
-    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong(format!("{}: the policy `{shown}` isn't UTF-8", escape(document))))?;
     Ok(ModuleSource { path: path.to_string_lossy().into_owned(), text })
 }
 
@@ -460,7 +459,8 @@ mod tests {
     #[test]
     fn older_forms_and_other_fields_are_read() {
         let text = GOOD.replace("  name: n", "  name: n\n  finding_type: SAST\n  organization: o");
-        let text = text.replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
+        let text = text
+            .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
         let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
         assert_eq!(parse("p.yaml", &text).unwrap().entries.len(), 1);
         let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
@@ -480,7 +480,9 @@ mod tests {
         let text = completed(module);
         assert!(text.starts_with(module));
         assert!(text.contains("default valid_input := true"), "{text}");
-        assert!(!text.contains("default violations") && text.matches("default skipped").count() == 1);
+        assert!(
+            !text.contains("default violations") && text.matches("default skipped").count() == 1
+        );
         let plain = "package main\n\nviolations contains \"x\" # skipped\n";
         assert_eq!(completed(plain), plain);
     }

@@ -103,11 +103,7 @@ impl Reach {
     }
 
     /// The calls that some rules of a package can make, in the order of the text.
-    pub fn sites<'r>(
-        &self,
-        package: &[String],
-        rules: impl Iterator<Item = &'r str>,
-    ) -> Vec<Site> {
+    pub fn sites<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Vec<Site> {
         let mut open: Vec<Rule> = rules.map(|rule| (package.to_vec(), rule.to_owned())).collect();
         let mut seen: BTreeSet<Rule> = open.iter().cloned().collect();
         let mut found = Vec::new();
@@ -119,9 +115,8 @@ impl Reach {
                 }
             }
         }
-        let place = |site: &Site| {
-            (site.position.file.clone(), site.position.line, site.position.column)
-        };
+        let place =
+            |site: &Site| (site.position.file.clone(), site.position.line, site.position.column);
         found.sort_by_key(place);
         found.dedup();
         found
@@ -129,9 +124,7 @@ impl Reach {
 
     /// Whether a module may look at what is at a path below `data`.
     pub fn looks_at(&self, path: &[String]) -> bool {
-        self.data.iter().any(|looked| {
-            looked.iter().zip(path).all(|(own, other)| own == other)
-        })
+        self.data.iter().any(|looked| looked.iter().zip(path).all(|(own, other)| own == other))
     }
 
     /// How the modules look at `input`; what tests do with it isn't counted.
@@ -367,8 +360,10 @@ mod tests {
              platform.discover(input.image, \"\").kind\n}\n\nother := platform.evidence({})\n",
         );
         let sites = reach.sites(&["p".to_owned()], ["deny"].into_iter());
-        let found: Vec<_> =
-            sites.iter().map(|s| (s.function.as_str(), s.position.line, s.position.column)).collect();
+        let found: Vec<_> = sites
+            .iter()
+            .map(|s| (s.function.as_str(), s.position.line, s.position.column))
+            .collect();
         assert_eq!(found, [("platform.discover", 6, 2)]);
     }
 

@@ -14,9 +14,7 @@ use super::documents::DocumentOptions;
 use super::gathered::Gathered;
 use super::inputs::{Documents, Place};
 use super::load::Gate;
-use super::model::{
-    AnsweredBy, Graph, Input, Inventory, Ledger, Outcome, Rules, Run, Tool,
-};
+use super::model::{AnsweredBy, Graph, Input, Inventory, Ledger, Outcome, Rules, Run, Tool};
 use super::waivers::Waivers;
 use super::work::{Event, Work, millis};
 use crate::builtins::ContentForm;
@@ -123,7 +121,8 @@ impl Gate {
     ) -> Result<(Run, Recording), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
         let nothing = places.is_empty();
-        let documents = Documents::new(places, options.documents.clone(), options.evaluate.budget.timeout);
+        let documents =
+            Documents::new(places, options.documents.clone(), options.evaluate.budget.timeout);
         let mut gathered = Gathered::new(self, options);
         let stop = AtomicBool::new(false);
         let workers = self.workers();

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
+use crate::Product;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{ModuleSource, Sources};
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
-use crate::Product;
 use crate::gate::packages::{Manner, asked};
 use crate::gate::reach::Reach;
 

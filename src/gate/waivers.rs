@@ -300,7 +300,10 @@ mod tests {
         assert_eq!(matching(named, "2026-02-28"), Some((0, false)));
         let own = format!("finding: CVE-1, subject: '{own}'");
         assert_eq!(matching(&own, "2026-03-02"), Some((0, true)));
-        assert_eq!(matching("finding: m, subject: {input: in.json}", "2026-03-02"), Some((0, true)));
+        assert_eq!(
+            matching("finding: m, subject: {input: in.json}", "2026-03-02"),
+            Some((0, true))
+        );
         let said = format!("policy: p, subject: {{violation: '{other}'}}");
         assert_eq!(matching(&said, "2026-03-02"), Some((0, true)));
         for none in [
@@ -317,7 +320,8 @@ mod tests {
 
     #[test]
     fn every_subject_has_to_be_covered() {
-        let text = format!("waivers:\n- {{policy: p, subject: {{name: 'app-*'}}, {DATE}2027-01-01}}\n");
+        let text =
+            format!("waivers:\n- {{policy: p, subject: {{name: 'app-*'}}, {DATE}2027-01-01}}\n");
         let waivers = waivers(&text).unwrap();
         let subject = |name: &str| model::Subject {
             name: name.to_owned(),
@@ -332,7 +336,10 @@ mod tests {
         let ok = format!("policy: p, subject: {{input: s}}, {DATE}2027-01-01");
         for (text, says) in [
             (format!("waivers:\n- {{{ok}, who: x}}\n"), "w.yaml:2:"),
-            (format!("waivers:\n- {{subject: {{input: s}}, {DATE}2027-01-01}}\n"), "neither a `policy`"),
+            (
+                format!("waivers:\n- {{subject: {{input: s}}, {DATE}2027-01-01}}\n"),
+                "neither a `policy`",
+            ),
             (format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}soon}}\n"), "`soon`"),
             (
                 format!("waivers:\n- {{policy: '', subject: {{input: s}}, {DATE}2027-01-01}}\n"),

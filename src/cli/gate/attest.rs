@@ -193,9 +193,7 @@ fn policy(run: &Run) -> Value {
 
 /// The options that made a difference, and how often.
 fn took_effect(run: &Run) -> Vec<Value> {
-    let option = |option: &OptionUse| {
-        json!({"option": option.name, "value": option.value, "times": option.times})
-    };
+    let option = |option: &OptionUse| json!({"option": option.name, "value": option.value, "times": option.times});
     run.inventory.took_effect().map(option).collect()
 }
 

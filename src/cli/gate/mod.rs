@@ -181,7 +181,7 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     let read: Vec<&Path> =
         args.data.iter().chain(&args.input).chain(&args.waivers).map(PathBuf::as_path).collect();
     let mut draft = Run::without_verdict(tool(), unfinished());
-    let listed = args.calls() == ListedCalls::All;
+    let listed = options.verbose > 0 || args.calls() == ListedCalls::All;
     let mut reports = Reports::new(&args.output, args.format, attest, listed);
     // Where two things would be written to one place, nothing is.
     Reports::check(&args.output, args.format, attest, &read)?;
@@ -288,8 +288,7 @@ fn evaluate(
     if emulated && run.answers == AnsweredBy::Service {
         run.answers = AnsweredBy::Emulator;
     }
-    run.inventory.service.answered_by =
-        run.inventory.service.answered_by.map(|_| run.answers);
+    run.inventory.service.answered_by = run.inventory.service.answered_by.map(|_| run.answers);
     if let Some(path) = &options.record {
         recording.save(path)?;
     }
@@ -465,10 +464,7 @@ fn run_options(
         wrap_arrays: args.wrap_arrays,
         attestation: args.is_attestation(),
         combine: args.combine,
-        metadata: Metadata {
-            project: args.project.clone(),
-            version: args.project_version.clone(),
-        },
+        metadata: Metadata { project: args.project.clone(), version: args.project_version.clone() },
     };
     if let Some(path) = &args.waivers {
         run.waivers = Waivers::read(path, chrono::Utc::now().date_naive())?;
@@ -490,9 +486,8 @@ fn digest(path: &Path) -> Result<Source, Error> {
     use sha2::Digest as _;
     use std::fmt::Write as _;
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
-        wrong(format!("`{}` can't be read", escape(&shown))).with_source(error)
-    })?;
+    let bytes = std::fs::read(path)
+        .map_err(|error| wrong(format!("`{}` can't be read", escape(&shown))).with_source(error))?;
     let mut digest = String::from("sha256:");
     for byte in sha2::Sha256::digest(&bytes) {
         let _ = write!(digest, "{byte:02x}");

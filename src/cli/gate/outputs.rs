@@ -269,12 +269,7 @@ fn distinct(outputs: &[Output], attest: Option<&Path>) -> Result<(), Error> {
 }
 
 /// A whole report.
-fn write(
-    format: Format,
-    run: &Run,
-    look: Look,
-    summary: &mut Summary,
-) -> Result<Vec<u8>, Error> {
+fn write(format: Format, run: &Run, look: Look, summary: &mut Summary) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     format.report(look, summary).write(run, &mut bytes).map_err(|error| {
         Error::new(ErrorKind::Internal, "the report can't be written").with_source(error)

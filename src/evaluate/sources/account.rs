@@ -67,7 +67,8 @@ impl Ignore {
             if trimmed.is_empty() {
                 return Err(wrong("it is empty"));
             }
-            let regex = Regex::new(&expression(trimmed)).map_err(|_| wrong("a `[` isn't closed"))?;
+            let regex =
+                Regex::new(&expression(trimmed)).map_err(|_| wrong("a `[` isn't closed"))?;
             found.push((pattern.to_owned(), regex));
         }
         Ok(Self { patterns: found })
@@ -129,10 +130,53 @@ const LOOK: u64 = 1 << 20;
 
 /// Names that end like this are prose, programs and tables, in which a line may look like YAML.
 const PROSE: &[&str] = &[
-    "md", "markdown", "txt", "text", "rst", "adoc", "html", "htm", "xml", "svg", "css", "js", "ts",
-    "py", "sh", "go", "rs", "java", "rb", "c", "h", "cpp", "tf", "hcl", "toml", "ini", "cfg",
-    "conf", "properties", "env", "lock", "sum", "mod", "log", "csv", "tsv", "pem", "crt", "key",
-    "sig", "asc", "sha256", "diff", "patch", "tmpl", "j2", "tpl",
+    "md",
+    "markdown",
+    "txt",
+    "text",
+    "rst",
+    "adoc",
+    "html",
+    "htm",
+    "xml",
+    "svg",
+    "css",
+    "js",
+    "ts",
+    "py",
+    "sh",
+    "go",
+    "rs",
+    "java",
+    "rb",
+    "c",
+    "h",
+    "cpp",
+    "tf",
+    "hcl",
+    "toml",
+    "ini",
+    "cfg",
+    "conf",
+    "properties",
+    "env",
+    "lock",
+    "sum",
+    "mod",
+    "log",
+    "csv",
+    "tsv",
+    "pem",
+    "crt",
+    "key",
+    "sig",
+    "asc",
+    "sha256",
+    "diff",
+    "patch",
+    "tmpl",
+    "j2",
+    "tpl",
 ];
 
 /// Looks at the file's content. What can't be read is reported by whoever needs it.
@@ -217,9 +261,12 @@ mod tests {
         ] {
             assert!(ignored(pattern, path), "{pattern} {path}");
         }
-        for (pattern, path) in
-            [("*.sarif", "a.sarif.json"), ("b/*.json", "a/bb/c.json"), ("*.json", "a.json/b"), ("[!a].json", "a.json")]
-        {
+        for (pattern, path) in [
+            ("*.sarif", "a.sarif.json"),
+            ("b/*.json", "a/bb/c.json"),
+            ("*.json", "a.json/b"),
+            ("[!a].json", "a.json"),
+        ] {
             assert!(!ignored(pattern, path), "{pattern} {path}");
         }
         assert!(Ignore::new([""]).is_err() && Ignore::new(["[a"]).is_err());

@@ -115,10 +115,7 @@ pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
 }
 
 /// The same; of numbers those alone that `counts`.
-fn misread_from(
-    text: &str,
-    counts: &mut dyn FnMut(&str) -> bool,
-) -> Option<(usize, String)> {
+fn misread_from(text: &str, counts: &mut dyn FnMut(&str) -> bool) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {

@@ -171,7 +171,9 @@ impl<'t> Reader<'t> {
     fn count(&mut self, more: usize) -> Result<(), Wrong> {
         self.values = self.values.saturating_add(more);
         if self.values > MAX_VALUES {
-            return Err(self.wrong(format!("more than {MAX_VALUES} values, repeated ones included")));
+            return Err(
+                self.wrong(format!("more than {MAX_VALUES} values, repeated ones included"))
+            );
         }
         Ok(())
     }
@@ -253,12 +255,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn scalar(
-        &self,
-        text: &str,
-        style: ScalarStyle,
-        tag: Option<&Tag>,
-    ) -> Result<Scalar, Wrong> {
+    fn scalar(&self, text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar, Wrong> {
         let plain = style == ScalarStyle::Plain;
         let shown = || crate::text::shorten(text, 40);
         let Some(tag) = tag else {
@@ -353,7 +350,8 @@ fn integer(text: &str) -> Option<String> {
     }
     let number = i128::from_str_radix(digits, radix).ok()?;
     let number = if negative { -number } else { number };
-    let fits = i64::try_from(number).is_ok() || u64::try_from(number).is_ok_and(|_| !text.starts_with('+'));
+    let fits = i64::try_from(number).is_ok()
+        || u64::try_from(number).is_ok_and(|_| !text.starts_with('+'));
     fits.then(|| number.to_string())
 }
 
@@ -413,18 +411,32 @@ mod tests {
     fn scalars_mean_what_they_mean_to_opa() {
         for (text, expected) in [
             ("a: {p: \" # \", mode: 0777}", r#"{"a":{"mode":511,"p":" # "}}"#),
-            ("a: [0x1FF, 0X1FF, 0o17, 0O17, 0b11, 017, -017, 08, 0, 00]",
-             r#"{"a":[511,511,15,15,3,15,-15,8,0,0]}"#),
-            ("a: [1_000, +1, 1., .5, 1.50, 1e3, 12:30, 1_0.5]",
-             r#"{"a":[1000,1,1,0.5,1.5,1000,"12:30",10.5]}"#),
-            ("a: [yes, no, on, off, y, n, True, FALSE, ~, Null, '']",
-             r#"{"a":["yes","no","on","off","y","n",true,false,null,null,""]}"#),
+            (
+                "a: [0x1FF, 0X1FF, 0o17, 0O17, 0b11, 017, -017, 08, 0, 00]",
+                r#"{"a":[511,511,15,15,3,15,-15,8,0,0]}"#,
+            ),
+            (
+                "a: [1_000, +1, 1., .5, 1.50, 1e3, 12:30, 1_0.5]",
+                r#"{"a":[1000,1,1,0.5,1.5,1000,"12:30",10.5]}"#,
+            ),
+            (
+                "a: [yes, no, on, off, y, n, True, FALSE, ~, Null, '']",
+                r#"{"a":["yes","no","on","off","y","n",true,false,null,null,""]}"#,
+            ),
             ("on: push", r#"{"on":"push"}"#),
             ("true: 1\n2: 3\n1.5: 4", r#"{"1.5":4,"2":3,"true":1}"#),
-            ("a: [2024-01-02, 2024-01-02T03:04:05Z]", r#"{"a":["2024-01-02","2024-01-02T03:04:05Z"]}"#),
-            ("a: !Ref x\nb: !Sub {c: 1}\nc: !!str 1\nd: !!int 7\ne: !!binary aGk=",
-             r#"{"a":"x","b":{"c":1},"c":"1","d":7,"e":"hi"}"#),
-            ("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3", r#"{"a":{"b":1,"c":2},"d":{"b":1,"c":3}}"#),
+            (
+                "a: [2024-01-02, 2024-01-02T03:04:05Z]",
+                r#"{"a":["2024-01-02","2024-01-02T03:04:05Z"]}"#,
+            ),
+            (
+                "a: !Ref x\nb: !Sub {c: 1}\nc: !!str 1\nd: !!int 7\ne: !!binary aGk=",
+                r#"{"a":"x","b":{"c":1},"c":"1","d":7,"e":"hi"}"#,
+            ),
+            (
+                "a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3",
+                r#"{"a":{"b":1,"c":2},"d":{"b":1,"c":3}}"#,
+            ),
             ("a: 1\na: 2", r#"{"a":2}"#),
             ("a: # c\r  0777\r", r#"{"a":511}"#),
             ("a: |\n  0777\nb: '0777'\nc: \"0777\"", r#"{"a":"0777\n","b":"0777","c":"0777"}"#),
@@ -458,7 +470,10 @@ mod tests {
     #[test]
     fn further_documents_are_counted() {
         let found = read("a: 1\n---\nb: 2\n---\nc: 3\n").unwrap();
-        assert_eq!((found.further, serde_json::to_string(&found.value).unwrap()), (2, "{\"a\":1}".into()));
+        assert_eq!(
+            (found.further, serde_json::to_string(&found.value).unwrap()),
+            (2, "{\"a\":1}".into())
+        );
         assert!(read("a: 1\n---\nb: [").is_err());
         assert!(read("# nothing\n").unwrap().value.is_none());
     }

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::words::{count, line, microseconds, milliseconds};
 use crate::Position;
 use crate::gate::model::{
-    AnsweredBy, Argument, Call, Class, Effect, Failure, Input, OptionEffect, OptionUse, Outcome, Policy, Run, Severity, Violation,
-    WaivedBy, Waiver,
+    AnsweredBy, Argument, Call, Class, Effect, Failure, Input, OptionEffect, OptionUse, Outcome,
+    Policy, Run, Severity, Violation, WaivedBy, Waiver,
 };
 
 /// `passed`, `failed`, `no verdict`.
@@ -246,7 +246,8 @@ pub(super) fn call(call: &Call) -> String {
         out.push_str(", given as base64, since it isn't UTF-8");
     }
     if call.unchecked > 0 {
-        let _ = write!(out, ", {} of the question not in the answer", count(call.unchecked, "field"));
+        let _ =
+            write!(out, ", {} of the question not in the answer", count(call.unchecked, "field"));
     }
     out
 }

@@ -33,7 +33,8 @@ fn case_1_result_switches_no_other_rule_off() {
     let dropped = "package p\n\nresult := {\"violations\": []}\n";
     let files = [("p.rego", DENY_BAD), ("z.rego", dropped)];
     folder(&sandbox, &files, &["-i", "-"]).code(2).says("switched off");
-    let reached = "package p\n\nresult := {\"violations\": deny}\n\ndeny contains \"x\" if input.bad\n";
+    let reached =
+        "package p\n\nresult := {\"violations\": deny}\n\ndeny contains \"x\" if input.bad\n";
     gate_with(&sandbox, reached, &["-i", "-"], BAD).code(1);
     let asked = "package p\n\nresult := platform.evidence_prompt(\"x\", \"y\")\n\n\
                  violations contains \"x\" if input.bad\n";
@@ -104,8 +105,8 @@ fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
         let report = gate_with(&sandbox, DENY_BAD, &["-i", "-"], text).code(2).json();
         assert!(message(&report).contains("no object"), "{report}");
     }
-    let whole = "package p\n\ndeny contains \"x\" if some x in input; x.bad\n";
-    gate_with(&sandbox, &whole.replace(" if some x in input; x.bad", " if {\n\tsome x in input\n\tx.bad\n}"), &["-i", "-"], "[{\"bad\": true}]").code(1);
+    let whole = "package p\n\ndeny contains \"x\" if {\n\tsome x in input\n\tx.bad\n}\n";
+    gate_with(&sandbox, whole, &["-i", "-"], "[{\"bad\": true}]").code(1);
 }
 
 #[cfg(unix)]
@@ -193,14 +194,18 @@ fn case_3_signed_bundles_are_loaded_on_demand_and_deltas_never() {
     run(".signatures.json", &[]).code(2).says("`--skip-verify`");
     let report = run(".signatures.json", &["--skip-verify"]).code(0).json();
     let option = &report["inventory"]["options"][0];
-    assert_eq!((&option["name"], &option["effect"]), (&"--skip-verify".into(), &"took_effect".into()));
+    assert_eq!(
+        (&option["name"], &option["effect"]),
+        (&"--skip-verify".into(), &"took_effect".into())
+    );
     run("patch.json", &["--skip-verify"]).code(2).says("is a delta");
     let report = run("notes.txt", &[]).code(0).json();
     assert_eq!(report["inventory"]["policies"][0]["left_out"][0]["path"], "notes.txt");
 }
 
 /// A policy that passes where the service knows no such thing.
-const ASKS: &str = "package p\n\ndeny contains \"known\" if platform.discover(input.image, \"\").kind\n";
+const ASKS: &str =
+    "package p\n\ndeny contains \"known\" if platform.discover(input.image, \"\").kind\n";
 
 fn image() -> String {
     format!("{{\"image\": \"sha256:{}\"}}", "0".repeat(64))
@@ -211,18 +216,26 @@ fn case_4_only_the_services_own_not_found_is_undefined() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("p.rego", ASKS);
     let run = |more: &[&str]| {
-        let fixed =
-            ["gate", "-d", &policy, "-i", "-", "-f", "json", "--not-found", "undefined"];
+        let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json", "--not-found", "undefined"];
         sandbox.local(&[&fixed[..], more].concat()).stdin(image()).output()
     };
     let report = run(&[]).code(0).json();
     let option = &report["inventory"]["options"][0];
-    assert_eq!((&option["name"], &option["effect"]), (&"--not-found".into(), &"took_effect".into()));
+    assert_eq!(
+        (&option["name"], &option["effect"]),
+        (&"--not-found".into(), &"took_effect".into())
+    );
     for body in ["404 page not found", "{\"code\":5,\"message\":\"Not Found\",\"details\":[]}"] {
         let fault = format!("discover:status=404:body={body}");
         let output = run(&["--fault", &fault]);
         let report = output.code(2).json();
-        assert!(report["inputs"][0]["verdicts"][0]["error"]["hint"].as_str().unwrap().contains("address"), "{report}");
+        assert!(
+            report["inputs"][0]["verdicts"][0]["error"]["hint"]
+                .as_str()
+                .unwrap()
+                .contains("address"),
+            "{report}"
+        );
     }
 }
 
@@ -242,7 +255,8 @@ fn case_5_arguments_are_never_the_documents_own() {
     };
     assert_eq!(seen("{\"args\": {\"max\": 9}}", &[]), serde_json::json!({"args": {}}));
     assert_eq!(seen("[1]", &[]), serde_json::json!({"args": {}, "elements": [1]}));
-    let project = ["--project", "shop", "--project-version", "1", "--arg", "a=b,", "--arg", "c=d,e"];
+    let project =
+        ["--project", "shop", "--project-version", "1", "--arg", "a=b,", "--arg", "c=d,e"];
     assert_eq!(
         seen("[1]", &project),
         serde_json::json!({
@@ -256,7 +270,8 @@ fn case_5_arguments_are_never_the_documents_own() {
 #[test]
 fn case_6_what_a_skipped_policy_found_counts() {
     let sandbox = Sandbox::new();
-    let script = |rules: &str| format!("    - embedded: |\n        package main\n\n        {rules}\n");
+    let script =
+        |rules: &str| format!("    - embedded: |\n        package main\n\n        {rules}\n");
     let document = |scripts: &[&str]| {
         let head = "apiVersion: x/v1\nkind: Policy\nmetadata:\n  name: two\nspec:\n  policies:\n";
         head.to_owned() + &scripts.iter().map(|rules| script(rules)).collect::<String>()
@@ -317,7 +332,9 @@ fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
     let file = sandbox.write("in.yaml", "# c\u{2028}mode: 0777");
     gate(&sandbox, mode, &["-i", &file]).code(2);
     let more = "package p\n\ndeny contains \"more\" if input.n > 7\n";
-    for text in ["{\"n\": 7.0000000000000000001}", "{\"n\": 1e-400}", "{\"n\": 18446744073709551616}"] {
+    for text in
+        ["{\"n\": 7.0000000000000000001}", "{\"n\": 1e-400}", "{\"n\": 18446744073709551616}"]
+    {
         gate_with(&sandbox, more, &["-i", "-"], text).code(2);
     }
     for text in ["{\"n\": 0.1}", "{\"n\": 1.10}", "{\"n\": 6.50}"] {
@@ -328,7 +345,8 @@ fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
     let limits = ("limits/d.json", "{\"max\": 7.0000000000000000001}");
     folder(&sandbox, &[("p.rego", module), workflow, limits], &["-i", "-"]).code(2).says("rounded");
     let other = ("other/d.json", "{\"max\": 7.0000000000000000001}");
-    let report = folder(&sandbox, &[("p.rego", module), workflow, other], &["-i", "-"]).code(0).json();
+    let report =
+        folder(&sandbox, &[("p.rego", module), workflow, other], &["-i", "-"]).code(0).json();
     let left = report["inventory"]["policies"][0]["left_out"].to_string();
     assert!(left.contains("further documents"), "{left}");
 }
@@ -337,7 +355,8 @@ fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
 fn case_10_waivers_go_by_what_is_computed_here_unless_they_say_otherwise() {
     let sandbox = Sandbox::new();
     let digest = format!("sha256:{}", "b".repeat(64));
-    let policy = format!("package p\n\ndeny contains {{\"message\": \"m\", \"digest\": \"{digest}\"}}\n");
+    let policy =
+        format!("package p\n\ndeny contains {{\"message\": \"m\", \"digest\": \"{digest}\"}}\n");
     let input = sandbox.write("in.json", "{}");
     let run = |subject: &str| {
         let text = format!(
@@ -390,7 +409,7 @@ fn case_13_unsigned_statements_are_said_to_be() {
         let policy = sandbox.write("p.rego", DENY_BAD);
         let run = ["gate", "-d", &policy, "-i", &file, "--attestation", "-f", format];
         let text = sandbox.run(&run).output().code(0).stdout;
-        assert!(text.contains("weren't checked") || text.contains("weren&#39;t checked"), "{format}: {text}");
+        assert!(text.contains("signatures of the attestations"), "{format}: {text}");
     }
 }
 
@@ -402,8 +421,19 @@ fn an_emulator_is_known_by_its_answers_and_attests_to_nothing() {
     let path = sandbox.path("out.json");
     let (controlplane, token) = (emulator.controlplane_url(), emulator.default_token());
     let fixed = [
-        "gate", "-d", &policy, "-i", "-", "-f", "json", "--not-found", "undefined",
-        "--controlplane-url", &controlplane, "--token", &token,
+        "gate",
+        "-d",
+        &policy,
+        "-i",
+        "-",
+        "-f",
+        "json",
+        "--not-found",
+        "undefined",
+        "--controlplane-url",
+        &controlplane,
+        "--token",
+        &token,
     ];
     let run = |more: &[&str]| sandbox.run(&[&fixed[..], more].concat()).stdin(image()).output();
     let report = run(&[]).code(0).json();
@@ -430,7 +460,10 @@ fn a_package_that_never_asks_is_named() {
     let report = run(&["--require-calls", "-f", "json"]).code(2).json();
     assert!(message(&report).contains("asked the service nothing"), "{report}");
     let site = &report["inventory"]["call_sites"][0];
-    assert_eq!((&site["function"], &site["position"]["line"]), (&"platform.discover".into(), &3.into()));
+    assert_eq!(
+        (&site["function"], &site["position"]["line"]),
+        (&"platform.discover".into(), &3.into())
+    );
 }
 
 #[test]
@@ -441,9 +474,7 @@ fn every_way_out_writes_every_report() {
     let input = sandbox.write("in.json", "{}");
     let (json, junit, attest) = (path("r.json"), path("r.xml"), path("a.json"));
     let outputs = [format!("json={json}"), format!("junit={junit}")];
-    let fixed = [
-        "gate", "--output", &outputs[0], "--output", &outputs[1], "--attest", &attest,
-    ];
+    let fixed = ["gate", "--output", &outputs[0], "--output", &outputs[1], "--attest", &attest];
     let run = |more: &[&str]| sandbox.run(&[&fixed[..], more].concat()).output();
     let good = ["-d", &policy, "-i", &input];
     let missing = path("missing.rego");
@@ -463,14 +494,21 @@ fn every_way_out_writes_every_report() {
         assert!(!Path::new(&attest).exists(), "{broken:?}");
         let report: serde_json::Value =
             serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-        assert_eq!((&report["outcome"], &report["exit"]), (&"no_verdict".into(), &2.into()), "{broken:?}");
+        assert_eq!(
+            (&report["outcome"], &report["exit"]),
+            (&"no_verdict".into(), &2.into()),
+            "{broken:?}"
+        );
         assert!(!report["failure"]["message"].as_str().unwrap().is_empty(), "{broken:?}");
         assert!(std::fs::read_to_string(&junit).unwrap().contains("<error"), "{broken:?}");
     }
     for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
         let arguments = ["gate", "-d", &missing, "-i", &input, "-f", format];
         let output = sandbox.run(&arguments).output().code(2);
-        assert!(output.stdout.contains("no verdict") || output.stdout.contains("no_verdict"), "{format}: {output:?}");
+        assert!(
+            output.stdout.contains("no verdict") || output.stdout.contains("no_verdict"),
+            "{format}: {output:?}"
+        );
     }
     let stream = ["gate", "-d", &policy, "-i", &input, "--output", "json=-"];
     let report = sandbox.run(&stream).output().code(0).json();
@@ -478,7 +516,11 @@ fn every_way_out_writes_every_report() {
     let both = [&stream[..], &["--format", "tap"]].concat();
     sandbox.run(&both).output().code(2).says("standard output");
     let own = format!("json={input}");
-    sandbox.run(&["gate", "-d", &policy, "-i", &input, "--output", &own]).output().code(2).says("read and written");
+    sandbox
+        .run(&["gate", "-d", &policy, "-i", &input, "--output", &own])
+        .output()
+        .code(2)
+        .says("read and written");
     assert_eq!(std::fs::read_to_string(&input).unwrap(), "{}");
 }
 
@@ -495,7 +537,16 @@ fn reports_follow_no_link_and_recordings_are_private() {
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
     assert!(std::fs::read_to_string(&link).unwrap().contains("schema_version"));
     let recording = sandbox.path("rec.json");
-    let record = ["-i", "-", "--record", recording.to_str().unwrap(), "--local", "testdata/platform", "--not-found", "undefined"];
+    let record = [
+        "-i",
+        "-",
+        "--record",
+        recording.to_str().unwrap(),
+        "--local",
+        "testdata/platform",
+        "--not-found",
+        "undefined",
+    ];
     gate_with(&sandbox, ASKS, &record, &image()).code(0);
     let mode = std::fs::metadata(&recording).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

@@ -120,17 +120,26 @@ fn waivers_cover_what_they_name_until_they_expire() {
         let file = sandbox.write("w.yaml", text);
         gate(&sandbox, DENY_BAD, &["-i", &input, "--waivers", &file])
     };
-    let report = run("policy: p, subject: {input: '*/in.json'}, expires: 2999-01-01").code(0).json();
+    let report =
+        run("policy: p, subject: {input: '*/in.json'}, expires: 2999-01-01").code(0).json();
     let violation = &report["inputs"][0]["verdicts"][0]["violations"][0];
     assert_eq!((&violation["effect"], &violation["waiver"]), (&"waived".into(), &0.into()));
-    assert_eq!((&report["waivers"][0]["matched"], &report["waivers"][0]["by"]), (&1.into(), &"input".into()));
-    run("policy: p, subject: '*.json', expires: 2999-01-01").code(2).says("subject: {input: '*.json'}");
+    assert_eq!(
+        (&report["waivers"][0]["matched"], &report["waivers"][0]["by"]),
+        (&1.into(), &"input".into())
+    );
+    run("policy: p, subject: '*.json', expires: 2999-01-01")
+        .code(2)
+        .says("subject: {input: '*.json'}");
     let own = report["inputs"][0]["digest"].as_str().unwrap();
     let report = run(&format!("policy: p, subject: '{own}', expires: 2999-01-01")).code(0).json();
     assert_eq!(report["waivers"][0]["by"], "digest");
-    let report = run("policy: p, subject: {input: '*/in.json'}, expires: 2020-01-01").code(1).json();
+    let report =
+        run("policy: p, subject: {input: '*/in.json'}, expires: 2020-01-01").code(1).json();
     assert!(report["reasons"].to_string().contains("expired on 2020-01-01"));
     let report = run("policy: q, subject: {input: '*'}, expires: 2999-01-01").code(1).json();
     assert!(report["notes"].to_string().contains("matched nothing"));
-    run("policy: p, subject: {input: '*'}, expires: 2999-01-01, why: x").code(2).says("unknown field");
+    run("policy: p, subject: {input: '*'}, expires: 2999-01-01, why: x")
+        .code(2)
+        .says("unknown field");
 }

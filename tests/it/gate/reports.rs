@@ -77,7 +77,8 @@ fn nobody_writes_into_the_reports() {
     let skips = "package q\n\nresult := {\"skipped\": true, \"skip_reason\": input.message}\n";
     let fails = "package r\n\ndeny contains platform.discover(input.message, \"\").kind\n";
     let input = serde_json::json!({ "message": HOSTILE }).to_string();
-    let file = sandbox.write("in\u{1b}[31m ::error::.json", &input);
+    sandbox.write("in/in\u{1b}[31m ::error::.json", &input);
+    let file = sandbox.path("in").to_str().unwrap().to_owned();
     let modules = [("p", policy), ("q", skips), ("r", fails)]
         .map(|(name, text)| sandbox.write(&format!("{name}.rego"), text));
     let [policy, skips, fails] = &modules;
@@ -223,7 +224,14 @@ fn a_verification_summary_lacks_nothing() {
     let nobody = "{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
                   \"subject\": [{\"name\": \"app\"}], \"predicate\": {}}";
     let file = sandbox.write("in.json", nobody);
-    let whole = ["--attest-verifier", VERIFIER, "--attest-resource", RESOURCE, "--attestation", "--unverified"];
+    let whole = [
+        "--attest-verifier",
+        VERIFIER,
+        "--attest-resource",
+        RESOURCE,
+        "--attestation",
+        "--unverified",
+    ];
     let vsa = ["-i", &file, "--attest", path.to_str().unwrap(), "--attest-as", "vsa"];
     gate(&sandbox, DENY_BAD, &[&vsa[..], &whole].concat()).code(2);
     assert!(!path.exists() || !std::fs::read_to_string(&path).unwrap().contains("PASSED"));
