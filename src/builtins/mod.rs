@@ -105,6 +105,9 @@ pub static FUNCTIONS: &[&Function] = &[
     &product_compliance::FUNCTION,
 ];
 
+/// Functions of services newer than the documented interface: policies may call them elsewhere.
+pub const NEWER: &[&str] = &["vulnerability", "findings", "effective_assessments"];
+
 /// The function called `name` without prefix.
 pub fn function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().copied().find(|f| f.name == name)

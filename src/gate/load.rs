@@ -16,7 +16,7 @@ use super::packages::{self, Asked, Manner};
 use super::policy_yaml::{self, PolicyDocument};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
-use crate::builtins::FunctionSet;
+use crate::builtins::{FunctionSet, NEWER};
 use crate::evaluate::Policies;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
@@ -230,7 +230,8 @@ impl Gate {
         if sources.modules.is_empty() {
             return Ok(Vec::new());
         }
-        let policies = Policies::load(sources, load_options(options))?;
+        let policies = Policies::load(sources, load_options(options))
+            .map_err(|error| newer(error, &options.product))?;
         let reach = Reach::new(policies.packages(), &sources.modules, &options.product);
         let looked = inexact.iter().filter(|number| reach.looks_at(&number.path));
         let wrong: Vec<_> = looked.map(|number| number.diagnostic.clone()).collect();
@@ -289,7 +290,8 @@ impl Gate {
                 self.sources.push(Source { path: module.path.clone(), digest });
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };
-            let policies = Policies::load(&sources, load_options(options))?;
+            let policies = Policies::load(&sources, load_options(options))
+                .map_err(|error| newer(error, &options.product))?;
             self.asks |= !policies.loaded().uses().functions.is_empty();
             let reach = Reach::new(policies.packages(), &sources.modules, &options.product);
             let given =
@@ -329,6 +331,21 @@ fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Resul
     let (path, kind, wanted) = (escape(&document.path), escape(kind), escape(wanted));
     Err(wrong(format!("{path}: the kind `{kind}` is nearly `{wanted}`, but not the same"))
         .with_hint("one of the two is misspelt: the policy would be left out"))
+}
+
+/// Says of functions that only a newer service has that they are such.
+fn newer(error: Error, product: &Product) -> Error {
+    let known = NEWER.iter().map(|name| product.function(name));
+    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    let mut found = error.diagnostics().to_vec();
+    let mut any = false;
+    for diagnostic in &mut found {
+        if let Some(name) = known.iter().find(|name| diagnostic.message.contains(name.as_str())) {
+            diagnostic.hint = Some(format!("{name} is a function of a newer service"));
+            any = true;
+        }
+    }
+    if any { Error::policy(found) } else { error }
 }
 
 fn load_options(options: &GateOptions) -> LoadOptions {

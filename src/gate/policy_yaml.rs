@@ -330,6 +330,9 @@ fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Err
     {
         return Err(outside());
     }
+    if relative.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wasm")) {
+        refuse_wasm(b"\0asm", &escape(document), number)?;
+    }
     let folder = Path::new(document).parent().unwrap_or(Path::new(""));
     let path = folder.join(relative);
     let failed = |error: std::io::Error| {

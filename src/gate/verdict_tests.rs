@@ -49,8 +49,9 @@ fn findings_win_over_violations_alone() {
 
 #[test]
 fn a_result_says_everything() {
-    let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}\n\
-                deny contains \"not asked\"";
+    let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}";
+    let beside = format!("{text}\ndeny contains \"not asked\"");
+    assert!(said(&beside, Manner::Plain).unwrap_err().contains("switched off"));
     let found = said(text, Manner::Plain).unwrap();
     assert!(found.skipped && !found.ignored && found.items.is_empty());
     assert_eq!(found.reason.as_deref(), Some("why"));

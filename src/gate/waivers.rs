@@ -211,8 +211,11 @@ impl Subject {
             Yaml::String(text) => {
                 let shown = escape(text).replace('\'', "''");
                 return Err((
-                    format!("has the `subject` `{shown}`, which is no `sha256:` digest"),
-                    format!("to go by the input's name, write `subject: {{input: '{shown}'}}`"),
+                    format!(
+                        "has the `subject` `{shown}`, which is no `sha256:` digest; to go by the \
+                         input's name, write `subject: {{input: '{shown}'}}`"
+                    ),
+                    forms.to_owned(),
                 ));
             }
             Yaml::Mapping(fields) => fields,

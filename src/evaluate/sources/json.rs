@@ -234,7 +234,7 @@ mod tests {
             ("7.0000000000000000001", 1, 1, "would be rounded to 7"),
             ("[1e-400]", 1, 2, "would be rounded to 0"),
             ("9007199254740993.0", 1, 1, "would be rounded"),
-            ("1e400", 1, 1, ""),
+            ("1e400", 1, 5, "out of range"),
             ("\"\\\\\" 1", 1, 6, "trailing characters"),
             (r#"{"a": {"$serde_json::private::Number": "12"}}"#, 1, 8, "means something else"),
             (r#"{"\u0024serde_json::private::Number": "12"}"#, 1, 2, "means something else"),

@@ -85,6 +85,33 @@ fn broken_policy_documents_are_refused_with_a_place() {
 }
 
 #[test]
+fn functions_of_a_newer_service_are_named() {
+    let sandbox = Sandbox::new();
+    for name in ["vulnerability", "findings", "effective_assessments"] {
+        let text = DOCUMENT.replace("to_number(", &format!("platform.{name}("));
+        let says = format!("`platform.{name}` is a function of a newer service");
+        document(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").code(2).says(&says);
+    }
+}
+
+#[test]
+fn documents_may_leave_out_what_others_supply() {
+    let sandbox = Sandbox::new();
+    let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: old\n  \
+        finding_type: SAST\n  organization: o\nspec:\n  type: SARIF\n  auto_match: {embedded: x}\n  \
+        embedded: |\n    package main\n\n    import rego.v1\n\n    result := {\n      \"skipped\": \
+        skipped,\n      \"violations\": violations,\n      \"skip_reason\": skip_reason,\n    }\n\n    \
+        default skipped := true\n\n    skipped := false if valid_input\n\n    \
+        violations contains \"bad\" if input.bad\n";
+    document(&sandbox, text, &[], "{\"bad\": true}").code(1);
+    document(&sandbox, text, &[], "{}").code(0);
+    let wasm = text.replace("embedded: |", "path: policy.wasm\n  xx: |");
+    document(&sandbox, &wasm.split("  xx").next().unwrap().to_owned(), &[], "{}")
+        .code(2)
+        .says("WASM");
+}
+
+#[test]
 fn bundles_are_loaded() {
     let sandbox = Sandbox::new();
     let file = std::fs::File::create(sandbox.path("b.tar.gz")).unwrap();
