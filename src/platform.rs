@@ -83,6 +83,12 @@ impl Platform {
         self.inner.client.settings.endpoints.address(api).map(url::Url::as_str)
     }
 
+    /// Whether any answer so far came from this crate's emulator, whatever its address: it marks
+    /// each of them.
+    pub fn emulated(&self) -> bool {
+        self.inner.client.emulated()
+    }
+
     /// Calls a function by its name without prefix (`discover`) and waits for the answer.
     ///
     /// Works on any thread, also inside an async runtime (whose thread it then blocks).

@@ -16,7 +16,7 @@ pub fn escape_lines(text: &str) -> String {
 }
 
 /// Like [`escape_lines`], and breaks what CI systems read commands from: `::` at the start of a
-/// line, `##[` and `##vso[` anywhere.
+/// line, `##[`, `##vso[` and `##teamcity[` anywhere.
 pub fn escape_for_log(text: &str) -> String {
     let escaped = escape_lines(text);
     let mut out = String::with_capacity(escaped.len());
@@ -41,9 +41,9 @@ pub fn escape_for_log(text: &str) -> String {
 
 /// Whether CI systems take a text for a command, wherever in a line it stands.
 pub fn begins_command(text: &str) -> bool {
+    // `##[`, `##vso[`, `##teamcity[`.
     text.strip_prefix("##").is_some_and(|rest| {
-        let name = rest.get(..4).unwrap_or_default();
-        rest.starts_with('[') || name.eq_ignore_ascii_case("vso[")
+        rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('[')
     })
 }
 
@@ -109,6 +109,8 @@ mod tests {
         assert_eq!(escape_for_log("ok\n ::error::x\n##[group]"), "ok\n \\::error::x\n#\\#[group]");
         let azure = escape_for_log("x ###vso[task.complete result=Succeeded;] ##VSO[x] ## heading");
         assert_eq!(azure, "x ##\\#vso[task.complete result=Succeeded;] #\\#VSO[x] ## heading");
+        let teamcity = escape_for_log("##teamcity[testFailed name='x'] ## [x]");
+        assert_eq!(teamcity, "#\\#teamcity[testFailed name='x'] ## [x]");
         assert_eq!(escape("a\u{feff}\u{2028}\u{ffff}"), "a\\u{feff}\\u{2028}\\u{ffff}");
         assert_eq!(shorten("abcdef", 3), "abc…");
     }

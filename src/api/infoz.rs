@@ -13,4 +13,32 @@ pub struct Infoz {
     /// The version of the chart that it was installed from.
     #[serde(rename = "chartVersion")]
     pub chart_version: String,
+    /// What else it says.
+    #[serde(flatten)]
+    pub more: std::collections::BTreeMap<String, serde_json::Value>,
+}
+
+impl Infoz {
+    /// Whether nothing of what is documented is there.
+    pub(super) fn says_nothing(&self) -> bool {
+        [&self.login_url, &self.version, &self.chart_version].into_iter().all(String::is_empty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn no_field_is_lost() {
+        let text =
+            r#"{"loginURL":"l","version":"v","chartVersion":"","restricted":true,"n":{"x":1}}"#;
+        let infoz: Infoz = serde_json::from_str(text).unwrap();
+        let given: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_value(&infoz).unwrap(), given);
+        let other: Infoz = serde_json::from_str(r#"{"other": 1}"#).unwrap();
+        assert!(other.says_nothing() && !infoz.says_nothing());
+    }
 }

@@ -122,7 +122,7 @@ pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
     let call = Call { authenticated: false, ..Call::get(INFOZ, None) };
     let infoz = sender.client.json(&sender.context(), &call, parse_object::<Infoz>).await?;
     // An envelope never defaults: an object without any of this is another service's.
-    if infoz == Infoz::default() {
+    if infoz.says_nothing() {
         return Err(protocol("the control plane's answer says nothing of itself"));
     }
     Ok(infoz)

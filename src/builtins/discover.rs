@@ -13,6 +13,7 @@ use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type
 use crate::client::{
     Call, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, within_list,
 };
+use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
 /// Algorithms of the digests that references carry (commits have sha1).
@@ -124,8 +125,9 @@ impl Discover {
         }
         pager.finish(&references)?;
         let mut root = first.unwrap_or_default();
+        let unchecked = self.hold(&root)?;
         root.insert(Value::from("references"), Value::from(references));
-        Ok(Value::from(root).into())
+        Ok(Answer { unchecked, ..Value::from(root).into() })
     }
 
     /// The root without its references, and the references; only of the digest asked for, and the
@@ -155,6 +157,25 @@ impl Discover {
             _ => Vec::new(),
         };
         Ok((root, references))
+    }
+
+    /// Holds the kind against the one that was asked for; how many there were to compare and
+    /// weren't there.
+    fn hold(&self, root: &BTreeMap<Value, Value>) -> Result<u64, Error> {
+        let Some(wanted) = &self.kind else { return Ok(0) };
+        match root.get(&Value::from("kind")) {
+            Some(Value::String(found)) if !found.is_empty() => {
+                if **found == **wanted {
+                    return Ok(0);
+                }
+                let (found, wanted) = (shorten(found, 80), shorten(wanted, 80));
+                Err(protocol(format!(
+                    "the service answered with the kind `{found}`, and `{wanted}` was asked for"
+                ))
+                .with_hint("does something between here and the service drop queries?"))
+            }
+            _ => Ok(1),
+        }
     }
 
     /// A digest known under several kinds is refused as invalid; its message lists the kinds.

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
-use super::{AnswerFuture, Argument, Cost, Function, Request, Type};
+use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Request, Type};
 use crate::client::{Client, Context, download};
 
 pub(super) static FUNCTION: Function = Function {
@@ -45,11 +45,13 @@ impl Request for DownloadArtifact {
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
             let content = download(client, context, &self.digest).await?;
-            let text = match String::from_utf8(content) {
-                Ok(text) => text,
-                Err(binary) => STANDARD.encode(binary.as_bytes()),
+            // One bad byte turns a text into base64, in which nothing is found any more: reports
+            // say which of the two a policy was given.
+            let (text, form) = match String::from_utf8(content) {
+                Ok(text) => (text, ContentForm::Text),
+                Err(binary) => (STANDARD.encode(binary.as_bytes()), ContentForm::Base64),
             };
-            Ok(Value::from(text).into())
+            Ok(Answer { form: Some(form), ..Value::from(text).into() })
         })
     }
 }

@@ -16,8 +16,13 @@ static RESULT: &[Field] = &[Field::required(
     "the environments found",
 )];
 
-pub(crate) static LISTING: Listing =
-    Listing { endpoint: ENVIRONMENTS, paging: Paging::Offset, filters: FILTERS, result: RESULT };
+pub(crate) static LISTING: Listing = Listing {
+    endpoint: ENVIRONMENTS,
+    paging: Paging::Offset,
+    filters: FILTERS,
+    result: RESULT,
+    held: &[],
+};
 
 pub(super) static FUNCTION: Function = Function {
     name: "environments",

@@ -38,8 +38,13 @@ static EVIDENCE_ROW: &[Field] = &[
 static RESULT: &[Field] =
     &[Field::required("results", Type::Array(&Type::Object(EVIDENCE_ROW)), "the evidence found")];
 
-pub(crate) static LISTING: Listing =
-    Listing { endpoint: EVIDENCE, paging: Paging::Cursor, filters: FILTERS, result: RESULT };
+pub(crate) static LISTING: Listing = Listing {
+    endpoint: EVIDENCE,
+    paging: Paging::Cursor,
+    filters: FILTERS,
+    result: RESULT,
+    held: &[("project_name", "project_name"), ("kind", "kind"), ("workflow_name", "workflow_name")],
+};
 
 pub(super) static FUNCTION: Function = Function {
     name: "evidence",

@@ -10,7 +10,9 @@ use crate::rego::Value;
 
 use super::arguments::{Filter, argument, checked_filters, normalised, query};
 use super::{Answer, AnswerFuture, Field, Parsed, Request, Type};
-use crate::client::{Client, Context, Endpoint, List, PageSeed, Paging, Reader, parse};
+use crate::Error;
+use crate::client::{Client, Context, Endpoint, List, PageSeed, Paging, Reader, parse, protocol};
+use crate::text::shorten;
 
 /// What a list is of.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(crate) struct Listing {
     pub filters: &'static [Field],
     /// The one field of the answer, the array.
     pub result: &'static [Field],
+    /// Filters that each row has to answer to, with the row's own field.
+    pub held: &'static [(&'static str, &'static str)],
 }
 
 impl Listing {
@@ -71,9 +75,50 @@ impl Request for Listed {
             let reader = Reader::new(self.of.query(&self.filters, self.limit));
             let seed = PageSeed::of_values(name, fields);
             let listed = reader.all(client, context, |body| parse(seed, body)).await?;
+            let unchecked = self.hold(&listed.rows)?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
-            Ok(Answer { value: Value::from(rows), cut: listed.cut })
+            Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
         })
+    }
+}
+
+impl Listed {
+    /// Holds rows against the filters: a gateway that drops a query would answer for something
+    /// else. How many fields there were to compare and weren't there.
+    fn hold(&self, rows: &[Value]) -> Result<u64, Error> {
+        let mut unchecked = 0;
+        for (filter, field) in self.of.held {
+            let Some((_, asked)) = self.filters.iter().find(|(name, _)| name == filter) else {
+                continue;
+            };
+            let wanted: Vec<&str> = match asked {
+                Filter::One(text) => vec![text],
+                Filter::Many(texts) => texts.iter().map(String::as_str).collect(),
+                Filter::Flag(_) => continue,
+            };
+            for row in rows {
+                match &row[*field] {
+                    Value::String(found) if !found.is_empty() => {
+                        let same = |wanted: &&str| {
+                            let uuid = field.ends_with("_id");
+                            **wanted == **found || (uuid && wanted.eq_ignore_ascii_case(found))
+                        };
+                        if !wanted.iter().any(same) {
+                            let found = shorten(found, 80);
+                            return Err(protocol(format!(
+                                "the service answered with the `{field}` `{found}`, which the \
+                                 filter `{filter}` didn't ask for"
+                            ))
+                            .with_hint(
+                                "does something between here and the service drop queries?",
+                            ));
+                        }
+                    }
+                    _ => unchecked += 1,
+                }
+            }
+        }
+        Ok(unchecked)
     }
 }
 

@@ -106,6 +106,9 @@ pub static FUNCTIONS: &[&Function] = &[
     &product_compliance::FUNCTION,
 ];
 
+/// Functions of services newer than the documented interface: policies may call them elsewhere.
+pub const NEWER: &[&str] = &["vulnerability", "findings", "effective_assessments"];
+
 /// The function called `name` without prefix.
 pub fn function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().copied().find(|f| f.name == name)
@@ -161,11 +164,36 @@ pub(crate) struct Answer {
     pub value: Value,
     /// Whether the service had more than the author's `limit`.
     pub cut: bool,
+    /// In which form content is given.
+    pub form: Option<ContentForm>,
+    /// Fields that the question named and that the answer didn't have, so that nothing could be
+    /// compared.
+    pub unchecked: u64,
+}
+
+/// In which form a policy is given content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContentForm {
+    /// As it is, since it is UTF-8.
+    Text,
+    /// As base64, since it isn't.
+    Base64,
+}
+
+impl ContentForm {
+    /// The stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Base64 => "base64",
+        }
+    }
 }
 
 impl From<Value> for Answer {
     fn from(value: Value) -> Self {
-        Self { value, cut: false }
+        Self { value, cut: false, form: None, unchecked: 0 }
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Whole,
     filters: FILTERS,
     result: RESULT,
+    held: &[],
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -11,8 +11,13 @@ static FILTERS: &[Field] =
 static RESULT: &[Field] =
     &[Field::required("products", Type::Array(&Type::Object(&Product)), "the products")];
 
-pub(crate) static LISTING: Listing =
-    Listing { endpoint: PRODUCTS, paging: Paging::Offset, filters: FILTERS, result: RESULT };
+pub(crate) static LISTING: Listing = Listing {
+    endpoint: PRODUCTS,
+    paging: Paging::Offset,
+    filters: FILTERS,
+    result: RESULT,
+    held: &[],
+};
 
 pub(super) static FUNCTION: Function = Function {
     name: "products",

@@ -38,6 +38,7 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Cursor,
     filters: FILTERS,
     result: RESULT,
+    held: &[("project_version_id", "project_version_id"), ("framework_ids", "framework_id")],
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -15,8 +15,13 @@ static FILTERS: &[Field] = &[
 static RESULT: &[Field] =
     &[Field::required("results", Type::Array(&Type::Object(&Project)), "the projects found")];
 
-pub(crate) static LISTING: Listing =
-    Listing { endpoint: PROJECTS, paging: Paging::Offset, filters: FILTERS, result: RESULT };
+pub(crate) static LISTING: Listing = Listing {
+    endpoint: PROJECTS,
+    paging: Paging::Offset,
+    filters: FILTERS,
+    result: RESULT,
+    held: &[],
+};
 
 pub(super) static FUNCTION: Function = Function {
     name: "projects",

@@ -69,11 +69,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn main(arguments: Vec<OsString>) -> Exit {
+    let given = arguments.clone();
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help that nobody reads any more is no failure.
             let _ = error.print();
+            if error.exit_code() != 0 {
+                gate::unparsed(&given, &error.to_string());
+            }
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
         }
     };

@@ -77,9 +77,14 @@ fn styled(diagnostic: &Diagnostic) -> String {
     format!("{style}{label}{style:#}{rest}\n")
 }
 
-/// What a policy printed, with the place of the statement.
+/// What a policy printed, each line with the place of the statement: none can pass for one of ours.
 pub(super) fn print(place: &str, message: &str) {
-    to_stderr(&format!("{}: {}\n", escape(place), escape_for_log(message)));
+    let place = escape(place);
+    let mut text = String::new();
+    for line in escape_for_log(message).split('\n') {
+        let _ = writeln!(text, "{place}: {line}");
+    }
+    to_stderr(&text);
 }
 
 /// The one line about a panic. Its text isn't shown: it may hold anything.
@@ -154,23 +159,34 @@ fn is_harmless(c: char) -> bool {
     (c.is_ascii() && !c.is_control()) || (!c.is_ascii() && escape(text) == *text)
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Takes a file away, or the link that has its name, if there is one.
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let shown = escape(&path.display().to_string());
+            Err(Error::new(ErrorKind::Configuration, format!("`{shown}` can't be removed"))
+                .with_source(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file so that it is there whole or not at all. A link is replaced, never followed: it
+/// may lead to what is somebody else's.
 pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |error: io::Error| {
         let shown = path.display().to_string();
         Error::new(ErrorKind::Configuration, format!("`{}` can't be written", escape(&shown)))
             .with_source(error)
     };
-    // A link stays a link: what it points to is replaced.
-    let target = match std::fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(failed(error)),
-    };
-    if target.exists() && !target.is_file() {
-        return Err(failed(io::Error::other("it isn't a regular file")));
+    match std::fs::symlink_metadata(path) {
+        Ok(meta) if !meta.is_file() && !meta.is_symlink() => {
+            return Err(failed(io::Error::other("it isn't a regular file")));
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
     }
-    let folder = match target.parent() {
+    let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
@@ -184,7 +200,7 @@ pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
-    file.persist(&target).map_err(|error| failed(error.error))?;
+    file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
@@ -210,6 +226,20 @@ mod tests {
         to_file(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            let other = dir.path().join("other");
+            std::fs::write(&other, b"other").unwrap();
+            let link = dir.path().join("link");
+            std::os::unix::fs::symlink(&other, &link).unwrap();
+            to_file(&link, b"new").unwrap();
+            assert_eq!(std::fs::read(&other).unwrap(), b"other");
+            assert_eq!(std::fs::read(&link).unwrap(), b"new");
+            assert!(!std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
+        remove(&path).unwrap();
+        remove(&path).unwrap();
+        assert!(!path.exists());
         assert!(to_file(dir.path(), b"x").is_err());
         assert!(to_file(&dir.path().join("no/such"), b"x").is_err());
     }

@@ -8,53 +8,126 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 
+use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
 
 /// How much of a service's message is shown.
 const MESSAGE_LENGTH: usize = 2000;
 
+/// Messages of a 500 that mean that the token isn't accepted: seen on the real service.
+const REFUSED: &[&str] = &["api token revoked", "token not found", "org not found"];
+
 /// The error of an answer with a status other than success.
-pub(crate) fn error(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+pub(crate) fn error(
+    endpoint: Endpoint,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Error {
     if status.is_redirection() {
         return redirect(status, headers);
     }
-    let message = message(body);
-    let (kind, what, hint) = describe(status);
-    let text = match message {
+    let (kind, what, hint) = describe(endpoint, status, body);
+    let text = match message(body) {
         Some(message) => format!("{what} ({}): {message}", status.as_u16()),
         None => format!("{what} ({})", status.as_u16()),
     };
     let error = Error::new(kind, text);
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
+    if hint.is_empty() { error } else { error.with_hint(hint) }
+}
+
+const LOG_IN: &str = "log in again, or check the token with `auth status`";
+
+fn describe(
+    endpoint: Endpoint,
+    status: StatusCode,
+    body: &[u8],
+) -> (ErrorKind, &'static str, &'static str) {
+    match status.as_u16() {
+        400 | 422 => (ErrorKind::InvalidArgument, "the service can't serve the request", ""),
+        401 => (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN),
+        402 | 403 => {
+            (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint))
+        }
+        404 if is_not_found(endpoint, body) => {
+            (ErrorKind::NotFound, "the service knows no such resource", "")
+        }
+        404 | 410 => (
+            ErrorKind::Protocol,
+            "the service has nothing there",
+            match endpoint.api {
+                Api::ControlPlane => {
+                    "is the address of the control plane right? `--controlplane-url` is its HTTP \
+                     address, not the gRPC one"
+                }
+                Api::Backend => {
+                    "is the address of the platform backend right? `--base-url` is its HTTP \
+                     address, not the gRPC one"
+                }
+            },
+        ),
+        408 => (ErrorKind::TimedOut, "the service gave up waiting", ""),
+        413 => (ErrorKind::TooLarge, "the request is too large for the service", ""),
+        429 => (ErrorKind::RateLimited, "the service limits the rate of requests", ""),
+        500 if is_refused(body) => {
+            (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
+        }
+        501 => (ErrorKind::Unavailable, "the service doesn't implement this", ""),
+        500..=599 => (ErrorKind::Unavailable, "the service failed", ""),
+        _ => (ErrorKind::Protocol, "the service gave an answer that isn't documented", ""),
     }
 }
 
-fn describe(status: StatusCode) -> (ErrorKind, &'static str, Option<&'static str>) {
-    match status.as_u16() {
-        400 | 422 => (ErrorKind::InvalidArgument, "the service can't serve the request", None),
-        401 => (
-            ErrorKind::Unauthenticated,
-            "the service refused the token",
-            Some("log in again, or check the token with `auth status`"),
-        ),
-        402 | 403 => (
-            ErrorKind::PermissionDenied,
-            "the token has no permission",
-            Some(
-                "check the organization and whether its plan includes this (functions other than `discover` need a paid plan)",
-            ),
-        ),
-        404 | 410 => (ErrorKind::NotFound, "the service knows no such resource", None),
-        408 => (ErrorKind::TimedOut, "the service gave up waiting", None),
-        413 => (ErrorKind::TooLarge, "the request is too large for the service", None),
-        429 => (ErrorKind::RateLimited, "the service limits the rate of requests", None),
-        501 => (ErrorKind::Unavailable, "the service doesn't implement this", None),
-        500..=599 => (ErrorKind::Unavailable, "the service failed", None),
-        _ => (ErrorKind::Protocol, "the service gave an answer that isn't documented", None),
+/// What to do about a refusal, by what can be the cause of it.
+fn forbidden(endpoint: Endpoint) -> &'static str {
+    if endpoint.name == DOWNLOAD.name {
+        "downloads may need a user token with the right to download, and a paid plan"
+    } else if endpoint.api == Api::Backend {
+        "check the organization, and whether its plan includes this (the platform backend needs a paid plan)"
+    } else {
+        "check the organization, and the token with `auth status`"
     }
+}
+
+/// An error body in either documented shape.
+#[derive(serde::Deserialize)]
+struct Body {
+    #[serde(default)]
+    code: Option<serde_json::Value>,
+    #[serde(default)]
+    message: Option<serde_json::Value>,
+    #[serde(default)]
+    reason: Option<serde_json::Value>,
+}
+
+impl Body {
+    fn text(value: Option<&serde_json::Value>) -> &str {
+        value.and_then(serde_json::Value::as_str).unwrap_or_default().trim()
+    }
+}
+
+/// Whether a 404 says that the service knows no such thing, in its own form, for what may not be
+/// there. Any other one comes from something that isn't the service, or not at this address.
+fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
+    if ![DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name) {
+        return false;
+    }
+    let Ok(body) = serde_json::from_slice::<Body>(body) else { return false };
+    let message = Body::text(body.message.as_ref());
+    match body.code.as_ref().and_then(serde_json::Value::as_u64) {
+        Some(404) => !Body::text(body.reason.as_ref()).is_empty(),
+        // The router's own words for a route that it doesn't have.
+        Some(5) => !message.is_empty() && message != "Not Found",
+        _ => false,
+    }
+}
+
+fn is_refused(body: &[u8]) -> bool {
+    serde_json::from_slice::<Body>(body).is_ok_and(|body| {
+        let said = Body::text(body.message.as_ref()).to_lowercase();
+        REFUSED.contains(&said.as_str())
+    })
 }
 
 /// No redirect is followed but that of a download; one to a login page means "log in".
@@ -77,13 +150,6 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
 
 /// The message of an error body: either documented shape, or plain text; escaped and shortened.
 fn message(body: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Body {
-        #[serde(default)]
-        message: Option<serde_json::Value>,
-        #[serde(default)]
-        reason: Option<serde_json::Value>,
-    }
     let text = match serde_json::from_slice::<Body>(body) {
         Ok(body) => [body.message, body.reason]
             .into_iter()
@@ -180,8 +246,61 @@ mod tests {
     }
 
     #[test]
+    fn a_404_is_the_services_own_or_a_wrong_address() {
+        use super::super::endpoints::{EVIDENCE, PRODUCTS};
+        let kind = |endpoint, body: &str| {
+            error(endpoint, StatusCode::NOT_FOUND, &HeaderMap::new(), body.as_bytes()).kind()
+        };
+        let kratos =
+            r#"{"code": 404, "reason": "not found", "message": "no such", "metadata": {}}"#;
+        let status = r#"{"code": 5, "message": "artifact not found", "details": []}"#;
+        for body in [kratos, status] {
+            assert_eq!(kind(DISCOVER, body), ErrorKind::NotFound, "{body}");
+            assert_eq!(kind(DOWNLOAD, body), ErrorKind::NotFound, "{body}");
+            assert_eq!(kind(EVIDENCE, body), ErrorKind::Protocol, "{body}");
+            assert_eq!(kind(PRODUCTS, body), ErrorKind::Protocol, "{body}");
+        }
+        for body in [
+            "",
+            "404 page not found",
+            "<html>",
+            "{}",
+            r#"{"code": 5, "message": "Not Found", "details": []}"#,
+            r#"{"code": 5, "message": "", "details": []}"#,
+            r#"{"code": 404, "message": "no such"}"#,
+            r#"{"code": 404, "reason": "", "message": "no such"}"#,
+            r#"{"code": 3, "reason": "x", "message": "no such"}"#,
+        ] {
+            assert_eq!(kind(DISCOVER, body), ErrorKind::Protocol, "{body}");
+        }
+    }
+
+    #[test]
+    fn hints_name_what_can_be_the_cause() {
+        use super::super::endpoints::EVIDENCE;
+        let hint = |endpoint| {
+            let error = error(endpoint, StatusCode::FORBIDDEN, &HeaderMap::new(), b"");
+            error.hint().unwrap().to_owned()
+        };
+        assert!(hint(EVIDENCE).contains("paid plan"));
+        assert!(hint(DOWNLOAD).contains("user token"));
+        assert!(!hint(DISCOVER).contains("plan"));
+        let refused = |body: &str| {
+            error(DISCOVER, StatusCode::INTERNAL_SERVER_ERROR, &HeaderMap::new(), body.as_bytes())
+                .kind()
+        };
+        assert_eq!(
+            refused(r#"{"code": 500, "message": "API token revoked"}"#),
+            ErrorKind::Unauthenticated
+        );
+        assert_eq!(refused(r#"{"code": 500, "message": "no memory"}"#), ErrorKind::Unavailable);
+    }
+
+    #[test]
     fn redirects_to_a_login_page_mean_unauthenticated() {
-        let to = |l: &str| error(StatusCode::TEMPORARY_REDIRECT, &headers(LOCATION, l), b"").kind();
+        let to = |l: &str| {
+            error(DISCOVER, StatusCode::TEMPORARY_REDIRECT, &headers(LOCATION, l), b"").kind()
+        };
         assert_eq!(to("https://x.example/auth/login?next=/"), ErrorKind::Unauthenticated);
         assert_eq!(to("/auth/login"), ErrorKind::Unauthenticated);
         assert_eq!(to("https://evil.example/?x=/auth/login"), ErrorKind::Protocol);

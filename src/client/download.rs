@@ -58,7 +58,7 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
             }
             follow(client, context, to).await?
         }
-        _ => return Err(client.refusal(reply, token.as_ref()).await),
+        _ => return Err(client.refusal(DOWNLOAD, reply, token.as_ref()).await),
     };
     let content = read(context, reply, cap, digest).await?;
     keep(client, content).await

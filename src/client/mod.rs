@@ -198,7 +198,12 @@ pub(crate) struct Client {
     transport: transport::Transport,
     tokens: TokenSource,
     permits: Arc<Semaphore>,
+    /// Whether an emulator answered.
+    emulated: AtomicBool,
 }
+
+/// What marks an emulator's answers.
+const EMULATOR: &str = "x-rego-platform-emulator";
 
 /// The form of almost every answer.
 const JSON: &str = "application/json";
@@ -245,8 +250,14 @@ impl Client {
             transport: transport::Transport::new(Arc::clone(&settings)),
             tokens: TokenSource::new(credentials, settings.product.clone()),
             permits: Arc::new(Semaphore::new(settings.concurrency)),
+            emulated: AtomicBool::new(false),
             settings,
         }
+    }
+
+    /// Whether any answer so far came from an emulator.
+    pub fn emulated(&self) -> bool {
+        self.emulated.load(Ordering::Relaxed)
     }
 
     pub fn retry_policy(&self, context: &Context, idempotent: bool) -> retry::Policy {
@@ -287,7 +298,7 @@ impl Client {
     async fn attempt(&self, context: &Context, call: &Call) -> Result<Vec<u8>, Failed> {
         let (reply, token) = self.open(context, call).await?;
         if reply.status != StatusCode::OK {
-            return Err(self.refusal(reply, token.as_ref()).await);
+            return Err(self.refusal(call.endpoint, reply, token.as_ref()).await);
         }
         let mut body = Vec::new();
         let cap = self.settings.max_answer_bytes;
@@ -301,16 +312,23 @@ impl Client {
 
     /// What an answer other than a success means: its status decides, whatever becomes of its
     /// body.
-    pub(crate) async fn refusal(&self, reply: transport::Reply, token: Option<&Token>) -> Failed {
+    pub(crate) async fn refusal(
+        &self,
+        endpoint: Endpoint,
+        reply: transport::Reply,
+        token: Option<&Token>,
+    ) -> Failed {
         let (status, headers) = (reply.status, reply.headers.clone());
         let mut body = reply.start(MAX_ERROR_BYTES, self.settings.idle_timeout).await;
         if token.is_some_and(|token| token.occurs_in(&body)) {
             body.clear();
         }
+        let error = answer::error(endpoint, status, &headers, &body);
         Failed {
-            retryable: answer::is_retryable(status),
+            // A refused token stays refused, whatever the status says.
+            retryable: answer::is_retryable(status) && error.kind() != ErrorKind::Unauthenticated,
             retry_after: answer::retry_after(&headers),
-            ..Failed::permanent(answer::error(status, &headers, &body))
+            ..Failed::permanent(error)
         }
     }
 
@@ -389,7 +407,11 @@ impl Client {
         let ours = request.authorization.is_some();
         let path = if ours { shorten(request.url.path(), 120) } else { "…".to_owned() };
         let span = tracing::debug_span!("attempt", %path);
-        self.transport.send(request, permit).instrument(span).await
+        let reply = self.transport.send(request, permit).instrument(span).await?;
+        if reply.headers.contains_key(EMULATOR) {
+            self.emulated.store(true, Ordering::Relaxed);
+        }
+        Ok(reply)
     }
 
     /// The token that the next call would send.

@@ -25,10 +25,26 @@ const MAX_REQUEST: usize = 64 * 1024 * 1024;
 /// Long enough for what was written to reach the socket before the connection ends.
 const FLUSH: Duration = Duration::from_millis(20);
 
-/// Notes the request, does what the faults say, and else hands it on.
+/// What marks every answer, faults included: no data set and no fault can take it away.
+const EMULATOR: HeaderName = HeaderName::from_static("x-rego-platform-emulator");
+
+/// Serves a request, and marks the answer.
 pub(super) async fn observe(
     State((shared, api)): State<(Arc<Shared>, Api)>,
     ConnectInfo(doom): ConnectInfo<Doom>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = answered(shared, api, doom, request, next).await;
+    response.headers_mut().insert(EMULATOR, HeaderValue::from_static("1"));
+    response
+}
+
+/// Notes the request, does what the faults say, and else hands it on.
+async fn answered(
+    shared: Arc<Shared>,
+    api: Api,
+    doom: Doom,
     request: Request,
     next: Next,
 ) -> Response {

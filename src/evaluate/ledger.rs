@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use crate::builtins::ContentForm;
 use crate::text::{escape, shorten};
 
 /// Where an answer came from.
@@ -42,6 +43,11 @@ pub struct Entry {
     pub outcome: &'static str,
     /// Whether the author's `limit` cut the list.
     pub cut: bool,
+    /// In which form content was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<ContentForm>,
+    /// Fields that the question named and the answer didn't have, so that nothing was compared.
+    pub unchecked: u64,
     /// How often the policy asked for it in the pass that gave the result.
     pub uses: u64,
     /// Requests sent, with pages and repetitions.
@@ -100,13 +106,14 @@ impl Ledger {
             let origin = format!("{:?}", entry.origin).to_lowercase();
             let _ = writeln!(
                 out,
-                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{} {}({})",
+                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{}{} {}({})",
                 origin,
                 entry.latency.as_secs_f64() * 1e3,
                 entry.bytes,
                 entry.attempts,
                 entry.outcome,
                 if entry.cut { " (cut at its limit)" } else { "" },
+                if entry.form == Some(ContentForm::Base64) { " (as base64)" } else { "" },
                 if entry.needed { "" } else { " (not needed)" },
                 entry.function,
                 escape(&shorten(&entry.arguments, 100)),

@@ -43,3 +43,5 @@ pub(crate) use flight::Flights;
 pub(crate) use output::compact;
 pub(crate) use policies::position;
 pub(crate) use query::reference;
+#[cfg(feature = "cli")]
+pub(crate) use recorded::says_everything_once;

@@ -16,11 +16,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::call::Key;
 use crate::ErrorKind;
+use crate::builtins::{self, ContentForm, Type};
 use crate::text::shorten;
 
 /// Refuses a text in which an object has a key twice: parsers differ in which of the two counts,
 /// and what a reviewer read needn't be what answers.
-pub(super) fn says_everything_once(text: &[u8]) -> Result<(), String> {
+pub(crate) fn says_everything_once(text: &[u8]) -> Result<(), String> {
     serde_json::from_slice::<Unique>(text).map(|_| ()).map_err(|error| error.to_string())
 }
 
@@ -84,40 +85,64 @@ impl<'de> Visitor<'de> for Unique {
 }
 
 /// Whether `value` can be the answer to the call; otherwise what is wrong with it.
-pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
+pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, String> {
     let short = key.function.rsplit('.').next().unwrap_or_default();
+    // A value that is fixed, such as the time, is no function's of the product.
+    let Some(function) = builtins::function(short) else { return Ok(None) };
     let first = || {
-        let arguments = Value::from_json(&key.arguments).ok()?;
-        arguments.as_array()?.first()?.as_str().map(str::to_owned)
+        let arguments = Value::from_json_str(&key.arguments).ok()?;
+        arguments.as_array().ok()?.first()?.as_string().ok().cloned()
     };
     match short {
-        "download_artifact" => content(first().as_deref().unwrap_or_default(), value),
-        "discover" if value.get_str("digest").and_then(Value::as_str) != first().as_deref() => {
-            Err("isn't about the digest that was asked for".to_owned())
+        "download_artifact" => {
+            return content(first().as_deref().unwrap_or_default(), value).map(Some);
         }
-        "discover" => list(value, "references"),
-        "evidence" => list(value, "results"),
-        "project_compliance" => list(value, "evaluations"),
-        "evidence_prompt" if value.get_str("skipped").and_then(Value::as_bool).is_none() => {
-            Err(lacks("skipped"))
+        "discover" if value["digest"].as_string().ok() != first().as_ref() => {
+            return Err("isn't about the digest that was asked for".to_owned());
         }
-        "evidence_prompt" => list(value, "violations"),
-        // No function of the product's: a value that is fixed, such as the time.
-        _ => Ok(()),
+        _ => {}
+    }
+    is_of(function.result, value, "the answer").map(|()| None)
+}
+
+/// Holds a value against a type of the table; what is missing in it is named.
+fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
+    let wrong = || Err(format!("has no `{what}` of the documented type"));
+    match (ty, value) {
+        (Type::Any, _)
+        | (Type::String | Type::Digest | Type::Uuid | Type::Timestamp, Value::String(_))
+        | (Type::Count, Value::String(_))
+        | (Type::Boolean, Value::Bool(_))
+        | (Type::Null, Value::Null) => Ok(()),
+        (Type::Integer, Value::Number(number))
+            if number.as_i64().is_some() || number.as_u64().is_some() =>
+        {
+            Ok(())
+        }
+        (Type::Number, Value::Number(_)) => Ok(()),
+        (Type::Array(item), Value::Array(items)) => {
+            items.iter().try_for_each(|value| is_of(*item, value, what))
+        }
+        (Type::Map(item), Value::Object(fields)) => {
+            fields.values().try_for_each(|value| is_of(*item, value, what))
+        }
+        (Type::Either(one, other), _) => {
+            is_of(*one, value, what).or_else(|_| is_of(*other, value, what))
+        }
+        (Type::Object(fields), Value::Object(_)) => {
+            fields.iter().try_for_each(|field| match &value[field.name] {
+                Value::Undefined if !field.required => Ok(()),
+                Value::Null if !field.required => Ok(()),
+                found => is_of(field.ty, found, field.name),
+            })
+        }
+        _ => wrong(),
     }
 }
 
-fn lacks(part: &str) -> String {
-    format!("has no `{part}` of the documented type")
-}
-
-fn list(value: &Value, name: &str) -> Result<(), String> {
-    value.get_str(name).and_then(Value::as_array).map(|_| ()).ok_or_else(|| lacks(name))
-}
-
 /// Text as it is; what is no text as base64, and nothing else as that.
-fn content(digest: &str, value: &Value) -> Result<(), String> {
-    let text = value.as_str().ok_or_else(|| "isn't text".to_owned())?;
+fn content(digest: &str, value: &Value) -> Result<ContentForm, String> {
+    let text = value.as_string().map_err(|_| "is no text".to_owned())?;
     let is = |bytes: &[u8]| {
         let hash = Sha256::digest(bytes);
         digest.strip_prefix("sha256:").is_some_and(|hex| {
@@ -130,8 +155,11 @@ fn content(digest: &str, value: &Value) -> Result<(), String> {
     let as_base64 = || {
         STANDARD.decode(text.as_bytes()).is_ok_and(|b| std::str::from_utf8(&b).is_err() && is(&b))
     };
-    if is(text.as_bytes()) || as_base64() {
-        return Ok(());
+    if is(text.as_bytes()) {
+        return Ok(ContentForm::Text);
+    }
+    if as_base64() {
+        return Ok(ContentForm::Base64);
     }
     Err("doesn't hash to its digest".to_owned())
 }
@@ -142,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    fn said(function: &str, argument: &str, answer: &str) -> Result<(), String> {
+    fn said(function: &str, argument: &str, answer: &str) -> Result<Option<ContentForm>, String> {
         let arguments = format!("[\"{argument}\",\"\"]");
         let key =
             Key { function: format!("product.{function}").into(), arguments: arguments.into() };
@@ -186,9 +214,14 @@ mod tests {
 
     #[test]
     fn answers_have_their_parts() {
-        assert!(
-            said("discover", "sha256:a", r#"{"digest": "sha256:a", "references": []}"#).is_ok()
-        );
+        let root = r#""kind": "K", "downloadable": true, "public": false, "createdAt": """#;
+        let whole = format!(r#"{{"digest": "sha256:a", {root}, "references": []}}"#);
+        assert!(said("discover", "sha256:a", &whole).is_ok());
+        assert!(said("discover", "sha256:a", &whole.replace("\"K\"", "7")).is_err());
+        let refers = whole.replace("[]", r#"[{"kind": "K"}]"#);
+        assert!(said("discover", "sha256:a", &refers).is_err());
+        assert!(said("projects", "", r#"{"results": [{"id": 1}]}"#).is_err());
+        assert!(said("environments", "", r#"{"results": []}"#).is_err());
         assert!(said("evidence", "", r#"{"results": []}"#).is_ok());
         assert!(said("project_compliance", "", r#"{"evaluations": []}"#).is_ok());
         assert!(said("evidence_prompt", "x", r#"{"skipped": true, "violations": []}"#).is_ok());

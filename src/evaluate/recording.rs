@@ -176,7 +176,7 @@ impl Replay {
         let recording = &self.recording;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
-            recorded::check(key, &value).map_err(|what| {
+            let form = recorded::check(key, &value).map_err(|what| {
                 let message = format!(
                     "the recorded answer to the call with {} {what}",
                     shorten(arguments, 200)
@@ -185,7 +185,7 @@ impl Replay {
                     .with_hint("record again: the recording was altered or is damaged")
             })?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
-            return Ok(Answer { value, cut });
+            return Ok(Answer { cut, form, ..Answer::from(value) });
         }
         if let Some(failure) = find(&recording.failures, function, arguments) {
             let prefix = format!("{function}: ");

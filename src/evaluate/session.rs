@@ -191,10 +191,9 @@ impl Session {
             .iter()
             .map(|(key, known)| {
                 let times = used.get(key).copied().unwrap_or(0);
-                let (outcome, cut) = match &known.outcome.result {
-                    Ok(answer) => ("ok", answer.cut),
-                    Err(error) => (error.kind().as_str(), false),
-                };
+                let answer = known.outcome.result.as_ref();
+                let outcome = answer.map_or_else(|error| error.kind().as_str(), |_| "ok");
+                let answer = answer.ok();
                 let entry = Entry {
                     function: key.function.to_string(),
                     arguments: shorten(&key.arguments, 200),
@@ -202,7 +201,9 @@ impl Session {
                     needed: times > 0,
                     origin: known.origin,
                     outcome,
-                    cut,
+                    cut: answer.is_some_and(|answer| answer.cut),
+                    form: answer.and_then(|answer| answer.form),
+                    unchecked: answer.map_or(0, |answer| answer.unchecked),
                     uses: times,
                     attempts: known.outcome.attempts,
                     bytes: known.outcome.bytes,

@@ -7,14 +7,18 @@
 
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
+pub(crate) mod account;
 mod documents;
 mod files;
 pub(crate) mod json;
 mod merge;
+mod yaml;
 
 use std::path::PathBuf;
 
 use crate::rego::Value;
+
+pub use account::{Account, Ignore, LeftOut};
 
 use crate::{Diagnostic, Error};
 
@@ -43,6 +47,26 @@ pub struct Sources {
     pub modules: Vec<ModuleSource>,
     /// The data documents.
     pub data: Vec<DataSource>,
+}
+
+/// A number of a data document that its value isn't.
+#[derive(Debug, Clone)]
+pub struct InexactNumber {
+    /// Its path below `data`, indices of arrays included.
+    pub path: Vec<String>,
+    /// What is wrong with it, and where.
+    pub diagnostic: Diagnostic,
+}
+
+/// What came of a reading that accounts for every file.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// What was read.
+    pub sources: Sources,
+    /// What became of the files of each argument.
+    pub accounts: Vec<Account>,
+    /// Numbers that are an error where a policy looks at them.
+    pub inexact: Vec<InexactNumber>,
 }
 
 /// Bounds on what is read.
@@ -76,27 +100,47 @@ impl Sources {
         arguments: impl IntoIterator<Item = S>,
         limits: SourceLimits,
     ) -> Result<Self, Error> {
+        let gathered = Self::gather(arguments, limits, None)?;
+        let found: Vec<Diagnostic> =
+            gathered.inexact.into_iter().map(|number| number.diagnostic).collect();
+        if found.is_empty() { Ok(gathered.sources) } else { Err(Error::policy(found)) }
+    }
+
+    /// Reads files and folders as [`read`](Self::read) does, and accounts for each. With `ignore`,
+    /// what it names is left out, and a file in a folder that its name leaves out although its
+    /// content is Rego, JSON or YAML is an error.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] with everything that can't be read, or that nobody can account for.
+    pub fn gather<S: AsRef<str>>(
+        arguments: impl IntoIterator<Item = S>,
+        limits: SourceLimits,
+        ignore: Option<&Ignore>,
+    ) -> Result<Gathered, Error> {
         let mut found = Vec::new();
-        let mut files = files::Files::new(limits, &mut found);
+        let mut files = files::Files::new(limits, ignore, &mut found);
         for argument in arguments {
             let (prefix, path) = split(argument.as_ref());
+            files.begin(argument.as_ref());
             files.add(&path, &prefix);
         }
-        let mut list = files.list;
+        let (mut list, accounts) = (files.list, files.accounts);
         // A module that is named twice is one module; data that is named twice is a conflict.
         let mut seen = std::collections::HashSet::new();
         list.retain(|file| file.kind != files::Kind::Rego || seen.insert(file.path.clone()));
-        let mut sources = Self::default();
+        let mut gathered = Gathered { accounts, ..Gathered::default() };
         let mut total = 0;
         for file in list {
             match files::read(&file.path, &mut total, limits) {
-                Ok(text) => sources.take(file, text, &mut found),
+                Ok(text) => gathered.take(file, text, &mut found),
                 Err(diagnostic) => found.push(diagnostic),
             }
         }
-        if found.is_empty() { Ok(sources) } else { Err(Error::policy(found)) }
+        if found.is_empty() { Ok(gathered) } else { Err(Error::policy(found)) }
     }
+}
 
+impl Gathered {
     fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
         let name = file.path.to_string_lossy().into_owned();
         if file.kind == files::Kind::Rego {
@@ -104,17 +148,34 @@ impl Sources {
                 let wrong = Diagnostic::error("parse-error", "no module");
                 return found.push(files::withheld(&file.path, &wrong));
             }
-            self.modules.push(ModuleSource { path: name, text });
+            self.sources.modules.push(ModuleSource { path: name, text });
             return;
         }
         match documents::parse(&name, &text, file.kind) {
-            Ok(value) => {
-                let value = file.prefix.into_iter().rev().fold(value, |value, key| {
+            Ok(data) => {
+                for number in &data.inexact {
+                    let own = number.path.iter();
+                    let path = file.prefix.iter().chain(own).cloned().collect();
+                    let diagnostic = if file.linked {
+                        let wrong = Diagnostic::error("data-error", number.message.clone());
+                        files::withheld(&file.path, &wrong)
+                    } else {
+                        documents::of_number(&name, &text, number)
+                    };
+                    self.inexact.push(InexactNumber { path, diagnostic });
+                }
+                if data.further > 0
+                    && let Some(account) = self.accounts.get_mut(file.argument)
+                {
+                    let more = data.further;
+                    account.leave(&file.path, format!("{more} further documents: one is read"));
+                }
+                let value = file.prefix.into_iter().rev().fold(data.value, |value, key| {
                     let object: std::collections::BTreeMap<Value, Value> =
                         [(Value::from(key), value)].into();
                     Value::from(object)
                 });
-                self.data.push(DataSource { path: name, value });
+                self.sources.data.push(DataSource { path: name, value });
             }
             Err(wrong) if file.linked => found.push(files::withheld(&file.path, &wrong)),
             Err(diagnostic) => found.push(diagnostic),

@@ -1,7 +1,7 @@
 //! OPA bundles: policies and data in one `.tar.gz`.
 //!
 //! Owns taking one apart, within bounds and without writing anything to disk. Signatures are not
-//! checked: whoever fetches a bundle vouches for it.
+//! checked: a signed bundle is loaded only where somebody says that this is fine.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -14,7 +14,9 @@ use serde::Deserialize;
 use tar::EntryType;
 
 use super::documents;
-use crate::evaluate::sources::{DataSource, ModuleSource, SourceLimits, Sources, document};
+use crate::evaluate::sources::{
+    Account, DataSource, ModuleSource, SourceLimits, Sources, document,
+};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -30,8 +32,13 @@ struct Manifest {
     rego_version: Option<u8>,
 }
 
-/// Adds what is in the bundle at `path`.
-pub(super) fn read(path: &str, into: &mut Sources, limits: SourceLimits) -> Result<(), Error> {
+/// Adds what is in the bundle at `path`; what became of its files, and whether it is signed.
+pub(super) fn read(
+    path: &str,
+    into: &mut Sources,
+    limits: SourceLimits,
+    skip_verify: bool,
+) -> Result<(Account, bool), Error> {
     let shown = escape(path);
     let wrong =
         |what: String| Error::new(ErrorKind::Configuration, format!("the bundle `{shown}` {what}"));
@@ -43,6 +50,7 @@ pub(super) fn read(path: &str, into: &mut Sources, limits: SourceLimits) -> Resu
     let mut found = Sources::default();
     let mut seen = HashSet::new();
     let mut manifest = None;
+    let (mut account, mut signed) = (Account::new(path), false);
     for entry in archive.entries().map_err(failed)? {
         let mut entry = entry.map_err(failed)?;
         let name = entry.path().map_err(failed)?.into_owned();
@@ -61,11 +69,24 @@ pub(super) fn read(path: &str, into: &mut Sources, limits: SourceLimits) -> Resu
         if seen.len() > limits.files {
             return Err(wrong(format!("holds more than {} files", limits.files)));
         }
+        if name == ".signatures.json" {
+            if !skip_verify {
+                return Err(wrong("is signed, and signatures aren't checked here".to_owned())
+                    .with_hint("check it with `opa`, and add `--skip-verify`"));
+            }
+            signed = true;
+        }
+        if name == "patch.json" {
+            return Err(wrong("is a delta (`patch.json`), which holds no policies".to_owned())
+                .with_hint("build a whole one with `opa build -b`"));
+        }
         let last = name.rsplit('/').next().unwrap_or(&name);
         let rego = Path::new(last).extension().is_some_and(|extension| extension == "rego");
         if !rego && !matches!(last, "data.json" | "data.yaml" | "data.yml") && name != ".manifest" {
+            account.leave(Path::new(&name), "it is neither Rego nor data of a bundle");
             continue;
         }
+        account.taken += 1;
         let text = text(&mut entry, &limits)
             .map_err(|what| wrong(format!("holds `{}`, which {what}", escape(&name))))?;
         if name == ".manifest" {
@@ -98,7 +119,7 @@ pub(super) fn read(path: &str, into: &mut Sources, limits: SourceLimits) -> Resu
     rooted(&found, manifest.roots.as_deref().unwrap_or(&[String::new()])).map_err(wrong)?;
     into.modules.append(&mut found.modules);
     into.data.append(&mut found.data);
-    Ok(())
+    Ok((account, signed))
 }
 
 /// A path as names joined by `/`, if it stays where it is.
@@ -204,7 +225,7 @@ mod tests {
         let path = file.to_str().unwrap();
         assert!(is_bundle(path));
         let mut sources = Sources::default();
-        read(path, &mut sources, limits).map_err(|error| error.to_string())?;
+        read(path, &mut sources, limits, false).map_err(|error| error.to_string())?;
         Ok(sources)
     }
 
@@ -232,6 +253,8 @@ mod tests {
         assert!(with(("../x.rego", MODULE)).contains("`../x.rego`"));
         assert!(with(("./m.rego", MODULE)).contains("twice"));
         assert!(with(("data.json", "[]")).contains("no object"));
+        assert!(with((".signatures.json", "{}")).contains("is signed"));
+        assert!(with(("patch.json", "{}")).contains("is a delta"));
         let refused = |files: &[(&str, &str)]| load(files, SourceLimits::default()).unwrap_err();
         assert!(refused(&good[1..]).contains("no `.manifest`"));
         assert!(refused(&good[..1]).contains("no Rego"));

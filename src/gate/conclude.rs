@@ -24,19 +24,20 @@ pub(super) struct Circumstances<'a> {
 
 /// The verdict of one policy.
 pub(super) fn verdict(said: Said, around: &Circumstances<'_>) -> Verdict {
-    let disregarded = said.skipped || said.ignored;
+    // What a skipped policy found all the same counts; only `ignore` sets it aside.
+    let (skipped, ignored) = (said.skipped, said.ignored);
     let violations: Vec<Violation> =
-        said.items.into_iter().map(|item| violation(item, disregarded, around)).collect();
-    let status = if said.skipped {
-        Status::Skipped
-    } else if said.ignored {
+        said.items.into_iter().map(|item| violation(item, ignored, around)).collect();
+    let status = if ignored {
         Status::Ignored
     } else if violations.iter().any(Violation::fails) {
         Status::Failed
+    } else if skipped {
+        Status::Skipped
     } else {
         Status::Passed
     };
-    let reason = if disregarded { said.reason } else { None };
+    let reason = if skipped || ignored { said.reason } else { None };
     Verdict { policy: around.policy.name.clone(), status, reason, violations, error: None }
 }
 
@@ -114,6 +115,12 @@ pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
             function: error.function().map(str::to_owned),
             position: at,
         },
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        failure(error, None)
     }
 }
 

@@ -11,7 +11,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use crate::rego::Value;
 
 use super::model::Subject;
+use super::reach::InputUse;
 use super::split::{Form, Piece};
+use crate::evaluate::says_everything_once;
 use crate::evaluate::sources::document;
 use crate::{Error, ErrorKind};
 
@@ -27,6 +29,31 @@ pub struct DocumentOptions {
     pub attestation: bool,
     /// All documents are one: an array of objects with `path` and `contents`.
     pub combine: bool,
+    /// What `input.chainloop_metadata` says of the project.
+    pub metadata: Metadata,
+}
+
+/// The project that the inputs belong to.
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// `project_name`.
+    pub project: Option<String>,
+    /// `project_version_name`.
+    pub version: Option<String>,
+}
+
+/// Where policies look for the project: a name of the engine whose documents these are, whatever
+/// the product is called here.
+const METADATA: &str = "chainloop_metadata";
+
+/// What a policy is given besides the document.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub arguments: BTreeMap<String, Value>,
+    /// It came in a policy document: `input.args` is ours alone, and arrays are always wrapped.
+    pub document: bool,
+    /// How it looks at `input`.
+    pub input: InputUse,
 }
 
 /// A document and what it is about.
@@ -51,6 +78,9 @@ pub(super) fn parse(piece: &Piece, name: &str, options: &DocumentOptions) -> Res
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = value(text, name, piece.form == Form::Yaml, piece.line)?;
     if options.attestation {
+        if piece.form == Form::Json {
+            unambiguous(text)?;
+        }
         unwrap(value)
     } else {
         Ok(Parsed { value, subjects: Vec::new(), predicate_type: None })
@@ -88,20 +118,88 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     }
 }
 
+/// The keys that readers look for, by where they stand.
+const STATEMENT_KEYS: &[&str] = &["_type", "subject", "predicateType", "predicate"];
+const ENVELOPE_KEYS: &[&str] = &["payload", "payloadType", "signatures"];
+const BUNDLE_KEYS: &[&str] = &["dsseEnvelope", "mediaType", "verificationMaterial"];
+
+/// What a payload is, to the letter: others read other types in other ways.
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+fn two_readings(what: &str) -> Error {
+    wrong(format!("the document can be read in two ways: {what}"))
+        .with_hint("what one reader verifies another one may not see: have it written anew")
+}
+
+fn unambiguous(text: &str) -> Result<(), Error> {
+    says_everything_once(text.as_bytes()).map_err(|what| two_readings(&what))
+}
+
+/// Refuses keys that other readers take for known ones: they look away from case, or from `_`.
+fn spelt(value: &Value) -> Result<(), Error> {
+    let Value::Object(object) = value else { return Ok(()) };
+    let plain = |key: &str| {
+        let head = usize::from(key.starts_with('_'));
+        key.get(..head).unwrap_or_default().to_owned()
+            + &key.get(head..).unwrap_or_default().replace('_', "").to_lowercase()
+    };
+    let known = || [STATEMENT_KEYS, ENVELOPE_KEYS, BUNDLE_KEYS].into_iter().flatten();
+    for key in object.keys() {
+        let Value::String(key) = key else { continue };
+        if let Some(meant) = known().find(|known| plain(known) == plain(key) && **known != &**key) {
+            let key = crate::text::shorten(key, 80);
+            return Err(two_readings(&format!("`{key}` is `{meant}` for some readers")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses keys of one form beside those of another.
+fn alone(value: &Value, others: &[&[&str]]) -> Result<(), Error> {
+    for key in others.iter().copied().flatten() {
+        if field(value, key).is_some() {
+            return Err(two_readings(&format!("`{key}` stands beside an envelope or statement")));
+        }
+    }
+    Ok(())
+}
+
 /// The statement in an envelope, a bundle of one, or on its own.
 fn unwrap(whole: Value) -> Result<Parsed, Error> {
-    let envelope = field(&whole, "dsseEnvelope").unwrap_or(&whole);
-    let statement = match (text(envelope, "payload"), text(envelope, "payloadType")) {
-        (Some(payload), Some(sort)) => {
-            if !sort.starts_with("application/vnd.in-toto") {
+    spelt(&whole)?;
+    let envelope = match field(&whole, "dsseEnvelope") {
+        Some(envelope) => {
+            alone(&whole, &[ENVELOPE_KEYS, STATEMENT_KEYS])?;
+            spelt(envelope)?;
+            alone(envelope, &[BUNDLE_KEYS, STATEMENT_KEYS])?;
+            Some(envelope)
+        }
+        None if field(&whole, "payload").or(field(&whole, "payloadType")).is_some() => {
+            alone(&whole, &[STATEMENT_KEYS])?;
+            Some(&whole)
+        }
+        None => None,
+    };
+    let statement = match envelope {
+        Some(envelope) => {
+            let (payload, sort) = (text(envelope, "payload"), text(envelope, "payloadType"));
+            let (Some(payload), Some(sort)) = (payload, sort) else {
+                return Err(wrong("the envelope has no `payload` or no `payloadType`"));
+            };
+            if sort != PAYLOAD_TYPE {
                 let shown = crate::text::shorten(sort, 80);
                 return Err(wrong(format!("the envelope's payload is `{shown}`, not in-toto"))
-                    .with_hint("`--attestation` takes in-toto statements alone"));
+                    .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
             }
-            value(&decode(payload)?, "payload", false, 1)?
+            let payload = decode(payload)?;
+            unambiguous(&payload)?;
+            let statement = value(&payload, "payload", false, 1)?;
+            spelt(&statement)?;
+            statement
         }
-        _ => whole,
+        None => whole,
     };
+    alone(&statement, &[&["payload", "payloadType", "dsseEnvelope"]])?;
     if !text(&statement, "_type").is_some_and(|sort| sort.starts_with(STATEMENT)) {
         return Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
             .with_hint("leave `--attestation` out to take it as it is"));
@@ -130,31 +228,67 @@ fn decode(payload: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| wrong("the envelope's payload isn't UTF-8"))
 }
 
-/// What the policy gets: arrays wrapped, arguments added.
+/// What the policy gets: arrays wrapped, arguments and the project added.
 pub(super) fn finish(
     value: Option<Value>,
-    arguments: &BTreeMap<String, Value>,
+    given: &Given,
     options: &DocumentOptions,
 ) -> Result<Option<Value>, Error> {
     let value = match value {
-        Some(list @ Value::Array(_)) if options.wrap_arrays => Some(object("elements", list)),
+        Some(list @ Value::Array(_)) if options.wrap_arrays || given.document => {
+            Some(object("elements", list))
+        }
         other => other,
     };
-    if arguments.is_empty() {
+    let is_object = matches!(value, None | Some(Value::Object(_)));
+    let hint = "`--wrap-arrays` makes an object of an array";
+    if !is_object && given.input == InputUse::Fields {
+        return Err(wrong("the input is no object, and the policy looks at its fields alone")
+            .with_hint(hint));
+    }
+    let metadata = options.metadata.fields();
+    if given.arguments.is_empty() && metadata.is_empty() && !given.document {
         return Ok(value);
     }
     let mut value = value.unwrap_or_else(Value::new_object);
-    let all: BTreeMap<Value, Value> =
-        arguments.iter().map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
-    let Some(fields) = value.as_object_mut() else {
-        return Err(wrong("the input is no object: it has no place for `--arg`")
-            .with_hint("`--wrap-arrays` makes an object of an array"));
+    let Ok(fields) = value.as_object_mut() else {
+        return Err(wrong("the input is no object: it has no place for arguments").with_hint(hint));
     };
-    if fields.insert(Value::from("args"), Value::from(all)).is_some() {
+    if !metadata.is_empty() {
+        let old = fields.remove(&Value::from(METADATA));
+        let mut all = match old {
+            Some(old @ Value::Object(_)) => old,
+            _ => Value::new_object(),
+        };
+        if let Ok(all) = all.as_object_mut() {
+            for (name, text) in metadata {
+                all.insert(Value::from(name), Value::from(text));
+            }
+        }
+        fields.insert(Value::from(METADATA), all);
+    }
+    let own = given.arguments.iter();
+    let arguments: BTreeMap<Value, Value> =
+        own.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
+    if given.document {
+        // Whatever the document says itself: nobody chooses arguments but who runs the gate.
+        fields.insert(Value::from("args"), Value::from(arguments));
+    } else if !arguments.is_empty()
+        && fields.insert(Value::from("args"), Value::from(arguments)).is_some()
+    {
         return Err(wrong("the input has `args` already: `--arg` would replace it")
             .with_hint("leave `--arg` out, or rename the field"));
     }
     Ok(Some(value))
+}
+
+impl Metadata {
+    fn fields(&self) -> Vec<(&'static str, &str)> {
+        [("project_name", &self.project), ("project_version_name", &self.version)]
+            .into_iter()
+            .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+            .collect()
+    }
 }
 
 /// An object with one field.
@@ -162,8 +296,8 @@ pub(super) fn object(name: &str, value: Value) -> Value {
     Value::from(BTreeMap::from([(Value::from(name), value)]))
 }
 
-/// The value of an argument: with line breaks or commas (`\,` is one that doesn't separate) an
-/// array, else a string; nothing when it is empty.
+/// The value of an argument: split at line breaks and commas (`\,` is one that doesn't separate);
+/// several pieces are an array, one is a string, none is nothing.
 pub fn argument(text: &str) -> Option<Value> {
     let mut items = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -182,9 +316,9 @@ pub fn argument(text: &str) -> Option<Value> {
         .filter(|item| !item.is_empty())
         .map(Value::from)
         .collect();
-    match (items.len(), text.replace("\\,", "").contains([',', '\n'])) {
-        (0, _) => None,
-        (1, false) => items.pop(),
+    match items.len() {
+        0 => None,
+        1 => items.pop(),
         _ => Some(Value::from(items)),
     }
 }
@@ -207,7 +341,8 @@ mod tests {
             ("a\nb\n", Some("[\"a\",\"b\"]")),
             ("a\\,b", Some("\"a,b\"")),
             ("a\\,b, c", Some("[\"a,b\",\"c\"]")),
-            ("a,", Some("[\"a\"]")),
+            ("a,", Some("\"a\"")),
+            (",a,,b,", Some("[\"a\",\"b\"]")),
             ("C:\\x", Some("\"C:\\\\x\"")),
             ("", None),
             (" ,\n", None),
@@ -219,18 +354,84 @@ mod tests {
     #[test]
     fn arguments_and_arrays_have_a_place() {
         let arguments = BTreeMap::from([("k".to_owned(), Value::from("v"))]);
+        let given = Given { arguments, document: false, input: InputUse::Whole };
+        let bare = Given { arguments: BTreeMap::new(), ..given.clone() };
         let wrap = DocumentOptions { wrap_arrays: true, ..DocumentOptions::default() };
+        let plain = DocumentOptions::default();
         let parse = |text: &str| Some(Value::from_json_str(text).unwrap());
-        let done = finish(parse("[1]"), &arguments, &wrap).unwrap().unwrap();
+        let done = finish(parse("[1]"), &given, &wrap).unwrap().unwrap();
         assert_eq!(shown(&done), r#"{"args":{"k":"v"},"elements":[1]}"#);
-        assert_eq!(
-            shown(&finish(None, &arguments, &wrap).unwrap().unwrap()),
-            r#"{"args":{"k":"v"}}"#
-        );
+        assert_eq!(shown(&finish(None, &given, &wrap).unwrap().unwrap()), r#"{"args":{"k":"v"}}"#);
         for text in ["[1]", "1", "{\"args\": 1}"] {
-            finish(parse(text), &arguments, &DocumentOptions::default()).unwrap_err();
+            finish(parse(text), &given, &plain).unwrap_err();
         }
-        assert!(finish(None, &BTreeMap::new(), &wrap).unwrap().is_none());
+        assert!(finish(None, &bare, &wrap).unwrap().is_none());
+        // By fields alone, what is no object can't be looked at.
+        let fields = Given { input: InputUse::Fields, ..bare.clone() };
+        for text in ["[1]", "1", "\"x\""] {
+            finish(parse(text), &bare, &plain).unwrap();
+            finish(parse(text), &fields, &plain).unwrap_err();
+        }
+        finish(parse("[1]"), &fields, &wrap).unwrap();
+    }
+
+    #[test]
+    fn a_policy_documents_arguments_are_never_the_inputs_own() {
+        let given = Given { arguments: BTreeMap::new(), document: true, input: InputUse::Fields };
+        let metadata =
+            Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
+        let plain = DocumentOptions::default();
+        let project = DocumentOptions { metadata, ..DocumentOptions::default() };
+        for (text, options, expected) in [
+            (r#"{"args": {"max": 9}}"#, &plain, r#"{"args":{}}"#),
+            ("[1]", &plain, r#"{"args":{},"elements":[1]}"#),
+            (
+                "[1]",
+                &project,
+                r#"{"args":{},"chainloop_metadata":{"project_name":"shop","project_version_name":"1.2"},"elements":[1]}"#,
+            ),
+            (
+                r#"{"chainloop_metadata": {"project_name": "x", "y": 1}}"#,
+                &project,
+                r#"{"args":{},"chainloop_metadata":{"project_name":"shop","project_version_name":"1.2","y":1}}"#,
+            ),
+        ] {
+            let value = Some(Value::from_json_str(text).unwrap());
+            assert_eq!(shown(&finish(value, &given, options).unwrap().unwrap()), expected);
+        }
+        finish(Some(Value::from(1)), &given, &plain).unwrap_err();
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_refused() {
+        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "subject": []}"#;
+        let engine = base64::engine::general_purpose::STANDARD;
+        let payload = engine.encode(statement);
+        let dsse =
+            format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
+        let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
+        let read = |text: &str| {
+            unambiguous(text).and_then(|()| unwrap(Value::from_json_str(text).unwrap()))
+        };
+        let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
+        read(&plain).unwrap();
+        read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();
+        for text in [
+            format!("{{{dsse}, \"dsseEnvelope\": {plain}}}"),
+            format!("{{{dsse}, \"_type\": \"x\"}}"),
+            format!("{{{dsse}, \"predicate\": {{}}}}"),
+            format!("{{\"dsseEnvelope\": {plain}, \"subject\": []}}"),
+            format!("{{{dsse}, \"payload\": \"{payload}\"}}"),
+            format!("{{{dsse}, \"Payload\": \"{payload}\"}}"),
+            format!("{{{dsse}, \"payload_type\": \"x\"}}"),
+            format!("{{{}}}", dsse.replace(&payload, &twice)),
+            format!("{{{}}}", dsse.replace("+json", "+json; x")),
+            format!("{{{}}}", dsse.replace("application", "Application")),
+            statement.replace("\"subject\"", "\"Subject\": 1, \"subject\""),
+            statement.replace("\"subject\"", "\"payload\": 1, \"subject\""),
+        ] {
+            read(&text).unwrap_err();
+        }
     }
 
     #[test]

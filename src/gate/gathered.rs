@@ -3,7 +3,7 @@
 //! Owns the inputs that are not complete yet, sums of calls, and the bounds on what reports keep.
 //! What a verdict means is `conclude`'s.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
@@ -11,11 +11,11 @@ use std::time::Instant;
 use super::conclude;
 use super::graph::Collector;
 use super::load::Gate;
-use super::model::{Call, Input, Outcome, Run, Totals, VERSION, Verdict};
+use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::run::{Observer, RunOptions};
 use super::work::{Done, Event, millis};
-use crate::Error;
 use crate::evaluate::Recording;
+use crate::{Error, ErrorKind, NotFound, Position};
 
 /// Calls that the reports of one run keep; sums count all.
 const MAX_CALLS: usize = 100_000;
@@ -44,6 +44,10 @@ pub(super) struct Gathered<'a> {
     kept: usize,
     discover: String,
     prompt: String,
+    /// Calls that became undefined, since the service knew no such thing.
+    pub undefined: u64,
+    /// Errors of built-ins that became undefined; nothing where nobody counted them.
+    pub swallowed: Option<u64>,
 }
 
 impl<'a> Gathered<'a> {
@@ -58,6 +62,8 @@ impl<'a> Gathered<'a> {
             outcome: Outcome::NoVerdict,
             exit: 2,
             reasons: Vec::new(),
+            failure: None,
+            inventory: options.inventory.clone(),
             rules: options.rules.clone(),
             policies: gate.policies.clone(),
             sources: gate.sources.clone(),
@@ -77,6 +83,29 @@ impl<'a> Gathered<'a> {
             kept: 0,
             discover: gate.product.function("discover"),
             prompt: gate.product.function("evidence_prompt"),
+            undefined: 0,
+            swallowed: Some(0),
+        }
+    }
+
+    /// A call site was reached so often.
+    fn reached(&mut self, package: &str, function: &str, position: &Position, times: u64) {
+        let sites = &mut self.run.inventory.call_sites;
+        let known = sites.iter_mut().find(|site| {
+            let at = &site.position;
+            site.package == package
+                && site.function == function
+                && (&at.file, at.line, at.column)
+                    == (&position.file, position.line, position.column)
+        });
+        match known {
+            Some(site) => *site.reached.get_or_insert(0) += times,
+            None => sites.push(CallSite {
+                package: package.to_owned(),
+                function: function.to_owned(),
+                position: position.clone(),
+                reached: Some(times),
+            }),
         }
     }
 
@@ -132,15 +161,38 @@ impl<'a> Gathered<'a> {
 
     fn take(&mut self, done: Done, observer: &mut dyn Observer) -> Result<(), Error> {
         let mut calls = Vec::new();
-        let mut passes = 0;
+        let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
+        let mut origins: BTreeMap<String, u64> = BTreeMap::new();
         if let Some(evaluated) = &done.evaluated {
             passes = evaluated.ledger.passes;
+            if let Some(package) = self
+                .run
+                .inventory
+                .packages
+                .iter_mut()
+                .find(|package| package.name == done.verdict.policy)
+            {
+                package.calls += evaluated.ledger.needed().count() as u64;
+            }
+            for (function, position, reached) in evaluated.sites() {
+                self.reached(&done.verdict.policy, function, position, reached);
+            }
+            self.swallowed = match (self.swallowed, evaluated.swallowed_errors()) {
+                (Some(all), Some(own)) => Some(all + own),
+                _ => None,
+            };
+            let undefined = self.options.evaluate.not_found == NotFound::Undefined;
             for entry in &evaluated.ledger.calls {
+                let missing = entry.outcome == ErrorKind::NotFound.as_str();
+                self.undefined += u64::from(undefined && entry.needed && missing);
+                *origins.entry(format!("{:?}", entry.origin).to_lowercase()).or_default() += 1;
+                attempts += u64::from(entry.attempts);
+                unchecked += entry.unchecked;
                 self.run.totals.calls += 1;
                 self.run.totals.attempts += u64::from(entry.attempts);
                 self.run.totals.bytes += entry.bytes;
                 self.run.ai |= entry.function == self.prompt && entry.needed;
-                if self.kept + calls.len() < MAX_CALLS {
+                if self.options.calls.lists(entry) && self.kept + calls.len() < MAX_CALLS {
                     calls.push(call(&done.verdict.policy, entry));
                 }
             }
@@ -162,6 +214,11 @@ impl<'a> Gathered<'a> {
             }
             let all = evaluated.ledger.calls.len();
             open.input.ledger.left_out += (all - calls.len()) as u64;
+            open.input.ledger.attempts += attempts;
+            open.input.ledger.unchecked += unchecked;
+            for (origin, number) in origins {
+                *open.input.ledger.origins.entry(origin).or_default() += number;
+            }
         }
         open.input.ledger.passes = open.input.ledger.passes.max(passes);
         open.calls.push((done.check, calls));
@@ -214,6 +271,8 @@ fn call(policy: &str, entry: &crate::evaluate::Entry) -> Call {
         origin: format!("{:?}", entry.origin).to_lowercase(),
         outcome: entry.outcome.to_owned(),
         cut: entry.cut,
+        form: entry.form.map(|form| form.as_str().to_owned()),
+        unchecked: entry.unchecked,
         attempts: entry.attempts,
         bytes: entry.bytes,
         latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),

@@ -1,12 +1,14 @@
-//! Where inputs come from: files, folders, globs and standard input, one document at a time.
+//! Where inputs come from: files, pipes and standard input, one document at a time.
 //!
-//! Owns finding them and their names and digests. How a stream falls into documents is `split`'s,
+//! Owns their names and digests, and the time that reading takes. Which files there are is
+//! `find`'s, how a stream falls into documents is `split`'s,
 //! what a document is to a policy `documents`'.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::rego::Value;
 use sha2::{Digest as _, Sha256};
@@ -14,16 +16,15 @@ use sha2::{Digest as _, Sha256};
 use super::documents::{self, DocumentOptions};
 use super::model::Subject;
 use super::split::{Form, Pieces, Stream, hex};
-use crate::text::escape;
+use super::streams::{Deadline, Timed};
 use crate::{Error, ErrorKind};
-
-/// Deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
 
 /// Where documents are.
 pub enum Place {
     /// A file.
     File(PathBuf),
+    /// Something else that can be read and may never end, such as a pipe.
+    Pipe(PathBuf),
     /// A stream, such as standard input, with the name that reports show.
     Stream(String, Box<dyn std::io::BufRead + Send>),
 }
@@ -32,6 +33,7 @@ impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Pipe(path) => f.debug_tuple("Pipe").field(path).finish(),
             Self::Stream(name, _) => f.debug_tuple("Stream").field(name).finish(),
         }
     }
@@ -45,6 +47,8 @@ pub(super) struct Document {
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
     pub value: Result<Option<Value>, Error>,
+    /// How long it took to read it.
+    pub reading: Duration,
 }
 
 impl Document {
@@ -55,83 +59,23 @@ impl Document {
 
     fn failed(name: String, error: Option<Error>) -> Self {
         let value = error.map_or(Ok(None), Err);
-        Self { name, digest: None, subjects: Vec::new(), predicate_type: None, value }
-    }
-}
-
-/// The files that an argument names: itself, what is in the folder, or what the glob matches.
-///
-/// # Errors
-/// [`ErrorKind::Configuration`] where there is nothing: a gate without its inputs would pass.
-pub fn find(argument: &str) -> Result<Vec<Place>, Error> {
-    let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
-    let path = Path::new(argument);
-    let shown = escape(argument);
-    let unreadable = |error: std::io::Error| {
-        Error::new(ErrorKind::Configuration, format!("the input `{shown}` can't be read"))
-            .with_source(error)
-    };
-    let mut files = Vec::new();
-    match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => {
-            folder(path, &mut Vec::new(), &mut files).map_err(unreadable)?;
-            if files.is_empty() {
-                return Err(wrong(format!("the folder `{shown}` holds no input")).with_hint(
-                    "in a folder, files named .json, .jsonl, .ndjson, .yaml and .yml count",
-                ));
-            }
+        Self {
+            name,
+            digest: None,
+            subjects: Vec::new(),
+            predicate_type: None,
+            value,
+            reading: Duration::ZERO,
         }
-        Ok(_) => files.push(path.to_owned()),
-        Err(_) if argument.contains(['*', '?', '[']) => {
-            let found = glob::glob(argument)
-                .map_err(|e| wrong(format!("`{shown}` is no glob")).with_source(e.to_string()))?;
-            for path in found {
-                let path = path.map_err(|error| unreadable(error.into()))?;
-                if !path.is_dir() {
-                    files.push(path);
-                }
-            }
-            if files.is_empty() {
-                return Err(wrong(format!("nothing matches the glob `{shown}`"))
-                    .with_hint("a gate without its inputs would pass"));
-            }
-        }
-        Err(error) => return Err(unreadable(error)),
     }
-    Ok(files.into_iter().map(Place::File).collect())
 }
 
 fn form(path: &Path) -> Option<Form> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "json" | "jsonl" | "ndjson" => Some(Form::Json),
+        "json" | "jsonl" | "ndjson" | "sarif" => Some(Form::Json),
         "yaml" | "yml" => Some(Form::Yaml),
         _ => None,
     }
-}
-
-/// The documents of a folder and the folders in it, by name.
-fn folder(path: &Path, open: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    let real = std::fs::canonicalize(path)?;
-    if open.contains(&real) || open.len() >= MAX_FOLDERS {
-        let shown = path.display();
-        return Err(std::io::Error::other(format!(
-            "`{shown}` is a folder within itself, through a link, or nested too deeply"
-        )));
-    }
-    open.push(real);
-    let mut entries = std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        match std::fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => folder(&path, open, files)?,
-            // A file that can't be read is found out when it is opened, and has no verdict.
-            _ if form(&path).is_some() => files.push(path),
-            _ => {}
-        }
-    }
-    open.pop();
-    Ok(())
 }
 
 /// The documents of all places, one at a time.
@@ -142,12 +86,17 @@ pub(super) struct Documents {
     /// There is no place, and one document that is no input.
     nothing: bool,
     done: bool,
+    /// How long one document may take.
+    timeout: Duration,
+    deadline: Deadline,
 }
 
 impl Documents {
-    pub fn new(places: Vec<Place>, options: DocumentOptions) -> Self {
+    pub fn new(places: Vec<Place>, options: DocumentOptions, timeout: Duration) -> Self {
         let nothing = places.is_empty();
-        Self { places: places.into(), options, current: None, nothing, done: false }
+        let deadline = Deadline::default();
+        let places = places.into();
+        Self { places, options, current: None, nothing, done: false, timeout, deadline }
     }
 
     /// How many inputs are left, as far as is known without reading: a file or stream counts as
@@ -164,7 +113,7 @@ impl Documents {
         loop {
             let (name, pieces, count) = match &mut self.current {
                 Some(current) => current,
-                None => match open(self.places.pop_front()?) {
+                None => match open(self.places.pop_front()?, &self.deadline) {
                     Ok((name, pieces)) => self.current.insert((name, pieces, 0)),
                     Err(document) => return Some(*document),
                 },
@@ -235,36 +184,48 @@ impl Iterator for Documents {
         if std::mem::take(&mut self.nothing) {
             return Some(Document::none());
         }
-        if self.options.combine {
-            return (!std::mem::replace(&mut self.done, true)).then(|| self.combined());
-        }
-        self.one()
+        let began = Instant::now();
+        self.deadline.set(began.checked_add(self.timeout));
+        let document = if self.options.combine {
+            (!std::mem::replace(&mut self.done, true)).then(|| self.combined())
+        } else {
+            self.one()
+        };
+        document.map(|document| Document { reading: began.elapsed(), ..document })
     }
 }
 
-fn open(place: Place) -> Result<(String, Pieces), Box<Document>> {
-    match place {
-        Place::Stream(name, stream) => Ok((name, Pieces::new(stream, None))),
+fn open(place: Place, deadline: &Deadline) -> Result<(String, Pieces), Box<Document>> {
+    let failed = |name: String, error: std::io::Error| {
+        let error =
+            Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
+        Box::new(Document::failed(name, Some(error)))
+    };
+    let (name, form, stream) = match place {
+        Place::Stream(name, stream) => {
+            let timed = Timed::new(|| Ok(stream), deadline.clone());
+            (name, None, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+        }
+        Place::Pipe(path) => {
+            let (name, form) = (path.to_string_lossy().into_owned(), form(&path));
+            let timed = Timed::new(move || File::open(path), deadline.clone());
+            (name, form, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+        }
         Place::File(path) => {
             let name = path.to_string_lossy().into_owned();
             let open = || {
+                // What has become a pipe since it was found would keep us waiting.
+                if !std::fs::metadata(&path)?.is_file() {
+                    return Err(std::io::Error::other("it is no regular file"));
+                }
                 let file = File::open(&path)?;
-                if file.metadata()?.is_dir() {
-                    return Err(std::io::Error::other("it is a folder"));
-                }
-                Ok(file)
+                Ok(Box::new(BufReader::with_capacity(64 << 10, file)) as Stream)
             };
-            match open() {
-                Ok(file) => {
-                    let stream: Stream = Box::new(BufReader::with_capacity(64 << 10, file));
-                    Ok((name, Pieces::new(stream, form(&path))))
-                }
-                Err(error) => {
-                    let error = Error::new(ErrorKind::InvalidArgument, "the input can't be read")
-                        .with_source(error);
-                    Err(Box::new(Document::failed(name, Some(error))))
-                }
-            }
+            (name, form(&path), open())
         }
+    };
+    match stream {
+        Ok(stream) => Ok((name, Pieces::new(stream, form))),
+        Err(error) => Err(failed(name, error)),
     }
 }

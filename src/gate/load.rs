@@ -10,15 +10,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::bundle;
 use super::describe::describe;
-use super::documents::argument;
-use super::model::{Policy, Source};
+use super::documents::{Given, argument};
+use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages::{self, Asked, Manner};
 use super::policy_yaml::{self, PolicyDocument};
+use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
-use crate::builtins::FunctionSet;
+use crate::builtins::{FunctionSet, NEWER};
 use crate::evaluate::Policies;
 use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{SourceLimits, Sources};
+use crate::evaluate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
 
@@ -37,6 +38,10 @@ pub struct GateOptions {
     pub kind: Option<String>,
     /// What `input.args` holds.
     pub arguments: BTreeMap<String, String>,
+    /// Files and folders that are left out.
+    pub ignore: Ignore,
+    /// Whether signed bundles are loaded although nobody checks their signatures.
+    pub skip_verify: bool,
 }
 
 /// Policies that are asked for verdicts.
@@ -50,6 +55,10 @@ pub struct Gate {
     pub(super) asks: bool,
     /// What isn't asked because it is for another kind, a line each.
     pub(super) left_out: Vec<String>,
+    accounts: Vec<Account>,
+    packages: Vec<PackageUse>,
+    /// How many signed bundles were loaded unchecked.
+    unverified_bundles: u64,
 }
 
 /// A package that is asked.
@@ -57,7 +66,9 @@ pub struct Gate {
 pub(super) struct Check {
     pub policies: Policies,
     pub asked: Asked,
-    pub arguments: BTreeMap<String, Value>,
+    pub given: Given,
+    /// The calls of the service that it can make.
+    pub sites: Vec<Site>,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -74,7 +85,8 @@ impl Gate {
         let limits = SourceLimits::default();
         let (bundles, others): (Vec<&String>, Vec<_>) =
             paths.iter().partition(|path| bundle::is_bundle(path));
-        let mut sources = Sources::read(&others, limits)?;
+        let gathered = Sources::gather(&others, limits, Some(&options.ignore))?;
+        let mut sources = gathered.sources;
         let mut gate = Self {
             checks: Vec::new(),
             policies: Vec::new(),
@@ -82,23 +94,30 @@ impl Gate {
             product: options.product.clone(),
             asks: false,
             left_out: Vec::new(),
+            accounts: gathered.accounts,
+            packages: Vec::new(),
+            unverified_bundles: 0,
         };
         let documents = gate.take_documents(&mut sources)?;
         for path in bundles {
             gate.sources.push(Source { path: path.clone(), digest: digest_of(path)? });
-            bundle::read(path, &mut sources, limits)?;
+            let (account, signed) = bundle::read(path, &mut sources, limits, options.skip_verify)?;
+            gate.accounts.push(account);
+            gate.unverified_bundles += u64::from(signed);
         }
         let chosen: Vec<String> = options
             .packages
             .iter()
             .map(|name| name.strip_prefix("data.").unwrap_or(name).to_owned())
             .collect();
-        let mut known = gate.plain(&sources, &chosen, options)?;
+        let mut known = gate.plain(&sources, &gathered.inexact, &chosen, options)?;
         check_arguments(&documents, known.is_empty(), &options.arguments)?;
         for document in &documents {
             known.push(document.name.clone());
             if chosen.is_empty() || chosen.contains(&document.name) {
                 gate.document(document, options)?;
+            } else {
+                gate.not_asked(document.name.clone(), "`-n` chose others");
             }
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
@@ -108,6 +127,57 @@ impl Gate {
             ));
         }
         Ok(gate)
+    }
+
+    /// What is known of a run before anything is asked: files and packages.
+    pub fn inventory(&self) -> Inventory {
+        let site = |check: &Check, site: &Site| CallSite {
+            package: check.asked.name.clone(),
+            function: site.function.clone(),
+            position: site.position.clone(),
+            reached: None,
+        };
+        let sites =
+            self.checks.iter().flat_map(|check| check.sites.iter().map(move |s| site(check, s)));
+        Inventory {
+            policies: self.accounts.iter().cloned().map(Into::into).collect(),
+            packages: self.packages.clone(),
+            call_sites: sites.collect(),
+            ..Inventory::default()
+        }
+    }
+
+    /// How many signed bundles were loaded although nobody checked their signatures.
+    pub fn unverified_bundles(&self) -> u64 {
+        self.unverified_bundles
+    }
+
+    /// Whether any policy calls the service.
+    pub fn asks(&self) -> bool {
+        self.asks
+    }
+
+    fn not_asked(&mut self, name: String, reason: &str) {
+        self.packages.push(PackageUse {
+            name,
+            reason: Some(reason.to_owned()),
+            ..PackageUse::default()
+        });
+    }
+
+    fn is_asked(&mut self, check: &Check) {
+        self.packages.push(PackageUse {
+            name: check.asked.name.clone(),
+            rules: check.asked.parts.iter().map(|part| part.name.clone()).collect(),
+            asked: true,
+            reason: None,
+            calls: 0,
+        });
+    }
+
+    /// Whether a verdict may look at `input`.
+    pub fn reads_input(&self) -> bool {
+        self.checks.iter().any(|check| check.given.input > InputUse::None)
     }
 
     /// The packages that are asked, in the order of reports.
@@ -153,23 +223,48 @@ impl Gate {
     fn plain(
         &mut self,
         sources: &Sources,
+        inexact: &[InexactNumber],
         chosen: &[String],
         options: &GateOptions,
     ) -> Result<Vec<String>, Error> {
         if sources.modules.is_empty() {
             return Ok(Vec::new());
         }
-        let policies = Policies::load(sources, load_options(options))?;
+        let policies = Policies::load(sources, load_options(options))
+            .map_err(|error| newer(error, &options.product))?;
+        let reach = Reach::new(policies.packages(), &sources.modules, &options.product);
+        let looked = inexact.iter().filter(|number| reach.looks_at(&number.path));
+        let wrong: Vec<_> = looked.map(|number| number.diagnostic.clone()).collect();
+        if !wrong.is_empty() {
+            return Err(Error::policy(wrong));
+        }
         let arguments: BTreeMap<String, Value> = options
             .arguments
             .iter()
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.asks |= !policies.sites().is_empty();
-        for asked in packages::asked(&policies, chosen, Manner::Plain)? {
+        let given = Given { arguments, document: false, input: reach.input() };
+        for asked in packages::asked(&policies, chosen, Manner::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
-            let (policies, arguments) = (policies.clone(), arguments.clone());
-            self.checks.push(Check { policies, asked, arguments });
+            let (policies, given) = (policies.clone(), given.clone());
+            let sites = reach.sites(&asked.path, asked.parts.iter().map(|p| p.name.as_str()));
+            let check = Check { policies, asked, given, sites };
+            self.is_asked(&check);
+            self.checks.push(check);
+        }
+        for package in policies.packages() {
+            let name = packages::dotted(&package.path);
+            if !self.packages.iter().any(|known| known.name == name) {
+                let reason = if !chosen.is_empty() {
+                    "`-n` chose others"
+                } else if package.is_suite {
+                    "it is a test"
+                } else {
+                    "others use it"
+                };
+                self.not_asked(name, reason);
+            }
         }
         Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
     }
@@ -182,6 +277,7 @@ impl Gate {
                 && wanted != kind
             {
                 refuse_misspelt(document, wanted, kind)?;
+                self.not_asked(document.name.clone(), &format!("it is for `{kind}`"));
                 self.left_out.push(format!(
                     "the policy `{}` is for `{kind}`, not for `{wanted}`: it was not asked",
                     document.name
@@ -194,9 +290,13 @@ impl Gate {
                 self.sources.push(Source { path: module.path.clone(), digest });
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };
-            let policies = Policies::load(&sources, load_options(options))?;
+            let policies = Policies::load(&sources, load_options(options))
+                .map_err(|error| newer(error, &options.product))?;
             self.asks |= !policies.sites().is_empty();
-            for mut asked in packages::asked(&policies, &[], Manner::Document)? {
+            let reach = Reach::new(policies.packages(), &sources.modules, &options.product);
+            let given =
+                Given { arguments: arguments.clone(), document: true, input: reach.input() };
+            for mut asked in packages::asked(&policies, &[], Manner::Document, &reach)? {
                 asked.name.clone_from(&document.name);
                 if several {
                     let suffix = entry.kind.clone().unwrap_or_else(|| number.to_string());
@@ -210,8 +310,11 @@ impl Gate {
                 policy.kind.clone_from(&entry.kind);
                 policy.description = policy.description.or_else(|| document.description.clone());
                 self.policies.push(policy);
-                let (policies, arguments) = (policies.clone(), arguments.clone());
-                self.checks.push(Check { policies, asked, arguments });
+                let (policies, given) = (policies.clone(), given.clone());
+                let sites = reach.sites(&asked.path, asked.parts.iter().map(|p| p.name.as_str()));
+                let check = Check { policies, asked, given, sites };
+                self.is_asked(&check);
+                self.checks.push(check);
             }
         }
         Ok(())
@@ -228,6 +331,21 @@ fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Resul
     let (path, kind, wanted) = (escape(&document.path), escape(kind), escape(wanted));
     Err(wrong(format!("{path}: the kind `{kind}` is nearly `{wanted}`, but not the same"))
         .with_hint("one of the two is misspelt: the policy would be left out"))
+}
+
+/// Says of functions that only a newer service has that they are such.
+fn newer(error: Error, product: &Product) -> Error {
+    let known = NEWER.iter().map(|name| product.function(name));
+    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    let mut found = error.diagnostics().to_vec();
+    let mut any = false;
+    for diagnostic in &mut found {
+        if let Some(name) = known.iter().find(|name| diagnostic.message.contains(name.as_str())) {
+            diagnostic.hint = Some(format!("{name} is a function of a newer service"));
+            any = true;
+        }
+    }
+    if any { Error::policy(found) } else { error }
 }
 
 fn load_options(options: &GateOptions) -> LoadOptions {

@@ -4,10 +4,12 @@
 //! ([`model`]), from which reports are written ([`report`]). How policies are evaluated belongs to
 //! [`crate::evaluate`], options and the places that reports go to, to the command.
 
+mod account;
 mod bundle;
 mod conclude;
 mod describe;
 mod documents;
+mod find;
 mod gathered;
 mod graph;
 mod inputs;
@@ -16,16 +18,19 @@ mod metadata;
 pub mod model;
 mod packages;
 mod policy_yaml;
+mod reach;
 pub mod report;
 pub mod reports;
 mod run;
 mod split;
+mod streams;
 mod verdict;
 mod waivers;
 mod work;
 
-pub use documents::DocumentOptions;
-pub use inputs::{Place, find};
+pub use documents::{DocumentOptions, Metadata};
+pub use find::find;
+pub use inputs::Place;
 pub use load::{Gate, GateOptions};
-pub use run::{Observer, RunOptions};
+pub use run::{ListedCalls, Observer, RunOptions};
 pub use waivers::Waivers;

@@ -3,6 +3,7 @@
 //! Owns the refusal of packages that would pass because a verdict rule is missing, misspelt or of
 //! the wrong kind. What the rules' values mean is `verdict`'s.
 
+use super::reach::Reach;
 use crate::evaluate::load::{Package, RuleDefinition, RuleInfo, RuleKind};
 use crate::evaluate::{Policies, Query, reference};
 use crate::text::nearest;
@@ -45,6 +46,8 @@ impl Part {
 pub(super) struct Asked {
     /// Dotted.
     pub name: String,
+    /// Below `data`.
+    pub path: Vec<String>,
     pub files: Vec<String>,
     pub query: Query,
     pub parts: Vec<Part>,
@@ -64,6 +67,7 @@ pub(super) fn asked(
     policies: &Policies,
     chosen: &[String],
     manner: Manner,
+    reach: &Reach,
 ) -> Result<Vec<Asked>, Error> {
     let packages: Vec<&Package> = policies.packages().collect();
     let mut found = Vec::new();
@@ -78,7 +82,7 @@ pub(super) fn asked(
         }
         let optional = chosen.is_empty()
             && (package.is_test || packages.iter().any(|p| p.refers_to.contains(&package.path)));
-        match parts(package, manner) {
+        match parts(package, manner, reach) {
             Err(diagnostics) => found.extend(diagnostics),
             Ok(parts) if !gives_verdict(&parts) => {
                 if !optional {
@@ -88,6 +92,7 @@ pub(super) fn asked(
             Ok(parts) => asked.push(Asked {
                 query: policies.query(&query(package, &parts))?,
                 files: package.files.clone(),
+                path: package.path.clone(),
                 name,
                 parts,
             }),
@@ -151,7 +156,7 @@ fn without_verdict(package: &Package, manner: Manner) -> Diagnostic {
 }
 
 /// The rules of a package that take part in its verdict.
-fn parts(package: &Package, manner: Manner) -> Result<Vec<Part>, Vec<Diagnostic>> {
+fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut parts = Vec::new();
     for rule in &package.rules {
@@ -192,14 +197,29 @@ fn parts(package: &Package, manner: Manner) -> Result<Vec<Part>, Vec<Diagnostic>
             });
         }
     }
-    if !found.is_empty() {
-        return Err(found);
-    }
     // A package that has `result` says everything with it.
-    if parts.iter().any(|part| part.role == Role::Result) {
+    if let Some(result) = parts.iter().find(|part| part.role == Role::Result) {
+        let verdict_reaches = |rule: &str| reach.reaches(&package.path, &result.name, rule);
+        let lost = parts.iter().filter(|part| says_something(part.role));
+        for part in lost.filter(|part| !verdict_reaches(&part.name)) {
+            let message = format!(
+                "the verdict rule `{}` is switched off: `result` ({}:{}) doesn't look at it",
+                part.name, result.position.file, result.position.line
+            );
+            found.push(
+                Diagnostic::error("switched-off", message)
+                    .with_hint("let `result` include it, or leave `result` out")
+                    .at(part.position.clone()),
+            );
+        }
         parts.retain(|part| part.role == Role::Result);
     }
-    Ok(parts)
+    if found.is_empty() { Ok(parts) } else { Err(found) }
+}
+
+/// Whether a rule beside `result` finds something, that would be lost.
+fn says_something(role: Role) -> bool {
+    matches!(role, Role::Violations | Role::Findings | Role::Warnings)
 }
 
 fn is_function(rule: &RuleInfo) -> bool {

@@ -38,6 +38,7 @@ pub(super) struct PolicyEntry {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
+    #[serde(alias = "api_version")]
     api_version: String,
     kind: String,
     metadata: Metadata,
@@ -53,6 +54,13 @@ struct Metadata {
     #[serde(default)]
     #[allow(dead_code)]
     annotations: BTreeMap<String, Yaml>,
+    /// Whose policy it is, which says nothing about inputs.
+    #[allow(dead_code)]
+    organization: Option<String>,
+    /// The sort of structured findings, which reports take as they are.
+    #[serde(alias = "finding_type")]
+    #[allow(dead_code)]
+    finding_type: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -60,7 +68,17 @@ struct Metadata {
 struct Spec {
     #[serde(default)]
     inputs: Vec<InputSpec>,
+    #[serde(default)]
     policies: Vec<Entry>,
+    /// The older form: one policy, for the kind `type`.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    embedded: Option<String>,
+    path: Option<String>,
+    /// Where a policy attaches itself, which `-i` and `--kind` decide here.
+    #[serde(alias = "auto_match")]
+    #[allow(dead_code)]
+    auto_match: Option<Yaml>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,7 +98,16 @@ struct Entry {
     kind: Option<String>,
     embedded: Option<String>,
     path: Option<String>,
+    #[serde(rename = "ref")]
+    reference: Option<String>,
+    /// When an attestation is made; a gate is after that, and asks in every phase.
+    #[serde(alias = "attestation_phases")]
+    #[allow(dead_code)]
+    attestation_phases: Option<Vec<String>>,
 }
+
+/// A policy document is small; what is larger is data.
+const MAX_DOCUMENT: usize = 4 << 20;
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
@@ -88,29 +115,23 @@ fn wrong(message: impl Into<String>) -> Error {
 
 /// Whether a text is a policy document, good or bad, rather than data.
 pub(super) fn is_policy(text: &str) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Head {
-        api_version: Option<Yaml>,
-        kind: Option<Yaml>,
-        spec: Option<Yaml>,
-    }
-    if !text.contains("kind") {
+    let mentions = text.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"kind"));
+    if text.len() > MAX_DOCUMENT || !mentions {
         return false;
     }
-    yaml_serde::from_str::<Head>(text).is_ok_and(|head| {
-        let policy = head
-            .kind
-            .as_ref()
-            .and_then(Yaml::as_str)
-            .is_some_and(|kind| kind == "Policy" || nearest(kind, ["policy"]).is_some());
-        policy && (head.api_version.is_some() || head.spec.is_some())
-    })
+    let Ok(head) = yaml_serde::from_str::<BTreeMap<String, Yaml>>(text) else { return false };
+    let field = |name: &str| head.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    let policy = field("kind").and_then(|(_, kind)| kind.as_str()).is_some_and(|kind| {
+        let kind = kind.to_lowercase();
+        kind == "policygroup" || nearest(&kind, ["policy"]).is_some()
+    });
+    policy && (field("apiVersion").is_some() || field("spec").is_some())
 }
 
 /// Reads a document; `path` is its file.
 pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     let shown = escape(path);
+    refuse_groups(text, &shown)?;
     let written: Written = yaml_serde::from_str(text).map_err(|error| {
         let place = match error.location() {
             Some(at) => format!("{shown}:{}:{}", at.line(), at.column()),
@@ -136,32 +157,144 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     if written.metadata.name.trim().is_empty() {
         return Err(wrong(format!("{shown}: the policy's name is empty")));
     }
-    if written.spec.policies.is_empty() {
+    let mut spec = written.spec;
+    if spec.embedded.is_some() || spec.path.is_some() || spec.kind.is_some() {
+        if !spec.policies.is_empty() {
+            return Err(wrong(format!(
+                "{shown}: `policies` and the older `type`, `path` and `embedded` exclude each other"
+            )));
+        }
+        spec.policies.push(Entry {
+            kind: spec.kind.take(),
+            embedded: spec.embedded.take(),
+            path: spec.path.take(),
+            reference: None,
+            attestation_phases: None,
+        });
+    }
+    if spec.policies.is_empty() {
         let place = place(text, &shown, "policies:");
         return Err(wrong(format!("{place}: `policies` is empty: it would always pass")));
     }
-    let mut entries = Vec::with_capacity(written.spec.policies.len());
-    for (number, entry) in (1..).zip(written.spec.policies) {
-        let module = match (entry.embedded, entry.path) {
-            (Some(embedded), None) => {
+    for input in &spec.inputs {
+        check_input(input, &shown)?;
+    }
+    let mut entries = Vec::with_capacity(spec.policies.len());
+    for (number, entry) in (1..).zip(spec.policies) {
+        let module = match (entry.embedded, entry.path, entry.reference) {
+            (Some(embedded), None, None) => {
+                refuse_wasm(embedded.as_bytes(), &shown, number)?;
                 ModuleSource { path: format!("{path}#{number}"), text: aligned(text, &embedded) }
             }
-            (None, Some(module)) => read(path, &module)?,
+            (None, Some(module), None) => read(path, &module, number)?,
+            (None, None, Some(reference)) => {
+                let place = place(text, &shown, "ref:");
+                let reference = escape(&reference);
+                return Err(wrong(format!(
+                    "{place}: `ref` isn't supported: `{reference}` isn't fetched"
+                ))
+                .with_hint("fetch the module, and name it with `path`"));
+            }
             _ => {
                 return Err(wrong(format!(
                     "{shown}: policy {number} has not exactly one of `embedded` and `path`"
                 )));
             }
         };
+        let module = ModuleSource { text: completed(&module.text), ..module };
         entries.push(PolicyEntry { kind: entry.kind, module });
     }
     Ok(PolicyDocument {
         name: written.metadata.name,
         path: path.to_owned(),
         description: written.metadata.description,
-        inputs: written.spec.inputs,
+        inputs: spec.inputs,
         entries,
     })
+}
+
+/// A group names policies that this can't fetch, and a key in another case isn't one.
+fn refuse_groups(text: &str, shown: &str) -> Result<(), Error> {
+    let Ok(head) = yaml_serde::from_str::<BTreeMap<String, Yaml>>(text) else { return Ok(()) };
+    let (key, kind) = match head.iter().find(|(key, _)| key.eq_ignore_ascii_case("kind")) {
+        Some((key, Yaml::String(kind))) => (key, kind),
+        _ => return Ok(()),
+    };
+    let place = place(text, shown, &format!("{key}:"));
+    if kind.eq_ignore_ascii_case("policygroup") {
+        return Err(wrong(format!("{place}: groups of policies (`PolicyGroup`) aren't supported"))
+            .with_hint("name its policies with `-d`, or leave the file out with `--ignore`"));
+    }
+    if key != "kind" {
+        return Err(wrong(format!("{place}: the key `{}` is unknown", escape(key)))
+            .with_hint("it is `kind`; a file that is no policy is left out with `--ignore`"));
+    }
+    Ok(())
+}
+
+fn check_input(input: &InputSpec, shown: &str) -> Result<(), Error> {
+    let name = escape(&input.name);
+    let default = input.default.as_deref().unwrap_or_default();
+    if input.required && !default.is_empty() {
+        return Err(wrong(format!("{shown}: the input `{name}` is required and has a default")));
+    }
+    if default.contains("{{") {
+        return Err(wrong(format!("{shown}: the default of the input `{name}` is a template"))
+            .with_hint("templates aren't filled in here: write the value"));
+    }
+    Ok(())
+}
+
+/// Compiled policies are known by their first bytes, as they are or as base64.
+fn refuse_wasm(bytes: &[u8], shown: &str, number: usize) -> Result<(), Error> {
+    if bytes.starts_with(b"\0asm") || bytes.trim_ascii_start().starts_with(b"AGFzb") {
+        return Err(wrong(format!("{shown}: policy {number} is WebAssembly (WASM)"))
+            .with_hint("only Rego is evaluated here"));
+    }
+    Ok(())
+}
+
+/// The module with what policy documents may leave out, where its rules mention it: added behind
+/// it, so that its lines stay where they are.
+fn completed(module: &str) -> String {
+    let defines = |name: &str| {
+        module.lines().any(|line| {
+            let line = line.strip_prefix("default ").map_or(line, str::trim_start);
+            let rest = line.strip_prefix(name);
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
+    };
+    let mentions = |name: &str| {
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        module.lines().map(|line| line.split('#').next().unwrap_or(line)).any(|line| {
+            line.match_indices(name).any(|(at, _)| {
+                let before = line.get(..at).and_then(|text| text.chars().next_back());
+                let after = line.get(at + name.len()..).and_then(|text| text.chars().next());
+                !before.is_some_and(|c| word(c) || matches!(c, '.' | '"'))
+                    && !after.is_some_and(|c| word(c) || c == '"')
+            })
+        })
+    };
+    let mut text = module.to_owned();
+    let skipped = !defines("skipped") && mentions("skipped");
+    let reason = !defines("skip_reason") && mentions("skip_reason");
+    let valid = !defines("valid_input") && (mentions("valid_input") || skipped || reason);
+    for (needed, rules) in [
+        (valid, "default valid_input := true\n"),
+        (skipped, "default skipped := true\n\nskipped := false if valid_input\n"),
+        (
+            reason,
+            "default skip_reason := \"\"\n\nskip_reason := \"the file content is not recognized\" if not valid_input\n",
+        ),
+        (!defines("ignore") && mentions("ignore"), "default ignore := false\n"),
+        (!defines("violations") && mentions("violations"), "default violations := []\n"),
+    ] {
+        if needed {
+            text.push_str("\n\n");
+            text.push_str(rules);
+        }
+    }
+    text
 }
 
 /// The place of the line that starts with `key`.
@@ -184,7 +317,7 @@ fn aligned(document: &str, module: &str) -> String {
 }
 
 /// A module beside the document. It never leads out of the document's folder.
-fn read(document: &str, module: &str) -> Result<ModuleSource, Error> {
+fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Error> {
     let shown = escape(module);
     let outside = || {
         wrong(format!("{}: `{shown}` isn't a file in the policy's folder", escape(document)))
@@ -196,6 +329,9 @@ fn read(document: &str, module: &str) -> Result<ModuleSource, Error> {
         .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
     {
         return Err(outside());
+    }
+    if relative.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wasm")) {
+        refuse_wasm(b"\0asm", &escape(document), number)?;
     }
     let folder = Path::new(document).parent().unwrap_or(Path::new(""));
     let path = folder.join(relative);
@@ -211,14 +347,18 @@ fn read(document: &str, module: &str) -> Result<ModuleSource, Error> {
     if std::fs::metadata(&real).map_err(failed)?.len() > MAX_MODULE {
         return Err(wrong(format!("`{shown}` is larger than {MAX_MODULE} bytes")));
     }
-    let text = std::fs::read_to_string(&real).map_err(failed)?;
+    let bytes = std::fs::read(&real).map_err(failed)?;
+    refuse_wasm(&bytes, &escape(document), number)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong(format!("{}: the policy `{shown}` isn't UTF-8", escape(document))))?;
     Ok(ModuleSource { path: path.to_string_lossy().into_owned(), text })
 }
 
 impl PolicyDocument {
     /// Whether the document declares an argument.
     pub fn declares(&self, name: &str) -> bool {
-        self.inputs.iter().any(|input| input.name == name)
+        // One that declares none takes all.
+        self.inputs.is_empty() || self.inputs.iter().any(|input| input.name == name)
     }
 
     /// The names of its arguments.
@@ -232,8 +372,14 @@ impl PolicyDocument {
         given: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Value>, Error> {
         let mut found = BTreeMap::new();
+        if self.inputs.is_empty() {
+            let all = given.iter();
+            found.extend(all.filter_map(|(name, text)| Some((name.clone(), argument(text)?))));
+        }
         for input in &self.inputs {
-            let text = given.get(&input.name).or(input.default.as_ref());
+            // An empty one counts as none.
+            let given = given.get(&input.name).filter(|text| !text.is_empty());
+            let text = given.or(input.default.as_ref());
             match text.and_then(|text| argument(text)) {
                 Some(value) => {
                     found.insert(input.name.clone(), value);
@@ -299,6 +445,49 @@ mod tests {
         }
         assert!(is_policy(GOOD) && is_policy(&GOOD.replace("Policy", "Polcy")));
         assert!(!is_policy("kind: Deployment\napiVersion: v1") && !is_policy("kind: 1"));
+        for (from, to, says) in [
+            ("kind: Policy", "Kind: Policy", "p.yaml:2:1: the key `Kind`"),
+            ("kind: Policy", "kind: PolicyGroup", "p.yaml:2:1: groups of policies"),
+            ("embedded: |", "ref: https://x.example/p.rego\n      xx: |", "unknown field `xx`"),
+            ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
+            ("package main", "AGFzbQ", "WebAssembly"),
+        ] {
+            let text = GOOD.replacen(from, to, 1);
+            assert!(is_policy(&text), "{text}");
+            let error = parse("p.yaml", &text).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn older_forms_and_other_fields_are_read() {
+        let text = GOOD.replace("  name: n", "  name: n\n  finding_type: SAST\n  organization: o");
+        let text = text
+            .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
+        let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
+        assert_eq!(parse("p.yaml", &text).unwrap().entries.len(), 1);
+        let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
+            embedded: |\n    package main\n\n    violations := []\n";
+        let document = parse("p.yaml", old).unwrap();
+        assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
+        let reference = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  policies:\n  \
+            - ref: p.rego\n";
+        let error = parse("p.yaml", reference).unwrap_err().to_string();
+        assert!(error.contains("`ref` isn't supported"), "{error}");
+    }
+
+    #[test]
+    fn what_documents_leave_out_is_added_where_it_is_mentioned() {
+        let module = "package main\n\nresult := {\"skipped\": skipped, \"violations\": []}\n\n\
+            default skipped := true\n\nskipped := false if valid_input\n";
+        let text = completed(module);
+        assert!(text.starts_with(module));
+        assert!(text.contains("default valid_input := true"), "{text}");
+        assert!(
+            !text.contains("default violations") && text.matches("default skipped").count() == 1
+        );
+        let plain = "package main\n\nviolations contains \"x\" # skipped\n";
+        assert_eq!(completed(plain), plain);
     }
 
     #[test]
@@ -309,15 +498,15 @@ mod tests {
         std::fs::write(dir.path().join("d/in.rego"), "package in").unwrap();
         let document = dir.path().join("d/p.yaml");
         let document = document.to_str().unwrap();
-        assert_eq!(read(document, "in.rego").unwrap().text, "package in");
+        assert_eq!(read(document, "in.rego", 1).unwrap().text, "package in");
         let absolute = dir.path().join("d/in.rego");
         for path in ["../out.rego", absolute.to_str().unwrap(), "https://x.example/p.rego"] {
-            read(document, path).unwrap_err();
+            read(document, path, 1).unwrap_err();
         }
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("../out.rego", dir.path().join("d/link.rego")).unwrap();
-            read(document, "link.rego").unwrap_err();
+            read(document, "link.rego", 1).unwrap_err();
         }
     }
 }

@@ -8,15 +8,17 @@ use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use super::account;
 use super::conclude;
 use super::documents::DocumentOptions;
 use super::gathered::Gathered;
 use super::inputs::{Documents, Place};
 use super::load::Gate;
-use super::model::{AnsweredBy, Graph, Input, Ledger, Outcome, Rules, Run, Tool};
+use super::model::{AnsweredBy, Graph, Input, Inventory, Ledger, Outcome, Rules, Run, Tool};
 use super::waivers::Waivers;
 use super::work::{Event, Work, millis};
-use crate::evaluate::{EvaluateOptions, Print, Recording};
+use crate::builtins::ContentForm;
+use crate::evaluate::{Entry, EvaluateOptions, Print, Recording};
 use crate::{Error, ErrorKind};
 
 /// Evaluations at a time that wait for the service.
@@ -38,10 +40,41 @@ pub struct RunOptions {
     pub waivers: Waivers,
     /// Whether the first input that doesn't pass ends the run.
     pub fail_fast: bool,
+    /// Whether a package that can call the service has to, for each input that it doesn't skip.
+    pub require_calls: bool,
     /// Whether every answer is kept for a recording.
     pub record: bool,
     /// What wrote the report.
     pub tool: Tool,
+    /// Which calls reports list.
+    pub calls: ListedCalls,
+    /// What the run was given; what becomes of it is filled in.
+    pub inventory: Inventory,
+}
+
+/// Which calls of the service reports list. Sums count all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ListedCalls {
+    /// None.
+    None,
+    /// Those that failed, or whose answer was cut, packed or not comparable.
+    #[default]
+    Failed,
+    /// Every one.
+    All,
+}
+
+impl ListedCalls {
+    pub(super) fn lists(self, entry: &Entry) -> bool {
+        match self {
+            Self::None => false,
+            Self::Failed => {
+                let plain = entry.form != Some(ContentForm::Base64) && entry.unchecked == 0;
+                entry.outcome != "ok" || entry.cut || !plain
+            }
+            Self::All => true,
+        }
+    }
 }
 
 impl RunOptions {
@@ -54,7 +87,10 @@ impl RunOptions {
             documents: DocumentOptions::default(),
             waivers: Waivers::default(),
             fail_fast: false,
+            require_calls: false,
             record: false,
+            calls: ListedCalls::default(),
+            inventory: Inventory::default(),
             tool,
         }
     }
@@ -85,7 +121,8 @@ impl Gate {
     ) -> Result<(Run, Recording), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
         let nothing = places.is_empty();
-        let documents = Documents::new(places, options.documents.clone());
+        let documents =
+            Documents::new(places, options.documents.clone(), options.evaluate.budget.timeout);
         let mut gathered = Gathered::new(self, options);
         let stop = AtomicBool::new(false);
         let workers = self.workers();
@@ -113,14 +150,20 @@ impl Gate {
         run.inputs = gathered.finished.into_values().collect();
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
+        let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
         run.notes.clone_from(&self.left_out);
         if nothing {
             run.notes.push("there is no input: each policy was asked once without one".to_owned());
         }
         if options.documents.attestation {
-            run.notes.push("signatures of attestations are not checked here".to_owned());
+            run.notes.push(
+                "the signatures of the attestations weren't checked: whoever wrote them chose what \
+                 they say and what they are about"
+                    .to_owned(),
+            );
         }
         conclude::run(&mut run);
+        account::settle(&mut run, undefined, swallowed);
         for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
             let what = waiver.finding.as_ref().or(waiver.policy.as_ref());
             let what = what.map_or("", String::as_str);
@@ -179,6 +222,7 @@ impl Gate {
                 digest: document.digest,
                 subjects: document.subjects,
                 value,
+                reading: document.reading,
                 started: OnceLock::new(),
             });
             for check in (0..self.checks.len()).filter(|_| readable) {

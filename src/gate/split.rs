@@ -176,7 +176,7 @@ fn marks(line: &[u8], marker: &[u8]) -> bool {
 
 /// Whether there is more than comments, directives and markers.
 fn has_content(bytes: &[u8]) -> bool {
-    bytes.split(|byte| *byte == b'\n').any(|line| {
+    bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
         let line = if marks(line, b"---") { line.get(3..).unwrap_or_default() } else { line };
         let line = line.trim_ascii();
         !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")

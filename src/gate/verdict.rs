@@ -117,6 +117,13 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
             return Err(at.wrong(message, format!("did you mean `{near}`?")));
         }
     }
+    for (key, value) in object.iter() {
+        let Value::String(key) = key else { continue };
+        if is_verdict_rule(key) && !is_empty(value) {
+            let message = format!("has `{}`, which nobody would look at", shorten(key, 60));
+            return Err(at.wrong(message, "what fails stands in `violations` or `findings`"));
+        }
+    }
     let field = |name: &str| object.get(&Value::from(name));
     let inside = |name: &str| Place { what: format!("`{name}` of `result`"), ..*at };
     let flag = |name: &str| field(name).map_or(Ok(false), |value| inside(name).boolean(value));
@@ -147,6 +154,25 @@ fn reason(at: &Place<'_>, value: Option<&Value>) -> Result<Option<String>, Error
         Some(other) => {
             Err(at.wrong(format!("is {}, not a string", sort(other)), "say why in a string"))
         }
+    }
+}
+
+/// Whether a field of `result` has the name of a rule that would say something on its own.
+fn is_verdict_rule(name: &str) -> bool {
+    matches!(name, "deny" | "violation" | "warn")
+        || name.starts_with("deny_")
+        || name.starts_with("warn_")
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Undefined => true,
+        Value::Bool(flag) => !flag,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Set(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Number(_) => false,
     }
 }
 

@@ -3,16 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
+use crate::Product;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{ModuleSource, Sources};
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
 use crate::gate::packages::{Manner, asked};
+use crate::gate::reach::Reach;
 
 fn said(text: &str, manner: Manner) -> Result<Said, String> {
     let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
     let sources = Sources { modules: vec![module], ..Sources::default() };
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
-    let asked = asked(&policies, &[], manner).map_err(|e| e.to_string())?;
+    let reach = Reach::new(policies.packages(), &sources.modules, &Product::default());
+    let asked = asked(&policies, &[], manner, &reach).map_err(|e| e.to_string())?;
     let options = EvaluateOptions::new(Answers::Nobody(String::new()));
     let evaluated = policies.evaluate(&asked[0].query, None, &options);
     read(&asked[0].parts, &evaluated.result.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
@@ -46,8 +49,9 @@ fn findings_win_over_violations_alone() {
 
 #[test]
 fn a_result_says_everything() {
-    let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}\n\
-                deny contains \"not asked\"";
+    let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}";
+    let beside = format!("{text}\ndeny contains \"not asked\"");
+    assert!(said(&beside, Manner::Plain).unwrap_err().contains("switched off"));
     let found = said(text, Manner::Plain).unwrap();
     assert!(found.skipped && !found.ignored && found.items.is_empty());
     assert_eq!(found.reason.as_deref(), Some("why"));

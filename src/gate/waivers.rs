@@ -7,6 +7,7 @@ use std::path::Path;
 use chrono::NaiveDate;
 use glob::Pattern;
 use serde::Deserialize;
+use yaml_serde::Value as Yaml;
 
 use super::model;
 use crate::text::escape;
@@ -21,8 +22,22 @@ pub struct Waivers {
 #[derive(Debug)]
 struct Entry {
     written: Written,
-    subject: Pattern,
+    subject: Subject,
     expired: bool,
+}
+
+/// What a waiver is for. Only the first is computed here; the others somebody else chose, so a
+/// waiver has to say that it goes by them.
+#[derive(Debug)]
+enum Subject {
+    /// The digest of an input's bytes.
+    Digest(String),
+    /// The name under which an input was given.
+    Input(Pattern),
+    /// The name of what an attestation is about, each of them.
+    Name(Pattern),
+    /// The digest that a violation names.
+    Violation(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +51,7 @@ struct File {
 struct Written {
     policy: Option<String>,
     finding: Option<String>,
-    subject: String,
+    subject: Yaml,
     reason: String,
     owner: String,
     expires: String,
@@ -93,7 +108,6 @@ impl Waivers {
             for (field, text) in [
                 ("policy", written.policy.as_deref().unwrap_or("-")),
                 ("finding", written.finding.as_deref().unwrap_or("-")),
-                ("subject", &written.subject),
                 ("reason", &written.reason),
                 ("owner", &written.owner),
             ] {
@@ -107,8 +121,9 @@ impl Waivers {
                     wrong(&format!("expires on `{shown}`, which is no date"))
                         .with_hint("a date is written `2026-12-31`")
                 })?;
-            let subject = Pattern::new(&written.subject).map_err(|error| {
-                wrong("has a `subject` that is no glob").with_source(error.to_string())
+            let subject = Subject::read(&written.subject).map_err(|(what, hint)| {
+                let error = wrong(&what);
+                if hint.is_empty() { error } else { error.with_hint(hint) }
             })?;
             entries.push(Entry { written, subject, expired: expires < today });
         }
@@ -120,7 +135,8 @@ impl Waivers {
         let shown = |entry: &Entry| model::Waiver {
             policy: entry.written.policy.clone(),
             finding: entry.written.finding.clone(),
-            subject: entry.written.subject.clone(),
+            subject: entry.subject.text().to_owned(),
+            by: entry.subject.by(),
             reason: entry.written.reason.clone(),
             owner: entry.written.owner.clone(),
             expires: entry.written.expires.clone(),
@@ -150,17 +166,98 @@ impl Entry {
             && self.concerns(case)
     }
 
-    /// An attestation about several subjects is covered only if each of them is.
     fn concerns(&self, case: &Case<'_>) -> bool {
-        let named = |text: &str| text == self.written.subject || self.subject.matches(text);
-        let subject = |subject: &model::Subject| {
-            named(&subject.name)
-                || subject.digest.iter().any(|(name, hex)| named(&format!("{name}:{hex}")))
+        match &self.subject {
+            Subject::Digest(digest) => case.input_digest == Some(digest.as_str()),
+            Subject::Input(names) => named(names, case.input),
+            // An attestation about several subjects is covered only if each of them is.
+            Subject::Name(names) => {
+                let mut subjects = case.subjects.iter();
+                !case.subjects.is_empty() && subjects.all(|subject| named(names, &subject.name))
+            }
+            Subject::Violation(digest) => case.digest == Some(digest.as_str()),
+        }
+    }
+}
+
+fn named(names: &Pattern, text: &str) -> bool {
+    names.as_str() == text || names.matches(text)
+}
+
+/// Whether a text is a digest: an algorithm, and as much hex as it gives.
+fn is_digest(text: &str) -> bool {
+    let Some((algorithm, hex)) = text.split_once(':') else { return false };
+    let length = match algorithm {
+        "sha1" => 40,
+        "sha256" => 64,
+        "sha512" => 128,
+        _ => return false,
+    };
+    hex.len() == length && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+impl Subject {
+    /// What is written, or what is wrong with it and what to write instead.
+    fn read(written: &Yaml) -> Result<Self, (String, String)> {
+        let forms = "`subject` is a digest (`sha256:…`) of an input, or one of `{input: GLOB}`, \
+                     `{name: GLOB}` and `{violation: DIGEST}`";
+        let fields = match written {
+            Yaml::String(text) if text.starts_with("sha256:") && is_digest(text) => {
+                return Ok(Self::Digest(text.clone()));
+            }
+            Yaml::String(text) if text.trim().is_empty() => {
+                return Err(("has an empty `subject`".to_owned(), forms.to_owned()));
+            }
+            Yaml::String(text) => {
+                let shown = escape(text).replace('\'', "''");
+                return Err((
+                    format!(
+                        "has the `subject` `{shown}`, which is no `sha256:` digest; to go by the \
+                         input's name, write `subject: {{input: '{shown}'}}`"
+                    ),
+                    forms.to_owned(),
+                ));
+            }
+            Yaml::Mapping(fields) => fields,
+            _ => return Err(("has a `subject` of another form".to_owned(), forms.to_owned())),
         };
-        named(case.input)
-            || case.input_digest.is_some_and(named)
-            || case.digest.is_some_and(named)
-            || (!case.subjects.is_empty() && case.subjects.iter().all(subject))
+        let mut pairs = fields.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let (Some((Some(key), Some(text))), None) = (pairs.next(), pairs.next()) else {
+            return Err(("has a `subject` of another form".to_owned(), forms.to_owned()));
+        };
+        let glob = || {
+            if text.trim().is_empty() {
+                return Err((format!("has an empty `{key}`"), String::new()));
+            }
+            Pattern::new(text)
+                .map_err(|error| (format!("has a `{key}` that is no glob: {error}"), String::new()))
+        };
+        match key {
+            "input" => Ok(Self::Input(glob()?)),
+            "name" => Ok(Self::Name(glob()?)),
+            "violation" if is_digest(text) => Ok(Self::Violation(text.to_owned())),
+            "violation" => Err((
+                format!("has the `violation` `{}`, which is no digest", escape(text)),
+                "it is the digest that the violation names, such as `sha256:…`".to_owned(),
+            )),
+            _ => Err((format!("has a `subject` by `{}`", escape(key)), forms.to_owned())),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Digest(text) | Self::Violation(text) => text,
+            Self::Input(glob) | Self::Name(glob) => glob.as_str(),
+        }
+    }
+
+    fn by(&self) -> model::WaivedBy {
+        match self {
+            Self::Digest(_) => model::WaivedBy::Digest,
+            Self::Input(_) => model::WaivedBy::Input,
+            Self::Name(_) => model::WaivedBy::Name,
+            Self::Violation(_) => model::WaivedBy::Violation,
+        }
     }
 }
 
@@ -189,48 +286,86 @@ mod tests {
         }
     }
 
+    fn digest(pair: &str) -> String {
+        format!("sha256:{}", pair.repeat(32))
+    }
+
     #[test]
     fn a_waiver_matches_until_its_last_day() {
+        let (own, other) = (digest("aa"), digest("ab"));
         let matching = |rest: &str, day: &str| {
             let text = format!("waivers:\n- {{{rest}, {DATE}{day}}}\n");
-            waivers(&text).unwrap().matching(&case(&[]))
+            let case = Case { input_digest: Some(&own), digest: Some(&other), ..case(&[]) };
+            waivers(&text).unwrap().matching(&case)
         };
-        assert_eq!(matching("policy: p, subject: '*.json'", "2026-03-01"), Some((0, true)));
-        assert_eq!(matching("policy: p, subject: '*.json'", "2026-02-28"), Some((0, false)));
-        assert_eq!(matching("finding: CVE-1, subject: 'sha256:aa'", "2026-03-02"), Some((0, true)));
-        assert_eq!(matching("finding: m, subject: in.json", "2026-03-02"), Some((0, true)));
-        assert_eq!(matching("policy: q, subject: '*'", "2026-03-02"), None);
-        assert_eq!(matching("finding: CVE-2, subject: '*'", "2026-03-02"), None);
-        assert_eq!(matching("policy: p, finding: CVE-2, subject: '*'", "2026-03-02"), None);
-        assert_eq!(matching("policy: p, subject: 'sha256:ab'", "2026-03-02"), None);
+        let named = "policy: p, subject: {input: '*.json'}";
+        assert_eq!(matching(named, "2026-03-01"), Some((0, true)));
+        assert_eq!(matching(named, "2026-02-28"), Some((0, false)));
+        let own = format!("finding: CVE-1, subject: '{own}'");
+        assert_eq!(matching(&own, "2026-03-02"), Some((0, true)));
+        assert_eq!(
+            matching("finding: m, subject: {input: in.json}", "2026-03-02"),
+            Some((0, true))
+        );
+        let said = format!("policy: p, subject: {{violation: '{other}'}}");
+        assert_eq!(matching(&said, "2026-03-02"), Some((0, true)));
+        for none in [
+            "policy: q, subject: {input: '*'}",
+            "finding: CVE-2, subject: {input: '*'}",
+            "policy: p, finding: CVE-2, subject: {input: '*'}",
+            "policy: p, subject: {name: '*'}",
+            // What a violation or a statement says of itself isn't computed here.
+            &format!("policy: p, subject: '{other}'"),
+        ] {
+            assert_eq!(matching(none, "2026-03-02"), None, "{none}");
+        }
     }
 
     #[test]
     fn every_subject_has_to_be_covered() {
-        let text = format!("waivers:\n- {{policy: p, subject: 'sha256:bb', {DATE}2027-01-01}}\n");
+        let text =
+            format!("waivers:\n- {{policy: p, subject: {{name: 'app-*'}}, {DATE}2027-01-01}}\n");
         let waivers = waivers(&text).unwrap();
-        let subject = |hex: &str| model::Subject {
-            name: hex.to_owned(),
-            digest: [("sha256".to_owned(), hex.to_owned())].into(),
+        let subject = |name: &str| model::Subject {
+            name: name.to_owned(),
+            digest: [("sha256".to_owned(), "bb".to_owned())].into(),
         };
-        assert!(waivers.matching(&case(&[subject("bb")])).is_some());
-        assert!(waivers.matching(&case(&[subject("bb"), subject("cc")])).is_none());
+        assert!(waivers.matching(&case(&[subject("app-a")])).is_some());
+        assert!(waivers.matching(&case(&[subject("app-a"), subject("lib")])).is_none());
     }
 
     #[test]
     fn what_is_wrong_has_its_place() {
-        let ok = format!("policy: p, subject: s, {DATE}2027-01-01");
+        let ok = format!("policy: p, subject: {{input: s}}, {DATE}2027-01-01");
         for (text, says) in [
             (format!("waivers:\n- {{{ok}, who: x}}\n"), "w.yaml:2:"),
-            (format!("waivers:\n- {{subject: s, {DATE}2027-01-01}}\n"), "neither a `policy`"),
-            (format!("waivers:\n- {{policy: p, subject: s, {DATE}soon}}\n"), "`soon`"),
             (
-                format!("waivers:\n- {{policy: '', subject: s, {DATE}2027-01-01}}\n"),
+                format!("waivers:\n- {{subject: {{input: s}}, {DATE}2027-01-01}}\n"),
+                "neither a `policy`",
+            ),
+            (format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}soon}}\n"), "`soon`"),
+            (
+                format!("waivers:\n- {{policy: '', subject: {{input: s}}, {DATE}2027-01-01}}\n"),
                 "empty `policy`",
             ),
             ("waivers:\n- {policy: p}\n".to_owned(), "missing field"),
             (format!("waiver:\n- {{{ok}}}\n"), "unknown field"),
-            (format!("waivers:\n- {{policy: p, subject: 'a[', {DATE}2027-01-01}}\n"), "no glob"),
+            (
+                format!("waivers:\n- {{policy: p, subject: {{input: 'a['}}, {DATE}2027-01-01}}\n"),
+                "no glob",
+            ),
+            (
+                format!("waivers:\n- {{policy: p, subject: '*.json', {DATE}2027-01-01}}\n"),
+                "`subject: {input: '*.json'}`",
+            ),
+            (
+                format!("waivers:\n- {{policy: p, subject: 'sha256:aa', {DATE}2027-01-01}}\n"),
+                "no `sha256:` digest",
+            ),
+            (
+                format!("waivers:\n- {{policy: p, subject: {{path: x}}, {DATE}2027-01-01}}\n"),
+                "by `path`",
+            ),
         ] {
             let error = waivers(&text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");

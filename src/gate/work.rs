@@ -23,6 +23,8 @@ pub(super) struct Work {
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub value: Option<Value>,
+    /// How long it took to read, which counts against its time.
+    pub reading: Duration,
     pub started: OnceLock<Instant>,
 }
 
@@ -58,8 +60,9 @@ impl Gate {
         let name = &check.asked.name;
         let mut how = options.evaluate.clone();
         let started = *work.started.get_or_init(Instant::now);
-        how.budget.timeout = how.budget.timeout.saturating_sub(started.elapsed());
-        let value = documents::finish(work.value.clone(), &check.arguments, &options.documents);
+        let spent = started.elapsed().saturating_add(work.reading);
+        how.budget.timeout = how.budget.timeout.saturating_sub(spent);
+        let value = documents::finish(work.value.clone(), &check.given, &options.documents);
         let (verdict, evaluated) = match value {
             Err(error) => (conclude::no_verdict(name, &error, None), None),
             Ok(value) => {
@@ -68,7 +71,17 @@ impl Gate {
                     Ok(output) => verdict::read(&check.asked.parts, output),
                     Err(error) => Err(error.clone()),
                 };
+                let calls = evaluated.ledger.needed().count();
                 let verdict = match (said, self.policies.get(index)) {
+                    (Ok(said), _)
+                        if options.require_calls
+                            && calls == 0
+                            && !check.sites.is_empty()
+                            && !said.skipped
+                            && !said.ignored =>
+                    {
+                        conclude::no_verdict(name, &without_calls(check), None)
+                    }
                     (Ok(said), Some(policy)) => conclude::verdict(
                         said,
                         &Circumstances {
@@ -93,6 +106,21 @@ impl Gate {
             }
         };
         Done { index: work.index, check: index, verdict, evaluated, took: began.elapsed() }
+    }
+}
+
+/// A policy that can ask the service had to, and didn't.
+fn without_calls(check: &Check) -> Error {
+    let error = Error::new(
+        ErrorKind::Policy,
+        "the policy asked the service nothing about this input, and `--require-calls` wants it to",
+    );
+    match check.sites.first() {
+        Some(site) => error.with_hint(format!(
+            "`{}` at {}:{} was never reached: is what it is asked with in the input?",
+            site.function, site.position.file, site.position.line
+        )),
+        None => error,
     }
 }
 

@@ -19,10 +19,16 @@ pub(super) fn ask(api: &BlockingApiClient) -> Result<Answer, Error> {
     let json = serde_json::to_value(&infoz).map_err(|error| {
         Error::new(ErrorKind::Internal, "the answer can't be written as JSON").with_source(error)
     })?;
-    let table = Table::of_fields([
+    let more = infoz.more.iter().map(|(name, value)| format!("{name}={value}"));
+    let more: Vec<String> = more.collect();
+    let mut fields = vec![
         ("Version", infoz.version),
         ("Chart", infoz.chart_version),
         ("Login", infoz.login_url),
-    ]);
+    ];
+    if !more.is_empty() {
+        fields.push(("More", more.join(", ")));
+    }
+    let table = Table::of_fields(fields);
     Ok(Answer { tables: vec![table], json })
 }

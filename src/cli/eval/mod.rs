@@ -17,7 +17,7 @@ use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watchdog};
 use crate::evaluate::load::LoadOptions;
-use crate::text::escape_lines;
+use crate::text::{escape_for_log, escape_lines};
 use crate::{Error, evaluate};
 use format::Format;
 
@@ -81,7 +81,10 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
     evaluation::report(&evaluated, options, reporter)?;
     let answer = evaluation::answer(evaluated)?;
     let mut text = evaluate::write(&answer, args.format.into())?;
-    if output::is_terminal() {
+    if args.format == Format::Raw {
+        // Strings of policies and the service, as they are: on their own lines, and no commands.
+        text = escape_for_log(&text);
+    } else if output::is_terminal() {
         text = escape_lines(&text);
     }
     output::to_stdout(text.as_bytes())?;

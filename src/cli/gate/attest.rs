@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::cli::args::Options;
 use crate::cli::output;
-use crate::gate::model::{Input, Outcome, Run, Source};
+use crate::gate::model::{Input, OptionUse, Outcome, Run, Source};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -58,9 +58,21 @@ fn wrong(message: impl Into<String>) -> Error {
 
 impl Attest {
     /// Refuses what would prove nothing, and what lacks something, before anything is asked.
-    pub fn check(&self, options: &Options) -> Result<(), Error> {
+    pub fn check(
+        &self,
+        options: &Options,
+        attestations: bool,
+        unverified: bool,
+    ) -> Result<(), Error> {
         if self.file.is_none() {
             return Ok(());
+        }
+        if attestations && !unverified {
+            return Err(wrong(
+                "the signatures of attestations aren't checked: `--attest` would vouch for \
+                 whatever they name",
+            )
+            .with_hint("`--unverified` attests all the same, and the statement says so"));
         }
         if options.local.is_some() || options.replay.is_some() {
             let other = if options.local.is_some() { "--local" } else { "--replay" };
@@ -92,8 +104,20 @@ impl Attest {
         Ok(())
     }
 
-    /// The statement.
-    pub fn statement(&self, run: &Run) -> Result<String, Error> {
+    /// The statement, of a run that came to a verdict.
+    pub fn statement(&self, run: &Run, emulated: bool) -> Result<Option<String>, Error> {
+        if self.file.is_none() {
+            return Ok(None);
+        }
+        if emulated {
+            return Err(wrong("an emulator answered: there is nothing to attest to").with_hint(
+                "an outcome that the service took no part in proves nothing; are the addresses \
+                 the service's?",
+            ));
+        }
+        if run.outcome == Outcome::NoVerdict {
+            return Ok(None);
+        }
         let (kind, subjects, predicate) = match self.form {
             Predicate::TestResult => (
                 "https://in-toto.io/attestation/test-result/v0.1",
@@ -114,7 +138,7 @@ impl Attest {
             "predicateType": kind,
             "predicate": predicate,
         });
-        Ok(output::json(&statement)? + "\n")
+        Ok(Some(output::json(&statement)? + "\n"))
     }
 
     /// SLSA's verification summary. No level of SLSA was looked at, and none is claimed.
@@ -141,11 +165,16 @@ impl Attest {
     }
 }
 
-/// All policies as one: the digest of a line `sha256:… path` for each file, and the files.
+/// What was asked, as one: the digest of a line `sha256:… path` for each file of policies, data and
+/// waivers, and `--name value` for each option that loosens; and what of it took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
-    for source in &run.sources {
+    for source in run.sources.iter().chain(&run.inventory.waivers) {
         hash.update(format!("{} {}\n", source.digest, source.path));
+    }
+    for option in &run.inventory.options {
+        let value = option.value.as_deref().unwrap_or_default();
+        hash.update(format!("{} {value}\n", option.name));
     }
     let mut digest = String::new();
     for byte in hash.finalize() {
@@ -153,8 +182,29 @@ fn policy(run: &Run) -> Value {
     }
     json!({
         "digest": {"sha256": digest},
-        "annotations": {"sources": sources(run)},
+        "annotations": {
+            "sources": sources(run),
+            "tookEffect": took_effect(run),
+            "signaturesChecked": !run.inventory.unverified,
+            "inventory": inventory(run),
+        },
     })
+}
+
+/// The options that made a difference, and how often.
+fn took_effect(run: &Run) -> Vec<Value> {
+    let option = |option: &OptionUse| json!({"option": option.name, "value": option.value, "times": option.times});
+    run.inventory.took_effect().map(option).collect()
+}
+
+/// The inventory by its digest: the one of the JSON report, compact.
+fn inventory(run: &Run) -> Value {
+    let text = serde_json::to_string(&run.inventory).unwrap_or_default();
+    let mut digest = String::new();
+    for byte in Sha256::digest(text) {
+        let _ = write!(digest, "{byte:02x}");
+    }
+    json!({"sha256": digest})
 }
 
 fn hex(digest: &str) -> &str {
@@ -205,13 +255,27 @@ fn test_result(run: &Run) -> Value {
     };
     // The predicate knows pass, warn and fail: no verdict is no pass.
     let result = match run.outcome {
-        Outcome::Passed if run.totals.warnings > 0 => "WARNED",
+        Outcome::Passed
+            if run.totals.warnings > 0 || run.inventory.took_effect().next().is_some() =>
+        {
+            "WARNED"
+        }
         Outcome::Passed => "PASSED",
         Outcome::Failed | Outcome::NoVerdict => "FAILED",
     };
+    let mut configuration = sources(run);
+    configuration.push(json!({
+        "name": "inventory.json",
+        "digest": inventory(run),
+        "annotations": {
+            "tookEffect": took_effect(run),
+            "signaturesChecked": !run.inventory.unverified,
+            "waivers": run.inventory.waivers,
+        },
+    }));
     json!({
         "result": result,
-        "configuration": sources(run),
+        "configuration": configuration,
         "passedTests": named(&[Outcome::Passed]),
         "warnedTests": [],
         "failedTests": named(&[Outcome::Failed, Outcome::NoVerdict]),

@@ -3,7 +3,6 @@
 //!
 //! Owns its words and colours. Everything that others said is escaped here, line by line.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use crate::gate::model::{
     AnsweredBy, Class, Effect, Failure, Input, Outcome, Run, Status, Verdict, Violation,
 };
 use crate::gate::report::Report;
+use crate::gate::reports::facts;
 use crate::text::{escape, escape_for_log, shorten};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -35,6 +35,9 @@ impl Report for Human {
         for input in &run.inputs {
             self.input(run, input, out)?;
         }
+        if let Some(failure) = &run.failure {
+            self.failure("", failure, out)?;
+        }
         for note in &run.notes {
             writeln!(out, "{}: {}", self.paint(YELLOW, "note"), line(note))?;
         }
@@ -42,6 +45,7 @@ impl Report for Human {
             AnsweredBy::Service => "",
             AnsweredBy::Emulator => " (answered by an emulator: it proves nothing)",
             AnsweredBy::Replay => " (answered by a recording: it proves nothing new)",
+            AnsweredBy::Nobody => "",
         };
         let outcome = match run.outcome {
             Outcome::Passed => self.paint(GREEN, "passed"),
@@ -90,6 +94,9 @@ impl Human {
         let took = Duration::from_millis(run.duration_ms);
         let text = format!("{name} {version}{commit}, {}, {took:?}", line(&run.started));
         writeln!(out, "{}", self.paint(DIM, &text))?;
+        for (name, value) in facts::inventory(run) {
+            writeln!(out, "{}", self.paint(DIM, &format!("{name}: {}", line(&value))))?;
+        }
         for policy in &run.policies {
             let text = format!("policy {} {}", line(&policy.name), line(&policy.digest));
             writeln!(out, "{}", self.paint(DIM, &text))?;
@@ -101,27 +108,22 @@ impl Human {
     fn about(&self, input: &Input, out: &mut dyn Write) -> io::Result<()> {
         let mut parts: Vec<String> = input.digest.iter().map(|digest| line(digest)).collect();
         let ledger = &input.ledger;
-        let mut origins: BTreeMap<&str, u64> = BTreeMap::new();
-        for call in &ledger.calls {
-            *origins.entry(&call.origin).or_default() += 1;
-        }
+        let origins = ledger.origins.iter();
         let mut from: Vec<String> =
-            origins.iter().map(|(origin, number)| format!("{number} {}", line(origin))).collect();
-        if ledger.left_out > 0 {
-            from.push(format!("{} not listed", ledger.left_out));
-        }
-        let calls = ledger.calls.len() as u64 + ledger.left_out;
+            origins.map(|(origin, number)| format!("{number} {}", line(origin))).collect();
+        let calls = ledger.total();
         if calls > 0 {
-            let requests = ledger.calls.iter().map(|call| u64::from(call.attempts)).sum();
-            from.push(count(requests, "request"));
+            from.push(count(ledger.attempts, "request"));
             parts.push(format!("{}: {}", count(calls, "call"), from.join(", ")));
         }
         parts.push(format!("{:?}", Duration::from_millis(input.duration_ms)));
         writeln!(out, "  {}", self.paint(DIM, &parts.join("; ")))?;
         for call in ledger.calls.iter().filter(|_| self.calls) {
             let guess = if call.needed { "" } else { ", a guess" };
+            let form = call.form.as_deref().filter(|form| *form == "base64");
+            let form = form.map_or("", |_| ", given as base64, since it isn't UTF-8");
             let text = format!(
-                "pass {}: {} {}: {} from {}, {}, {:?} for {}{guess}",
+                "pass {}: {} {}: {} from {}, {}, {:?} for {}{guess}{form}",
                 call.pass,
                 line(&call.function),
                 line(&call.arguments),
@@ -207,9 +209,10 @@ impl Human {
         match (found.effect, waiver) {
             (Effect::Waived, Some(waiver)) => writeln!(
                 out,
-                "      waived until {} by {}: {}",
+                "      waived until {} by {}, matched by {}: {}",
                 line(&waiver.expires),
                 line(&waiver.owner),
+                facts::waived_by(waiver.by),
                 line(&waiver.reason)
             ),
             (Effect::Fails, Some(waiver)) => writeln!(

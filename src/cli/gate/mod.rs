@@ -10,23 +10,31 @@ mod outputs;
 mod progress;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::args::{FunctionsArgs, Options};
 use super::context::Context;
-use super::output::{self, Reporter};
+use super::output::Reporter;
 use super::stdin::Stdin;
 use super::{Exit, evaluation};
+use crate::emulator::Emulator;
 use crate::evaluate::Answers;
-use crate::gate::model::{AnsweredBy, Outcome, Rules, Run, Severity, Tool};
-use crate::gate::{DocumentOptions, Gate, GateOptions, Place, RunOptions, Waivers, find};
+use crate::evaluate::sources::Ignore;
+use crate::gate::model::{
+    AnsweredBy, Argument, Failure, Inventory, OptionEffect, OptionUse, Outcome, Rules, Run,
+    Severity, Source, TokenUse, Tool,
+};
+use crate::gate::{
+    DocumentOptions, Gate, GateOptions, ListedCalls, Metadata, Place, RunOptions, Waivers, find,
+};
 use crate::text::escape;
-use crate::{Error, ErrorKind, Product};
+use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
-use outputs::{Format, Look, Output};
+use outputs::{Format, Output, Reports};
 
 /// How long answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -52,12 +60,27 @@ pub(super) struct GateArgs {
     /// A package, or the name of a policy document, whose verdict counts; may be repeated
     #[arg(short, long, value_name = "PACKAGE")]
     namespace: Vec<String>,
-    /// How the report on standard output is written
-    #[arg(short, long, value_enum, default_value_t = Format::Human)]
-    format: Format,
-    /// A further report, such as `json=gate.json`; may be repeated
+    /// How the report on standard output is written; for people if nothing is said
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
+    /// A further report, such as `json=gate.json`, or `json=-` for standard output; may be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     output: Vec<Output>,
+    /// The calls of the service that reports list
+    #[arg(long, value_enum, default_value_t = Calls::Failed)]
+    calls: Calls,
+    /// Files and folders below `-d` and `-i` that are left out, such as `*.sarif`; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    ignore: Vec<String>,
+    /// Ask the policies once, without an input
+    #[arg(long)]
+    no_input: bool,
+    /// Each package that calls the service has to, for every input that it doesn't skip
+    #[arg(long)]
+    require_calls: bool,
+    /// Load signed bundles; their signatures aren't checked
+    #[arg(long)]
+    skip_verify: bool,
     /// Warnings fail
     #[arg(long)]
     fail_on_warn: bool,
@@ -76,9 +99,18 @@ pub(super) struct GateArgs {
     /// What `input.args` holds; with commas or line breaks an array; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
+    /// What `input.chainloop_metadata.project_name` is
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// What `input.chainloop_metadata.project_version_name` is
+    #[arg(long, value_name = "NAME")]
+    project_version: Option<String>,
     /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
     #[arg(long)]
     attestation: bool,
+    /// Attest although the signatures of the attestations weren't checked
+    #[arg(long)]
+    unverified: bool,
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
     #[arg(long)]
     combine: bool,
@@ -98,6 +130,16 @@ pub(super) struct GateArgs {
     no_strict_builtin_errors: bool,
     #[command(flatten)]
     functions: FunctionsArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Calls {
+    /// None
+    None,
+    /// Those that failed, or whose answer was cut, packed or not comparable
+    Failed,
+    /// Every one
+    All,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -121,48 +163,214 @@ impl From<FailOn> for Severity {
     }
 }
 
+/// What a run is made of, once its options make sense.
+struct Prepared {
+    gate: Gate,
+    places: Vec<Place>,
+    options: RunOptions,
+    platform: Option<Platform>,
+    /// Serves until the run is over.
+    _emulator: Option<Emulator>,
+}
+
+/// The kind of inputs that are attestations.
+const ATTESTATION: &str = "ATTESTATION";
+
 pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
-    args.attest.check(options)?;
-    outputs::check(&args.output, args.attest.file.as_deref())?;
+    let attest = args.attest.file.as_deref();
+    let read: Vec<&Path> =
+        args.data.iter().chain(&args.input).chain(&args.waivers).map(PathBuf::as_path).collect();
+    let mut draft = Run::without_verdict(tool(), unfinished());
+    let listed = options.verbose > 0 || args.calls() == ListedCalls::All;
+    let mut reports = Reports::new(&args.output, args.format, attest, listed);
+    // Where two things would be written to one place, nothing is.
+    Reports::check(&args.output, args.format, attest, &read)?;
+    let done = reports.begin(&draft).and_then(|()| {
+        let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
+        evaluate(prepared, options, reporter)
+    });
+    let done = done.and_then(|(run, emulated)| {
+        let statement = args.attest.statement(&run, emulated)?;
+        reports.write(&run, statement.as_deref())?;
+        Ok(run.outcome)
+    });
+    match done {
+        Ok(Outcome::Passed) => Ok(Exit::Passed),
+        Ok(Outcome::Failed) => Ok(Exit::Violations),
+        Ok(Outcome::NoVerdict) => Ok(Exit::NoVerdict),
+        Err(error) => {
+            let inventory = std::mem::take(&mut draft.inventory);
+            let failed = Run::without_verdict(tool(), Failure::from(&error));
+            reports.without_verdict(&Run { inventory, ..failed });
+            Err(error)
+        }
+    }
+}
+
+/// The reports of a command line that doesn't parse.
+pub(super) fn unparsed(arguments: &[OsString], said: &str) {
+    let Some(mut reports) = outputs::scan(arguments) else { return };
+    let said = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let message = said.strip_prefix("error: ").unwrap_or(said).to_owned();
+    let failure = Failure { kind: "configuration".to_owned(), message, ..Failure::default() };
+    reports.without_verdict(&Run::without_verdict(tool(), failure));
+}
+
+/// What reports say until the run is over.
+fn unfinished() -> Failure {
+    Failure {
+        kind: "unfinished".to_owned(),
+        message: "the run didn't come to its end".to_owned(),
+        ..Failure::default()
+    }
+}
+
+fn tool() -> Tool {
+    Tool {
+        name: "rego-platform".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
+    }
+}
+
+fn prepare(
+    args: &GateArgs,
+    options: &Options,
+    reporter: Reporter,
+    inventory: &mut Inventory,
+) -> Result<Prepared, Error> {
+    args.attest.check(options, args.is_attestation(), args.unverified)?;
+    if args.no_input && !args.input.is_empty() {
+        return Err(wrong("`--no-input` and `--input` exclude each other")
+            .with_hint("leave one of the two out"));
+    }
     let mut stdin = Stdin::default();
-    let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let gate = load(&args, &context.product)?;
-    let places = places(&args, &mut stdin)?;
-    let run_options = run_options(&args, options, &context)?;
-    let platform = match &run_options.evaluate.answers {
+    let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
+    let ignore = Ignore::new(&args.ignore)?;
+    let arguments = arguments(&args.arg)?;
+    inventory.options = loosening(args, options);
+    inventory.arguments.clone_from(&arguments);
+    inventory.metadata = args.metadata().collect();
+    inventory.unverified = args.is_attestation();
+    let gate = load(args, &context.product, &ignore, arguments)?;
+    let known = gate.inventory();
+    (inventory.policies, inventory.packages) = (known.policies, known.packages);
+    inventory.call_sites = known.call_sites;
+    if args.input.is_empty() && !args.no_input && gate.reads_input() {
+        return Err(wrong("there is no input, and the policies look at `input`").with_hint(
+            "add `-i FILE`, or `--no-input` where they are meant to be asked without one",
+        ));
+    }
+    took_effect(&mut inventory.options, "--skip-verify", gate.unverified_bundles());
+    took_effect(&mut inventory.options, "--no-input", u64::from(gate.reads_input()));
+    let places = places(args, &ignore, &mut stdin, inventory)?;
+    let run = run_options(args, options, &context, inventory, gate.asks())?;
+    let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),
         _ => None,
     };
+    Ok(Prepared { gate, places, options: run, platform, _emulator: emulator })
+}
+
+/// The run, and whether an emulator took part in it.
+fn evaluate(
+    prepared: Prepared,
+    options: &Options,
+    reporter: Reporter,
+) -> Result<(Run, bool), Error> {
+    let platform = prepared.platform.clone();
     let mut observer = progress::Progress::new(reporter, platform, !options.quiet);
-    let (run, recording) = gate.run(places, &run_options, &mut observer)?;
+    let (mut run, recording) =
+        prepared.gate.run(prepared.places, &prepared.options, &mut observer)?;
     observer.finish();
+    let emulated = prepared.platform.is_some_and(|platform| platform.emulated());
+    if emulated && run.answers == AnsweredBy::Service {
+        run.answers = AnsweredBy::Emulator;
+    }
+    run.inventory.service.answered_by = run.inventory.service.answered_by.map(|_| run.answers);
     if let Some(path) = &options.record {
         recording.save(path)?;
     }
-    report(&run, &args, options.verbose > 0)?;
-    Ok(match run.outcome {
-        Outcome::Passed => Exit::Passed,
-        Outcome::Failed => Exit::Violations,
-        Outcome::NoVerdict => Exit::NoVerdict,
-    })
+    Ok((run, emulated))
 }
 
-fn report(run: &Run, args: &GateArgs, calls: bool) -> Result<(), Error> {
-    let mut summary = outputs::Summary::from_env();
-    // Files first: standard output may be a pipe that is closed.
-    for output in &args.output {
-        let bytes =
-            outputs::write(output.format, run, Look { colour: false, calls }, &mut summary)?;
-        output::to_file(&output.file, &bytes)?;
-    }
-    if let Some(path) = &args.attest.file {
-        output::to_file(path, args.attest.statement(run)?.as_bytes())?;
-    }
-    let colour = output::is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    output::to_stdout(&outputs::write(args.format, run, Look { colour, calls }, &mut summary)?)
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
 }
 
-fn load(args: &GateArgs, product: &Product) -> Result<Gate, Error> {
+impl GateArgs {
+    fn is_attestation(&self) -> bool {
+        self.attestation || self.kind.as_deref() == Some(ATTESTATION)
+    }
+
+    fn calls(&self) -> ListedCalls {
+        match self.calls {
+            Calls::None => ListedCalls::None,
+            Calls::Failed => ListedCalls::Failed,
+            Calls::All => ListedCalls::All,
+        }
+    }
+
+    fn metadata(&self) -> impl Iterator<Item = (String, String)> {
+        [("project_name", &self.project), ("project_version_name", &self.project_version)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
+    }
+}
+
+/// The options that let less fail, or less be looked at.
+fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        let (name, effect) = (name.to_owned(), OptionEffect::Recorded);
+        all.push(OptionUse { name, value, effect, times: 0 });
+    };
+    for name in &args.namespace {
+        add("--namespace", Some(name.clone()));
+    }
+    if let Some(kind) = &args.kind {
+        add("--kind", Some(kind.clone()));
+    }
+    for pattern in &args.ignore {
+        add("--ignore", Some(pattern.clone()));
+    }
+    if let Some(severity) = args.fail_on {
+        let value = severity.to_possible_value().map(|value| value.get_name().to_owned());
+        add("--fail-on", value);
+    }
+    if let Some(path) = &args.waivers {
+        add("--waivers", Some(path.display().to_string()));
+    }
+    if crate::NotFound::from(options.not_found) == crate::NotFound::Undefined {
+        add("--not-found", Some("undefined".to_owned()));
+    }
+    for (name, given) in [
+        ("--allow-skipped", args.allow_skipped),
+        ("--no-strict-builtin-errors", args.no_strict_builtin_errors),
+        ("--skip-verify", args.skip_verify),
+        ("--unverified", args.unverified),
+        ("--no-input", args.no_input),
+        ("--insecure", options.insecure),
+    ] {
+        if given {
+            add(name, None);
+        }
+    }
+    all
+}
+
+fn took_effect(options: &mut [OptionUse], name: &str, times: u64) {
+    for option in options.iter_mut().filter(|option| option.name == name && times > 0) {
+        (option.effect, option.times) = (OptionEffect::TookEffect, times);
+    }
+}
+
+fn load(
+    args: &GateArgs,
+    product: &Product,
+    ignore: &Ignore,
+    arguments: BTreeMap<String, String>,
+) -> Result<Gate, Error> {
     let paths: Vec<String> =
         args.data.iter().cloned().map(evaluation::utf8).collect::<Result<_, _>>()?;
     let options = GateOptions {
@@ -171,13 +379,14 @@ fn load(args: &GateArgs, product: &Product) -> Result<Gate, Error> {
         rego_v0: args.v0_compatible,
         packages: args.namespace.clone(),
         kind: args.kind.clone(),
-        arguments: arguments(&args.arg)?,
+        arguments,
+        ignore: ignore.clone(),
+        skip_verify: args.skip_verify,
     };
     Gate::load(&paths, &options)
 }
 
 fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
-    let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
     let mut found = BTreeMap::new();
     for text in given {
         let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
@@ -192,21 +401,36 @@ fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
     Ok(found)
 }
 
-fn places(args: &GateArgs, stdin: &mut Stdin) -> Result<Vec<Place>, Error> {
+fn places(
+    args: &GateArgs,
+    ignore: &Ignore,
+    stdin: &mut Stdin,
+    inventory: &mut Inventory,
+) -> Result<Vec<Place>, Error> {
     let mut places = Vec::new();
     for path in &args.input {
         if path.as_os_str() == "-" {
             stdin.take("`--input -`")?;
             let stream = std::io::BufReader::new(std::io::stdin());
             places.push(Place::Stream("<stdin>".to_owned(), Box::new(stream)));
+            let argument = Argument { argument: "-".to_owned(), ..Argument::default() };
+            inventory.inputs.push(Argument { found: 1, taken: 1, ..argument });
         } else {
-            places.extend(find(&evaluation::utf8(path.clone())?)?);
+            let (found, account) = find(path, ignore)?;
+            places.extend(found);
+            inventory.inputs.push(account.into());
         }
     }
     Ok(places)
 }
 
-fn run_options(args: &GateArgs, options: &Options, context: &Context) -> Result<RunOptions, Error> {
+fn run_options(
+    args: &GateArgs,
+    options: &Options,
+    context: &Context,
+    inventory: &mut Inventory,
+    asks: bool,
+) -> Result<RunOptions, Error> {
     let strict = !args.no_strict_builtin_errors;
     let mut evaluate = evaluation::options(context, options, strict)?;
     let answered_by = match &evaluate.answers {
@@ -216,13 +440,20 @@ fn run_options(args: &GateArgs, options: &Options, context: &Context) -> Result<
     };
     if let Answers::Service(platform) = &mut evaluate.answers {
         *platform = context.builder(options)?.share_answers(SHARED).build()?;
+        inventory.service.controlplane = origin(platform.address(Api::ControlPlane));
+        inventory.service.backend = origin(platform.address(Api::Backend));
     }
-    let tool = Tool {
-        name: "rego-platform".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
-    };
-    let mut run = RunOptions::new(evaluate, answered_by, tool);
+    inventory.service.answered_by = asks.then_some(answered_by);
+    inventory.recording = options.replay.as_deref().map(digest).transpose()?;
+    inventory.waivers = args.waivers.as_deref().map(digest).transpose()?;
+    inventory.token = context.token.as_ref().map(|token| TokenUse {
+        kind: match token.value.kind(&context.product) {
+            TokenKind::Api => "api".to_owned(),
+            TokenKind::User => "user".to_owned(),
+        },
+        organization: context.organization.as_ref().map(|name| name.value.clone()),
+    });
+    let mut run = RunOptions::new(evaluate, answered_by, tool());
     run.rules = Rules {
         fail_on_warn: args.fail_on_warn,
         fail_on: args.fail_on.map(Into::into),
@@ -230,13 +461,35 @@ fn run_options(args: &GateArgs, options: &Options, context: &Context) -> Result<
     };
     run.documents = DocumentOptions {
         wrap_arrays: args.wrap_arrays,
-        attestation: args.attestation,
+        attestation: args.is_attestation(),
         combine: args.combine,
+        metadata: Metadata { project: args.project.clone(), version: args.project_version.clone() },
     };
     if let Some(path) = &args.waivers {
         run.waivers = Waivers::read(path, chrono::Utc::now().date_naive())?;
     }
     run.fail_fast = args.fail_fast;
+    run.require_calls = args.require_calls;
     run.record = options.record.is_some();
+    run.calls = if options.verbose > 0 { ListedCalls::All } else { args.calls() };
+    run.inventory = inventory.clone();
     Ok(run)
+}
+
+/// The origin of an address: what else stands in it is nobody's business.
+fn origin(address: Option<&str>) -> Option<String> {
+    Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
+}
+
+fn digest(path: &Path) -> Result<Source, Error> {
+    use sha2::Digest as _;
+    use std::fmt::Write as _;
+    let shown = path.display().to_string();
+    let bytes = std::fs::read(path)
+        .map_err(|error| wrong(format!("`{}` can't be read", escape(&shown))).with_source(error))?;
+    let mut digest = String::from("sha256:");
+    for byte in sha2::Sha256::digest(&bytes) {
+        let _ = write!(digest, "{byte:02x}");
+    }
+    Ok(Source { path: shown, digest })
 }

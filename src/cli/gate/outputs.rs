@@ -2,11 +2,13 @@
 //!
 //! Owns the names of the forms. A new form is a variant here and an implementation of `Report`.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::{human, json};
+use crate::cli::output;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 use crate::gate::reports;
@@ -50,10 +52,11 @@ impl Format {
 
 /// Where GitHub wants the summary of a step. The first report that writes it takes it: a second
 /// would append the same once more.
-pub(super) struct Summary(Option<PathBuf>);
+#[derive(Debug)]
+struct Summary(Option<PathBuf>);
 
 impl Summary {
-    pub fn from_env() -> Self {
+    fn from_env() -> Self {
         let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
         Self(path.map(PathBuf::from))
     }
@@ -61,10 +64,10 @@ impl Summary {
 
 /// How the report for people looks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
-    pub colour: bool,
-    /// Whether every call is listed.
-    pub calls: bool,
+struct Look {
+    colour: bool,
+    /// Whether calls are listed.
+    calls: bool,
 }
 
 /// A report for a file.
@@ -95,8 +98,163 @@ impl std::str::FromStr for Output {
     }
 }
 
+/// Where the reports of a run go, and its statement.
+#[derive(Debug)]
+pub(super) struct Reports {
+    files: Vec<Output>,
+    /// The form of the report on standard output.
+    stdout: Option<Format>,
+    attest: Option<PathBuf>,
+    calls: bool,
+    summary: Summary,
+}
+
+/// What stands for standard output.
+const STDOUT: &str = "-";
+
+impl Reports {
+    pub fn new(
+        outputs: &[Output],
+        format: Option<Format>,
+        attest: Option<&Path>,
+        calls: bool,
+    ) -> Self {
+        let (streams, files): (Vec<Output>, Vec<Output>) =
+            outputs.iter().cloned().partition(|output| output.file == Path::new(STDOUT));
+        let other = streams.first().map(|output| output.format);
+        Self {
+            files,
+            stdout: format.or(other).or(Some(Format::Human)),
+            attest: attest.map(Path::to_owned),
+            calls,
+            summary: Summary::from_env(),
+        }
+    }
+
+    /// Refuses what would be written where something else is, before anything is written. `read`
+    /// are files that the run reads.
+    pub fn check(
+        outputs: &[Output],
+        format: Option<Format>,
+        attest: Option<&Path>,
+        read: &[&Path],
+    ) -> Result<(), Error> {
+        distinct(outputs, attest)?;
+        let streams = outputs.iter().filter(|output| output.file == Path::new(STDOUT)).count();
+        if streams > 0 && format.is_some() {
+            return Err(wrong("`--format` and a report for `-` both go to standard output")
+                .with_hint("leave one of the two out"));
+        }
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let files = outputs.iter().map(|output| output.file.as_path()).chain(attest);
+        for file in files.filter(|file| *file != Path::new(STDOUT)) {
+            let Some(own) = real(file) else { continue };
+            if read.iter().any(|other| real(other).as_ref() == Some(&own)) {
+                let shown = escape(&file.display().to_string());
+                return Err(wrong(format!("`{shown}` would be read and written"))
+                    .with_hint("give the report a file of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what an earlier run left: whatever ends this one, nothing of it is taken for an
+    /// outcome.
+    pub fn begin(&mut self, run: &Run) -> Result<(), Error> {
+        if let Some(path) = &self.attest {
+            output::remove(path)?;
+        }
+        for file in &self.files {
+            let look = Look { colour: false, calls: self.calls };
+            let bytes = write(file.format, run, look, &mut Summary(None))?;
+            output::to_file(&file.file, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Writes every report, and the statement if there is one.
+    pub fn write(&mut self, run: &Run, statement: Option<&str>) -> Result<(), Error> {
+        self.files(run)?;
+        if let Some(path) = &self.attest {
+            match statement {
+                Some(text) => output::to_file(path, text.as_bytes())?,
+                None => output::remove(path)?,
+            }
+        }
+        self.print(run)
+    }
+
+    /// Writes what can be written of a run that came to nothing; what can't be is said.
+    pub fn without_verdict(&mut self, run: &Run) {
+        let removed = self.attest.as_deref().map_or(Ok(()), output::remove);
+        for done in [removed, self.files(run), self.print(run)] {
+            if let Err(error) = done {
+                output::error(&error);
+            }
+        }
+    }
+
+    /// Files first: standard output may be a pipe that is closed.
+    fn files(&mut self, run: &Run) -> Result<(), Error> {
+        let mut first = Ok(());
+        for file in &self.files {
+            let look = Look { colour: false, calls: self.calls };
+            let done = write(file.format, run, look, &mut self.summary)
+                .and_then(|bytes| output::to_file(&file.file, &bytes));
+            first = first.and(done);
+        }
+        first
+    }
+
+    fn print(&mut self, run: &Run) -> Result<(), Error> {
+        let Some(format) = self.stdout else { return Ok(()) };
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let look = Look { colour: output::is_terminal() && !no_colour, calls: self.calls };
+        output::to_stdout(&write(format, run, look, &mut self.summary)?)
+    }
+}
+
+/// What a plain scan of arguments finds, where they don't parse.
+pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
+    let mut texts = arguments.iter().skip(1).map(|argument| argument.to_string_lossy());
+    texts.find(|text| text == "gate")?;
+    let (mut outputs, mut format, mut attest) = (Vec::new(), None, None);
+    while let Some(text) = texts.next() {
+        if text == "--" {
+            break;
+        }
+        let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => match text.strip_prefix("-f").filter(|rest| !rest.is_empty()) {
+                Some(rest) => ("-f".to_owned(), Some(rest.trim_start_matches('=').to_owned())),
+                None => (text.clone().into_owned(), None),
+            },
+        };
+        let mut value = || value.clone().or_else(|| texts.next().map(std::borrow::Cow::into_owned));
+        match name.as_str() {
+            "--output" => outputs.extend(value().and_then(|text| text.parse::<Output>().ok())),
+            "--attest" => attest = value().map(PathBuf::from).or(attest),
+            "--format" | "-f" => {
+                format = value().and_then(|text| Format::from_str(&text, true).ok()).or(format);
+            }
+            _ => {}
+        }
+    }
+    if distinct(&outputs, attest.as_deref()).is_err() {
+        outputs.clear();
+    }
+    let mut reports = Reports::new(&outputs, format, attest.as_deref(), false);
+    // For people, the usage on standard error says it.
+    reports.stdout = format.filter(|format| *format != Format::Human);
+    Some(reports)
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
 /// Refuses two reports for one file: the second would replace the first.
-pub(super) fn check(outputs: &[Output], attest: Option<&Path>) -> Result<(), Error> {
+fn distinct(outputs: &[Output], attest: Option<&Path>) -> Result<(), Error> {
     let mut seen: Vec<&Path> = attest.into_iter().collect();
     for output in outputs {
         if seen.contains(&output.file.as_path()) {
@@ -111,12 +269,7 @@ pub(super) fn check(outputs: &[Output], attest: Option<&Path>) -> Result<(), Err
 }
 
 /// A whole report.
-pub(super) fn write(
-    format: Format,
-    run: &Run,
-    look: Look,
-    summary: &mut Summary,
-) -> Result<Vec<u8>, Error> {
+fn write(format: Format, run: &Run, look: Look, summary: &mut Summary) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     format.report(look, summary).write(run, &mut bytes).map_err(|error| {
         Error::new(ErrorKind::Internal, "the report can't be written").with_source(error)

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::SourceLimits;
+use super::account::{self, Account, Content, Ignore};
 use crate::Diagnostic;
 
 /// Deepest nesting of folders.
@@ -27,12 +28,17 @@ pub(super) struct File {
     pub(super) kind: Kind,
     /// Whether a link below an argument led there: nobody named it.
     pub(super) linked: bool,
+    /// The account that it belongs to.
+    pub(super) argument: usize,
 }
 
 /// The files that arguments name.
 pub(super) struct Files<'a> {
     pub(super) list: Vec<File>,
+    pub(super) accounts: Vec<Account>,
     limits: SourceLimits,
+    /// What is left out; with it, everything else has to be accounted for.
+    ignore: Option<&'a Ignore>,
     found: &'a mut Vec<Diagnostic>,
     /// The folders that we are in, without links.
     open: Vec<PathBuf>,
@@ -54,7 +60,7 @@ fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
 }
 
 fn kind(path: &Path) -> Option<Kind> {
-    match path.extension()?.to_str()? {
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "rego" => Some(Kind::Rego),
         "json" => Some(Kind::Json),
         "yaml" | "yml" => Some(Kind::Yaml),
@@ -63,8 +69,24 @@ fn kind(path: &Path) -> Option<Kind> {
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(limits: SourceLimits, found: &'a mut Vec<Diagnostic>) -> Self {
-        Self { list: Vec::new(), limits, found, open: Vec::new(), linked: false }
+    pub(super) fn new(
+        limits: SourceLimits,
+        ignore: Option<&'a Ignore>,
+        found: &'a mut Vec<Diagnostic>,
+    ) -> Self {
+        let (list, accounts, open) = (Vec::new(), Vec::new(), Vec::new());
+        Self { list, accounts, limits, ignore, found, open, linked: false }
+    }
+
+    /// What follows belongs to this argument.
+    pub(super) fn begin(&mut self, argument: &str) {
+        self.accounts.push(Account::new(argument));
+    }
+
+    fn leave(&mut self, path: &Path, reason: impl Into<String>) {
+        if let Some(account) = self.accounts.last_mut() {
+            account.leave(path, reason);
+        }
     }
 
     /// Adds a path as it was given.
@@ -89,7 +111,11 @@ impl<'a> Files<'a> {
         }
         if self.list.len() <= self.limits.files {
             let (path, prefix) = (path.to_owned(), prefix.to_vec());
-            self.list.push(File { path, prefix, kind, linked: self.linked });
+            let argument = self.accounts.len().saturating_sub(1);
+            self.list.push(File { path, prefix, kind, linked: self.linked, argument });
+            if let Some(account) = self.accounts.last_mut() {
+                account.taken += 1;
+            }
         }
     }
 
@@ -116,15 +142,19 @@ impl<'a> Files<'a> {
     }
 
     fn entry(&mut self, path: &Path, prefix: &[String]) {
+        if let Some(reason) = self.ignore.and_then(|ignore| ignore.reason(path)) {
+            return self.leave(path, reason);
+        }
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
             // What doesn't count needn't be readable: an editor's dangling lock, for one.
-            Err(_) if kind(path).is_none() => return,
+            Err(_) if kind(path).is_none() => return self.leave(path, "it can't be read"),
             Err(error) => return self.found.push(io_problem(path, &error)),
         };
         if meta.is_file() {
-            if let Some(kind) = kind(path) {
-                self.push(path, prefix, kind);
+            match kind(path) {
+                Some(kind) => self.push(path, prefix, kind),
+                None => self.unnamed(path),
             }
         } else if meta.is_dir() {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -136,7 +166,36 @@ impl<'a> Files<'a> {
             self.folder(path, &prefix);
         } else if kind(path).is_some() {
             self.found.push(problem("unreadable", path, "is no regular file"));
+        } else {
+            self.leave(path, "it is no regular file");
         }
+    }
+
+    /// A file in a folder whose name doesn't say that it is read.
+    fn unnamed(&mut self, path: &Path) {
+        if account::is_hidden(path) {
+            return self.leave(path, "hidden");
+        }
+        if self.ignore.is_none() {
+            return self.leave(path, "its name is neither Rego's nor JSON's nor YAML's");
+        }
+        let what = if account::is_packed(path) {
+            "is packed"
+        } else {
+            match account::content(path) {
+                Ok(Content::Rego) => "is Rego by its content and not by its name",
+                Ok(Content::Json) => "is JSON by its content and not by its name",
+                Ok(Content::Yaml) => "is YAML by its content and not by its name",
+                Ok(Content::Other) => {
+                    return self.leave(path, "its content is neither Rego nor JSON nor YAML");
+                }
+                Err(error) => return self.found.push(io_problem(path, &error)),
+            }
+        };
+        self.found.push(
+            problem("not-accounted-for", path, what)
+                .with_hint("name it with `-d`, rename it, or leave it out with `--ignore GLOB`"),
+        );
     }
 }
 

@@ -78,13 +78,11 @@ fn what_is_wrong_has_file_and_line() {
         ("b.json", b"", None, "is empty"),
         ("c.json", b"[1]", Some((1, 1)), "holds no object"),
         ("d.json", b"\xff\xfe", None, "no UTF-8"),
-        ("e.yaml", b"a: 1\nb: yes\n", Some((2, 4)), "YAML 1.1"),
-        ("f.yaml", b"a: 1\n1: x\n", None, "no string"),
-        ("g.yaml", b"a: !!binary aGk=\n", None, "no JSON"),
+        ("f.yaml", b"a: 1\n[1]: x\n", None, "no string"),
+        ("g.yaml", b"a: !!int x\n", None, "no `!!int`"),
         ("h.yaml", b"a: .inf\n", Some((1, 4)), "no JSON number"),
-        ("i.yaml", b"a: 1\n---\nb: 2\n", None, "document"),
-        ("j.yaml", b"a: 010\n", Some((1, 4)), "YAML 1.1"),
-        ("k.yaml", b"a: &x {b: 1}\nc:\n  <<: *x\n", Some((3, 3)), "merge"),
+        ("i.yaml", b"a: 7.0000000000000000001\n", Some((1, 4)), "rounded to 7"),
+        ("j.json", b"{\"a\": [1e-400]}", Some((1, 8)), "rounded to 0"),
         ("l.json", b"{\"x\": 1} {\"y\": 2}", Some((1, 10)), "trailing"),
         ("m.txt", b"{}", None, "neither"),
         ("missing.json", b"-", None, "exist"),
@@ -99,6 +97,62 @@ fn what_is_wrong_has_file_and_line() {
             assert_eq!(found[0].2, at, "{name}: {found:?}");
         }
     }
+}
+
+#[test]
+fn every_file_of_a_folder_is_accounted_for() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("p.REGO", b"package p\n"),
+            ("d.YAML", b"a: 1\n---\nb: 2\n"),
+            ("w.yml", b"on: push\nkey: !Ref x\n"),
+            (".gitignore", b"x"),
+            ("README.md", b"# Words\n\nkey: value\n"),
+            ("x.png", b"\x89PNG\0"),
+            ("v/x.rego", b"package v"),
+        ],
+    );
+    let root = dir.path().to_str().unwrap();
+    let ignore = Ignore::new(["v"]).unwrap();
+    let gather = || Sources::gather([root], SourceLimits::default(), Some(&ignore));
+    let gathered = gather().unwrap();
+    assert_eq!(gathered.sources.modules.len(), 1);
+    let data: Vec<_> =
+        gathered.sources.data.iter().map(|d| serde_json::to_string(&d.value).unwrap()).collect();
+    assert_eq!(data, [r#"{"a":1}"#, r#"{"key":"x","on":"push"}"#]);
+    assert_eq!(gathered.accounts[0].taken, 3);
+    let left: Vec<_> = gathered.accounts[0]
+        .left_out
+        .iter()
+        .map(|l| (l.path.rsplit('/').next().unwrap(), l.reason.as_str()))
+        .collect();
+    let other = "its content is neither Rego nor JSON nor YAML";
+    assert_eq!(
+        left,
+        [
+            (".gitignore", "hidden"),
+            ("README.md", other),
+            ("v", "`--ignore v`"),
+            ("x.png", other),
+            ("d.YAML", "1 further documents: one is read"),
+        ]
+    );
+    for (name, text, says) in [
+        ("s.tar.gz", &b"x"[..], "is packed"),
+        ("s.sarif", b"{\"runs\": []}", "is JSON by its content"),
+        ("s.rego.bak", b"# x\npackage s\n", "is Rego by its content"),
+        ("s.yaml-old", b"a: 1\n", "is YAML by its content"),
+    ] {
+        write(dir.path(), &[(name, text)]);
+        let error = gather().unwrap_err();
+        assert!(error.diagnostics()[0].message.contains(says), "{name}: {error:?}");
+        fs::remove_file(dir.path().join(name)).unwrap();
+    }
+    write(dir.path(), &[("n.json", b"{\"a1\": {\"b\": [1, 7.0000000000000000001]}}")]);
+    let gathered = gather().unwrap();
+    assert_eq!(gathered.inexact[0].path, ["a1", "b", "1"]);
 }
 
 #[test]

@@ -57,10 +57,27 @@ pub struct Subject {
 pub struct Ledger {
     /// The most passes that one policy took.
     pub passes: u32,
-    /// The calls, policy by policy in the order in which they were noted.
+    /// The calls that are listed, policy by policy in the order in which they were noted: by
+    /// default those that failed, were cut, or are remarkable in another way.
     pub calls: Vec<Call>,
-    /// How many more there were: a run keeps a bounded number of them. Sums count all.
+    /// How many more there were.
     pub left_out: u64,
+    /// Where answers came from, and how many from there; all calls.
+    #[serde(default)]
+    pub origins: BTreeMap<String, u64>,
+    /// Requests sent, for all calls.
+    #[serde(default)]
+    pub attempts: u64,
+    /// Fields that the question named and answers didn't have, so that they couldn't be compared.
+    #[serde(default)]
+    pub unchecked: u64,
+}
+
+impl Ledger {
+    /// How many calls there were.
+    pub fn total(&self) -> u64 {
+        self.calls.len() as u64 + self.left_out
+    }
 }
 
 /// A call to the service.
@@ -83,6 +100,12 @@ pub struct Call {
     pub outcome: String,
     /// Whether the policy's own `limit` cut the list.
     pub cut: bool,
+    /// In which form content was given: `text` or `base64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
+    /// Fields that the question named and the answer didn't have.
+    #[serde(default)]
+    pub unchecked: u64,
     /// Requests sent, with pages and repetitions.
     pub attempts: u32,
     /// Bytes of the answers.

@@ -8,23 +8,27 @@
 //! another meaning. Readers ignore fields that they don't know.
 
 mod input;
+mod inventory;
 mod policy;
 mod verdict;
 
 use serde::{Deserialize, Serialize};
 
 pub use input::{Call, Graph, Input, Ledger, Node, Subject};
+pub use inventory::{
+    Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Service, TokenUse,
+};
 pub use policy::{Policy, Rule, Severity, Source};
 pub use verdict::{Class, Effect, Failure, Status, Verdict, Violation};
 
 /// The version of the form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A run of the gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
-    /// The version of this form: 1.
+    /// The version of this form: 2.
     pub schema_version: u32,
     /// What wrote it.
     pub tool: Tool,
@@ -42,6 +46,12 @@ pub struct Run {
     pub exit: u8,
     /// Why it didn't pass, a line each, most important first; empty when it passed.
     pub reasons: Vec<String>,
+    /// Why nothing was evaluated, where something went wrong before or instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// What the run was given, and what became of it.
+    #[serde(default)]
+    pub inventory: Inventory,
     /// What lets an input fail besides violations.
     pub rules: Rules,
     /// The policies that gave verdicts, by package.
@@ -82,6 +92,8 @@ pub enum AnsweredBy {
     Emulator,
     /// A recording (`--replay`): the outcome proves nothing new.
     Replay,
+    /// Nobody: the run ended before anything was asked.
+    Nobody,
 }
 
 /// What was concluded about a run, an input or a policy.
@@ -122,6 +134,9 @@ pub struct Waiver {
     pub finding: Option<String>,
     /// The digest or glob of what it is for.
     pub subject: String,
+    /// What that is held against.
+    #[serde(default)]
+    pub by: WaivedBy,
     /// Why.
     pub reason: String,
     /// Who answers for it.
@@ -132,6 +147,22 @@ pub struct Waiver {
     pub expired: bool,
     /// How many violations it matches.
     pub matched: u64,
+}
+
+/// What a waiver goes by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WaivedBy {
+    /// The digest of the input's bytes, computed here.
+    #[default]
+    Digest,
+    /// The name under which the input was given.
+    Input,
+    /// The names of what the attestation is about, in its own words.
+    Name,
+    /// The digest that the violation names, in the policy's words.
+    Violation,
 }
 
 /// Sums over a run.
@@ -168,6 +199,30 @@ pub struct Totals {
 }
 
 impl Run {
+    /// A run that came to nothing.
+    pub fn without_verdict(tool: Tool, failure: Failure) -> Self {
+        Self {
+            schema_version: VERSION,
+            tool,
+            started: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            duration_ms: 0,
+            answers: AnsweredBy::Nobody,
+            ai: false,
+            outcome: Outcome::NoVerdict,
+            exit: 2,
+            reasons: vec![failure.message.clone()],
+            failure: Some(failure),
+            inventory: Inventory::default(),
+            rules: Rules::default(),
+            policies: Vec::new(),
+            sources: Vec::new(),
+            inputs: Vec::new(),
+            waivers: Vec::new(),
+            totals: Totals::default(),
+            notes: Vec::new(),
+        }
+    }
+
     /// The policy of a verdict.
     pub fn policy(&self, name: &str) -> Option<&Policy> {
         self.policies.iter().find(|policy| policy.name == name)

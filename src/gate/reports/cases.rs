@@ -58,9 +58,19 @@ pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
             policy: None,
             verdict: None,
             state,
-            summary: if state == State::Passed { String::new() } else { facts::headline(run) },
-            kind: facts::outcome(run.outcome).replace(' ', "-"),
-            details: run.reasons.iter().map(|reason| line(reason)).collect(),
+            summary: match &run.failure {
+                Some(failure) => line(&failure.message),
+                None if state == State::Passed => String::new(),
+                None => facts::headline(run),
+            },
+            kind: run.failure.as_ref().map_or_else(
+                || facts::outcome(run.outcome).replace(' ', "-"),
+                |failure| line(&failure.kind),
+            ),
+            details: match &run.failure {
+                Some(failure) => facts::failure(failure),
+                None => run.reasons.iter().map(|reason| line(reason)).collect(),
+            },
             notes: Vec::new(),
         });
     }

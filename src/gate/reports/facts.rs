@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use super::words::{count, line, microseconds, milliseconds};
 use crate::Position;
 use crate::gate::model::{
-    AnsweredBy, Call, Class, Effect, Failure, Input, Outcome, Policy, Run, Severity, Violation,
-    Waiver,
+    AnsweredBy, Argument, Call, Class, Effect, Failure, Input, OptionEffect, OptionUse, Outcome,
+    Policy, Run, Severity, Violation, WaivedBy, Waiver,
 };
 
 /// `passed`, `failed`, `no verdict`.
-pub(super) const fn outcome(outcome: Outcome) -> &'static str {
+pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
         Outcome::Failed => "failed",
@@ -60,7 +60,7 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
         let _ = write!(tool, " ({})", line(commit));
     }
     let t = &run.totals;
-    vec![
+    let mut all = vec![
         ("outcome", outcome(run.outcome).to_owned()),
         ("exit status", run.exit.to_string()),
         ("tool", tool),
@@ -78,7 +78,40 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
                 count(t.bytes, "byte")
             ),
         ),
-    ]
+    ];
+    all.extend(inventory(run));
+    all
+}
+
+/// What the run was given, in a line or two.
+pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
+    let inventory = &run.inventory;
+    let sum = |arguments: &[Argument]| {
+        let taken: u64 = arguments.iter().map(|argument| argument.taken).sum();
+        let found: u64 = arguments.iter().map(|argument| argument.found).sum();
+        format!("{taken} taken, {} left out", found.saturating_sub(taken))
+    };
+    let mut all = vec![(
+        "files",
+        format!("policies {}; inputs {}", sum(&inventory.policies), sum(&inventory.inputs)),
+    )];
+    if !inventory.options.is_empty() {
+        let option = |option: &OptionUse| {
+            let value = option.value.as_ref().map(|v| format!(" {}", line(v))).unwrap_or_default();
+            let effect = match (option.effect, option.times) {
+                (OptionEffect::Recorded, _) => "",
+                (OptionEffect::TookEffect, 0) => " (took effect)",
+                (OptionEffect::TookEffect, n) => &format!(" (took effect, {n} times)"),
+            };
+            format!("{}{value}{effect}", line(&option.name))
+        };
+        let options: Vec<String> = inventory.options.iter().map(option).collect();
+        all.push(("loosened by", options.join(", ")));
+    }
+    if inventory.unverified {
+        all.push(("signatures", "not checked: anybody may have written the attestations".into()));
+    }
+    all
 }
 
 const fn answers(answers: AnsweredBy) -> &'static str {
@@ -86,6 +119,7 @@ const fn answers(answers: AnsweredBy) -> &'static str {
         AnsweredBy::Service => "from the service",
         AnsweredBy::Emulator => "from an emulator with canned data: this outcome proves nothing",
         AnsweredBy::Replay => "from a recording (replay): this outcome proves nothing new",
+        AnsweredBy::Nobody => "none: nothing was asked",
     }
 }
 
@@ -130,7 +164,8 @@ pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
             || "waived".to_owned(),
             |w| {
                 let (owner, expires) = (line(&w.owner), line(&w.expires));
-                format!("waived until {expires} by {owner}: {}", line(&w.reason))
+                let by = waived_by(w.by);
+                format!("waived until {expires} by {owner}, matched by {by}: {}", line(&w.reason))
             },
         )),
         Effect::BelowThreshold => Some("below the severity that fails".to_owned()),
@@ -207,6 +242,13 @@ pub(super) fn call(call: &Call) -> String {
     if call.cut {
         out.push_str(", list cut at the policy's own limit");
     }
+    if call.form.as_deref() == Some("base64") {
+        out.push_str(", given as base64, since it isn't UTF-8");
+    }
+    if call.unchecked > 0 {
+        let _ =
+            write!(out, ", {} of the question not in the answer", count(call.unchecked, "field"));
+    }
     out
 }
 
@@ -248,6 +290,16 @@ pub(super) fn about(input: &Input) -> Vec<(&'static str, String)> {
     out
 }
 
+/// What a waiver goes by, in words.
+pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
+    match by {
+        WaivedBy::Digest => "the input's digest",
+        WaivedBy::Input => "the input's name",
+        WaivedBy::Name => "the names in the attestation",
+        WaivedBy::Violation => "the digest that the violation names",
+    }
+}
+
 /// A waiver in one line.
 pub(super) fn waiver(waiver: &Waiver) -> String {
     let policy = waiver.policy.as_deref().unwrap_or("every policy");
@@ -256,7 +308,7 @@ pub(super) fn waiver(waiver: &Waiver) -> String {
         (true, 0) => "expired, matched nothing".to_owned(),
         (true, n) => format!("expired, matched {} that fail all the same", count(n, "violation")),
         (false, 0) => "matched nothing".to_owned(),
-        (false, n) => format!("matched {}", count(n, "violation")),
+        (false, n) => format!("matched {} by {}", count(n, "violation"), waived_by(waiver.by)),
     };
     format!(
         "{}, {}, {}: {} (owner {}, until {}): {state}",

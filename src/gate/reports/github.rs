@@ -68,6 +68,11 @@ impl GitHub {
                 }
             }
         }
+        for (package, sites) in run.inventory.never_called() {
+            let place = self.place(sites.first().map(|site| &site.position), "");
+            let text = format!("`{}` never reached its calls of the service", line(&package.name));
+            writeln!(out, "{}", command("notice", &place, &line(&package.name), &text))?;
+        }
         for case in cases(run) {
             let blameless = case.policy.is_none() || case.state != State::Failed;
             let level = match case.state {

@@ -38,7 +38,7 @@ fn the_page_says_everything() {
         "3 inputs, 1 passed, 1 failed, 1 without a verdict, 2 not evaluated",
         "license `GPL-3.0` is not allowed",
         "the waiver of ops expired on 2026-01-31: was urgent",
-        "waived until 2027-12-31 by ops: being replaced",
+        "waived until 2027-12-31 by ops, matched by the input&#39;s digest: being replaced",
         "skipped: no image here",
         "help: try again",
         "An AI model&#39;s",

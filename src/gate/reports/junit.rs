@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(failure.1["type"], "violations");
         assert!(failure.2.contains("the waiver of ops expired on 2026-01-31"), "{}", failure.2);
         assert!(of(&all, "skipped")[0].1["message"].contains("skipped: no image here"));
-        assert!(text.contains("waived until 2027-12-31 by ops: being replaced"));
+        assert!(text.contains("waived until 2027-12-31 by ops, matched by the input"));
         let errors = of(&all, "error");
         assert_eq!(errors[0].1["type"], "timed-out");
         let properties: Vec<(&str, &str)> = of(&all, "property")

@@ -205,7 +205,7 @@ mod tests {
             "### No verdict\n\n- `<stdin>` `release.licences`\n",
             "### Violations\n\n- `build/sbom.json` `release.licences`\n  - `` license `GPL-3.0` is",
             "the waiver of ops expired on 2026-01-31: was urgent",
-            "waived until 2027-12-31 by ops: being replaced",
+            "waived until 2027-12-31 by ops, matched by the input's digest: being replaced",
             "`skipped: no image here`",
             "- tool: `rego-platform 0.1.0 (abc1234)`",
             "- answers: `from a recording (replay): this outcome proves nothing new`",
@@ -224,9 +224,9 @@ mod tests {
         for limit in [0, 100, 600, 1_500, whole.len()] {
             let text = render(&run, limit);
             assert!(text.len() <= limit, "{limit}: {}", text.len());
-            assert!(text.is_empty() || text.contains("left out"), "{limit}: {text}");
+            assert!(text.is_empty() || text.contains("were left out"), "{limit}: {text}");
         }
-        assert!(!whole.contains("left out"));
+        assert!(!whole.contains("were left out"));
     }
 
     #[test]

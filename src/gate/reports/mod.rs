@@ -5,7 +5,7 @@
 //! that do not read as a pass. The command's own forms, `human` and `json`, are not here.
 
 mod cases;
-mod facts;
+pub(crate) mod facts;
 mod github;
 mod html;
 mod junit;

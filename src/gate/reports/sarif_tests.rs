@@ -38,7 +38,10 @@ fn results_say_what_was_found_and_what_is_unknown() {
     assert_eq!(rule["region"]["startLine"], 7);
     assert_eq!(results[0]["suppressions"], Value::Null);
     let waived = &results[2]["suppressions"][0];
-    assert_eq!(waived["justification"], "waived until 2027-12-31 by ops: being replaced");
+    assert_eq!(
+        waived["justification"],
+        "waived until 2027-12-31 by ops, matched by the input's digest: being replaced"
+    );
     assert_eq!(results[5]["suppressions"][0]["justification"], "no image here");
     assert_eq!(results[6]["ruleId"], NO_VERDICT);
     assert!(results[6]["message"]["text"].as_str().unwrap().contains("help: try again"));

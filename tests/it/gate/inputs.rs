@@ -75,6 +75,11 @@ fn arrays_arguments_and_combination() {
     let combined = seen(&["-i", &array, "-i", &object, "--combine"]);
     assert_eq!(combined[0]["path"], array);
     assert_eq!(combined[1]["contents"]["x"], 1);
+    let given = ["-i", &array, "-i", &object, "--project", "shop"];
+    let report = gate(&sandbox, show, &given).code(2).json();
+    assert_eq!(report["inputs"][0]["outcome"], "no_verdict");
+    let shown = &report["inputs"][1]["verdicts"][0]["violations"][0]["message"];
+    assert!(shown.as_str().unwrap().contains("\"project_name\":\"shop\""), "{shown}");
     gate(&sandbox, show, &["-i", &array, "--arg", "a=b"]).code(2);
     gate(&sandbox, show, &["--arg", "a"]).code(2).says("no value");
 }

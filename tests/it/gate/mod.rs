@@ -1,5 +1,6 @@
 //! `gate`: verdicts, inputs, reports and exit status, through the command.
 
+mod account;
 mod inputs;
 mod memory;
 mod policies;
@@ -18,7 +19,8 @@ fn gate(sandbox: &Sandbox, policy: &str, arguments: &[&str]) -> Output {
 
 fn gate_with(sandbox: &Sandbox, policy: &str, arguments: &[&str], stdin: &str) -> Output {
     let file = sandbox.write("policy.rego", policy);
-    let run = sandbox.run(&[&["gate", "-d", &file, "--format", "json"], arguments].concat());
+    let none: &[&str] = if arguments.contains(&"-i") { &[] } else { &["--no-input"] };
+    let run = sandbox.run(&[&["gate", "-d", &file, "--format", "json"], arguments, none].concat());
     run.stdin(stdin).output()
 }
 

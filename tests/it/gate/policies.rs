@@ -85,6 +85,33 @@ fn broken_policy_documents_are_refused_with_a_place() {
 }
 
 #[test]
+fn functions_of_a_newer_service_are_named() {
+    let sandbox = Sandbox::new();
+    for name in ["vulnerability", "findings", "effective_assessments"] {
+        let text = DOCUMENT.replace("to_number(", &format!("platform.{name}("));
+        let says = format!("`platform.{name}` is a function of a newer service");
+        document(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").code(2).says(&says);
+    }
+}
+
+#[test]
+fn documents_may_leave_out_what_others_supply() {
+    let sandbox = Sandbox::new();
+    let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: old\n  \
+        finding_type: SAST\n  organization: o\nspec:\n  type: SARIF\n  auto_match: {embedded: x}\n  \
+        embedded: |\n    package main\n\n    import rego.v1\n\n    result := {\n      \"skipped\": \
+        skipped,\n      \"violations\": violations,\n      \"skip_reason\": skip_reason,\n    }\n\n    \
+        default skipped := true\n\n    skipped := false if valid_input\n\n    \
+        violations contains \"bad\" if input.bad\n";
+    document(&sandbox, text, &[], "{\"bad\": true}").code(1);
+    document(&sandbox, text, &[], "{}").code(0);
+    let wasm = text.replace("embedded: |", "path: policy.wasm\n  xx: |");
+    document(&sandbox, &wasm.split("  xx").next().unwrap().to_owned(), &[], "{}")
+        .code(2)
+        .says("WASM");
+}
+
+#[test]
 fn bundles_are_loaded() {
     let sandbox = Sandbox::new();
     let file = std::fs::File::create(sandbox.path("b.tar.gz")).unwrap();
@@ -106,6 +133,7 @@ fn bundles_are_loaded() {
     let report = run("{\"bad\": true}").code(1).json();
     let digests: Vec<_> = report["sources"].as_array().unwrap().iter().collect();
     assert_eq!(digests.len(), 1);
+    assert_eq!(report["inventory"]["policies"][0]["taken"], 2);
     std::fs::write(&bundle, b"no archive").unwrap();
     run("{}").code(2).says("the bundle");
 }
@@ -119,13 +147,26 @@ fn waivers_cover_what_they_name_until_they_expire() {
         let file = sandbox.write("w.yaml", text);
         gate(&sandbox, DENY_BAD, &["-i", &input, "--waivers", &file])
     };
-    let report = run("policy: p, subject: '*/in.json', expires: 2999-01-01").code(0).json();
+    let report =
+        run("policy: p, subject: {input: '*/in.json'}, expires: 2999-01-01").code(0).json();
     let violation = &report["inputs"][0]["verdicts"][0]["violations"][0];
     assert_eq!((&violation["effect"], &violation["waiver"]), (&"waived".into(), &0.into()));
-    assert_eq!(report["waivers"][0]["matched"], 1);
-    let report = run("policy: p, subject: '*/in.json', expires: 2020-01-01").code(1).json();
+    assert_eq!(
+        (&report["waivers"][0]["matched"], &report["waivers"][0]["by"]),
+        (&1.into(), &"input".into())
+    );
+    run("policy: p, subject: '*.json', expires: 2999-01-01")
+        .code(2)
+        .says("subject: {input: '*.json'}");
+    let own = report["inputs"][0]["digest"].as_str().unwrap();
+    let report = run(&format!("policy: p, subject: '{own}', expires: 2999-01-01")).code(0).json();
+    assert_eq!(report["waivers"][0]["by"], "digest");
+    let report =
+        run("policy: p, subject: {input: '*/in.json'}, expires: 2020-01-01").code(1).json();
     assert!(report["reasons"].to_string().contains("expired on 2020-01-01"));
-    let report = run("policy: q, subject: '*', expires: 2999-01-01").code(1).json();
+    let report = run("policy: q, subject: {input: '*'}, expires: 2999-01-01").code(1).json();
     assert!(report["notes"].to_string().contains("matched nothing"));
-    run("policy: p, subject: '*', expires: 2999-01-01, why: x").code(2).says("unknown field");
+    run("policy: p, subject: {input: '*'}, expires: 2999-01-01, why: x")
+        .code(2)
+        .says("unknown field");
 }

@@ -10,9 +10,10 @@ use crate::cli::Sandbox;
 fn the_json_report_is_the_model() {
     let sandbox = Sandbox::new();
     let input = "testdata/inputs/upstream_attestations/fail.json";
-    let output = shipped(&sandbox, &["-n", "upstream_attestations", "-i", input]).code(1);
+    let arguments = ["-n", "upstream_attestations", "-i", input, "--calls", "all"];
+    let output = shipped(&sandbox, &arguments).code(1);
     let run: Run = serde_json::from_str(&output.stdout).unwrap();
-    assert_eq!((run.schema_version, run.exit), (1, 1));
+    assert_eq!((run.schema_version, run.exit), (2, 1));
     let policy = &run.policies[0];
     assert_eq!(policy.severity.as_deref(), Some("high"));
     assert!(policy.digest.starts_with("sha256:") && policy.title.is_some());
@@ -58,7 +59,7 @@ fn several_reports_at_once() {
     let (json, human) = (path("r.json"), path("r.txt"));
     let both = [format!("json={json}"), format!("human={human}")];
     gate(&sandbox, DENY_BAD, &["--output", &both[0], "--output", &both[1]]).code(0);
-    assert!(std::fs::read_to_string(&json).unwrap().contains("\"schema_version\": 1"));
+    assert!(std::fs::read_to_string(&json).unwrap().contains("\"schema_version\": 2"));
     assert!(std::fs::read_to_string(&human).unwrap().contains("passed"));
     gate(&sandbox, DENY_BAD, &["--output", &both[0], "--output", &both[0]]).code(2);
     gate(&sandbox, DENY_BAD, &["--output", "jsn=x"]).code(2).says("there is no form");
@@ -76,7 +77,8 @@ fn nobody_writes_into_the_reports() {
     let skips = "package q\n\nresult := {\"skipped\": true, \"skip_reason\": input.message}\n";
     let fails = "package r\n\ndeny contains platform.discover(input.message, \"\").kind\n";
     let input = serde_json::json!({ "message": HOSTILE }).to_string();
-    let file = sandbox.write("in\u{1b}[31m ::error::.json", &input);
+    sandbox.write("in/in\u{1b}[31m ::error::.json", &input);
+    let file = sandbox.path("in").to_str().unwrap().to_owned();
     let modules = [("p", policy), ("q", skips), ("r", fails)]
         .map(|(name, text)| sandbox.write(&format!("{name}.rego"), text));
     let [policy, skips, fails] = &modules;
@@ -122,6 +124,8 @@ fn the_outcome_can_be_attested_to() {
     let text = std::fs::read_to_string(&path).unwrap();
     let statement: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(statement["predicate"]["result"], "PASSED");
+    let configuration = statement["predicate"]["configuration"].as_array().unwrap();
+    assert_eq!(configuration.last().unwrap()["name"], "inventory.json");
     assert_eq!(statement["subject"][0]["name"], file);
     let digest = statement["predicate"]["configuration"][0]["digest"]["sha256"].as_str();
     assert_eq!(digest.unwrap().len(), 64);
@@ -129,6 +133,7 @@ fn the_outcome_can_be_attested_to() {
     gate(&sandbox, DENY_BAD, &["-i", &bad, "--attest", attest]).code(1);
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"FAILED\""));
     gate(&sandbox, DENY_BAD, &["--attest", attest]).code(2).says("nothing to attest to");
+    assert!(!path.exists());
     let local = ["-i", &file, "--attest", attest, "--local", "testdata/platform"];
     gate(&sandbox, DENY_BAD, &local).code(2).says("exclude each other");
     gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file]).code(2).says("exclude");
@@ -157,8 +162,12 @@ fn the_outcome_can_be_a_verification_summary() {
     let read = || -> serde_json::Value {
         serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
     };
-    let report = gate(&sandbox, DENY_BAD, &[&whole[..], &["--attestation"]].concat());
+    let attestation = [&whole[..], &["--attestation"]].concat();
+    gate(&sandbox, DENY_BAD, &attestation).code(2).says("`--unverified`");
+    assert!(!path.exists());
+    let report = gate(&sandbox, DENY_BAD, &[&attestation[..], &["--unverified"]].concat());
     let report = report.code(0).json();
+    assert_eq!(read()["predicate"]["policy"]["annotations"]["signaturesChecked"], false);
     let statement = read();
     assert_eq!(statement["predicateType"], "https://slsa.dev/verification_summary/v1");
     assert_eq!(
@@ -179,8 +188,8 @@ fn the_outcome_can_be_a_verification_summary() {
     );
     // The policy's digest can be made again from its files.
     let source = &report["sources"][0];
-    let line =
-        format!("{} {}\n", source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
+    let (digest, path_of) = (source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
+    let line = format!("{digest} {path_of}\n--unverified \n");
     let again: String = Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(predicate["policy"]["digest"]["sha256"], again);
     // Without `--attestation` the document itself is the subject.
@@ -192,7 +201,7 @@ fn the_outcome_can_be_a_verification_summary() {
     assert_eq!(statement["predicate"]["verifiedLevels"][0], "FAILED");
     let none = "package p\n\nresult := {\"skipped\": true}\n";
     gate(&sandbox, none, &whole).code(2);
-    assert_eq!(read()["predicate"]["verificationResult"], "FAILED");
+    assert!(!path.exists(), "no verdict, no statement");
 }
 
 #[test]
@@ -215,7 +224,14 @@ fn a_verification_summary_lacks_nothing() {
     let nobody = "{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
                   \"subject\": [{\"name\": \"app\"}], \"predicate\": {}}";
     let file = sandbox.write("in.json", nobody);
-    let whole = ["--attest-verifier", VERIFIER, "--attest-resource", RESOURCE, "--attestation"];
+    let whole = [
+        "--attest-verifier",
+        VERIFIER,
+        "--attest-resource",
+        RESOURCE,
+        "--attestation",
+        "--unverified",
+    ];
     let vsa = ["-i", &file, "--attest", path.to_str().unwrap(), "--attest-as", "vsa"];
     gate(&sandbox, DENY_BAD, &[&vsa[..], &whole].concat()).code(2);
     assert!(!path.exists() || !std::fs::read_to_string(&path).unwrap().contains("PASSED"));
@@ -230,7 +246,7 @@ fn the_summary_of_a_step_is_written_once() {
     let markdown = format!("markdown={}", sandbox.path("g.md").display());
     let run = |arguments: &[&str]| {
         std::fs::write(&summary, "before\n").unwrap();
-        let all = [&["gate", "-d", &policy], arguments].concat();
+        let all = [&["gate", "-d", &policy, "--no-input"], arguments].concat();
         sandbox.run(&all).env("GITHUB_STEP_SUMMARY", &summary).output().code(0);
         std::fs::read_to_string(&summary).unwrap()
     };

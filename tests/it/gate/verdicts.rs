@@ -166,10 +166,11 @@ fn packages_without_a_verdict_are_refused_unless_somebody_needs_them() {
     let helper = "package helper\n\nbad if input.bad\n";
     let user = "package p\n\nimport data.helper\n\ndeny contains \"bad\" if helper.bad\n";
     let (helper, user) = (sandbox.write("h.rego", helper), sandbox.write("p.rego", user));
-    sandbox.run(&["gate", "-d", &helper]).output().code(2).says("no verdict rule");
-    sandbox.run(&["gate", "-d", &helper, "-d", &user]).output().code(0);
+    let none = "--no-input";
+    sandbox.run(&["gate", "-d", &helper, none]).output().code(2).says("no verdict rule");
+    sandbox.run(&["gate", "-d", &helper, "-d", &user, none]).output().code(0);
     let other = sandbox.write("o.rego", DENY_BAD.replace("package p", "package o").as_str());
-    let lone = ["gate", "-d", &helper, "-d", &other];
+    let lone = ["gate", "-d", &helper, "-d", &other, none];
     sandbox.run(&lone).output().code(2).says("`helper`");
     sandbox.run(&[&lone[..], &["-n", "o"]].concat()).output().code(0);
     sandbox.run(&[&lone[..], &["-n", "data.o"]].concat()).output().code(0);

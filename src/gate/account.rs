@@ -1,0 +1,55 @@
+//! What became of everything that a run was given.
+//!
+//! Owns the end of the inventory: which options made a difference, and which packages could have
+//! asked the service and never did.
+
+use super::conclude::counted;
+use super::model::{OptionEffect, Outcome, Run, Status};
+
+/// Settles the inventory of a run that is over.
+pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: Option<u64>) {
+    let skipped = run.inputs.iter().filter(|input| {
+        input.outcome == Outcome::Passed
+            && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
+    });
+    let skipped = skipped.count() as u64;
+    let (waived, below) = (run.totals.waived, run.totals.below_threshold);
+    let inputs = run.totals.inputs;
+    for option in &mut run.inventory.options {
+        let times = match option.name.as_str() {
+            "--waivers" => waived,
+            "--fail-on" => below,
+            "--allow-skipped" => skipped,
+            "--not-found" => undefined,
+            "--no-strict-builtin-errors" => {
+                // What nobody counted may have happened.
+                if swallowed.is_none() {
+                    option.effect = OptionEffect::TookEffect;
+                }
+                swallowed.unwrap_or(0)
+            }
+            "--unverified" if run.inventory.unverified => inputs,
+            _ => continue,
+        };
+        option.times = times;
+        if times > 0 {
+            option.effect = OptionEffect::TookEffect;
+        }
+    }
+    let notes: Vec<String> = run
+        .inventory
+        .never_called()
+        .map(|(package, sites)| {
+            let first = sites.first().map_or_else(String::new, |site| {
+                let at = &site.position;
+                format!(": `{}` at {}:{}:{}", site.function, at.file, at.line, at.column)
+            });
+            let sites = counted(sites.len() as u64, "call");
+            format!(
+                "the package `{}` never reached its {sites} of the service{first}",
+                package.name
+            )
+        })
+        .collect();
+    run.notes.extend(notes);
+}

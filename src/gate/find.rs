@@ -1,0 +1,221 @@
+//! The files that `-i` names: a file or pipe, what is in a folder, or what a glob matches.
+//!
+//! Owns the account of them. Whatever an argument names is read, or refused, or left out for a
+//! reason that reports show.
+
+use std::path::{Component, Path, PathBuf};
+
+use glob::Pattern;
+
+use super::inputs::Place;
+use crate::evaluate::sources::account::{Content, content, is_hidden, is_packed};
+use crate::evaluate::sources::{Account, Ignore};
+use crate::text::escape;
+use crate::{Error, ErrorKind};
+
+/// Deepest nesting of folders.
+const MAX_FOLDERS: usize = 64;
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+fn unreadable(path: &Path, error: std::io::Error) -> Error {
+    let shown = escape(&path.to_string_lossy());
+    wrong(format!("the input `{shown}` can't be read")).with_source(error)
+}
+
+/// The places that an argument names, and what became of the rest.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] where there is nothing, since a gate without its inputs would
+/// pass, and for what nobody can account for.
+pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<Place>, Account), Error> {
+    let shown = argument.to_string_lossy().into_owned();
+    let mut search =
+        Search { ignore, open: Vec::new(), places: Vec::new(), account: Account::new(&shown) };
+    if shown.contains(['*', '?', '[']) {
+        let found = expand(argument)?;
+        if found.is_empty() {
+            return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown))).with_hint(
+                "to name a file with `*`, `?` or `[` in its name, write `[*]`, `[?]`, `[[]`",
+            ));
+        }
+        for path in found {
+            search.found(&path, true)?;
+        }
+    } else {
+        let meta = std::fs::metadata(argument).map_err(|error| unreadable(argument, error))?;
+        if meta.is_dir() {
+            search.folder(argument)?;
+        } else if meta.is_file() {
+            search.take(Place::File(argument.to_owned()));
+        } else {
+            search.take(Place::Pipe(argument.to_owned()));
+        }
+    }
+    if search.places.is_empty() {
+        return Err(wrong(format!("`{}` holds no input", escape(&shown))).with_hint(
+            "in a folder, files that hold JSON or YAML count; `--ignore` may leave out too much",
+        ));
+    }
+    Ok((search.places, search.account))
+}
+
+struct Search<'a> {
+    ignore: &'a Ignore,
+    /// The folders that we are in, without links.
+    open: Vec<PathBuf>,
+    places: Vec<Place>,
+    account: Account,
+}
+
+/// Whether a name says that a file is an input.
+fn is_named(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    matches!(extension.as_str(), "json" | "jsonl" | "ndjson" | "yaml" | "yml" | "sarif")
+}
+
+impl Search<'_> {
+    fn take(&mut self, place: Place) {
+        self.account.taken += 1;
+        self.places.push(place);
+    }
+
+    /// Something that nobody named outright; what a glob `matched` is an input whatever its name.
+    fn found(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
+        if let Some(reason) = self.ignore.reason(path) {
+            self.account.leave(path, reason);
+            return Ok(());
+        }
+        let refuse = |what: &str| {
+            let shown = escape(&path.to_string_lossy());
+            Err(wrong(format!("`{shown}` {what}"))
+                .with_hint("name it with `-i`, or leave it out with `--ignore GLOB`"))
+        };
+        let named = matched || is_named(path);
+        let meta = match std::fs::metadata(path) {
+            Ok(meta) => meta,
+            // A file that can't be read is found out when it is opened, and has no verdict.
+            Err(_) if named => {
+                self.take(Place::File(path.to_owned()));
+                return Ok(());
+            }
+            Err(_) => {
+                self.account.leave(path, "it can't be read");
+                return Ok(());
+            }
+        };
+        if meta.is_dir() {
+            return self.folder(path);
+        }
+        if !meta.is_file() {
+            return refuse("is no regular file: it might never end");
+        }
+        if named {
+            self.take(Place::File(path.to_owned()));
+        } else if is_hidden(path) {
+            self.account.leave(path, "hidden");
+        } else if is_packed(path) {
+            return refuse("is packed");
+        } else {
+            match content(path).map_err(|error| unreadable(path, error))? {
+                Content::Json | Content::Yaml => self.take(Place::File(path.to_owned())),
+                Content::Rego => self.account.leave(path, "it is Rego"),
+                Content::Other => self.account.leave(path, "its content is neither JSON nor YAML"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The documents of a folder and the folders in it, by name.
+    fn folder(&mut self, path: &Path) -> Result<(), Error> {
+        let real = std::fs::canonicalize(path).map_err(|error| unreadable(path, error))?;
+        if self.open.contains(&real) || self.open.len() >= MAX_FOLDERS {
+            let shown = escape(&path.to_string_lossy());
+            return Err(wrong(format!(
+                "`{shown}` is a folder within itself, through a link, or nested too deeply"
+            )));
+        }
+        self.open.push(real);
+        for path in entries(path)? {
+            self.found(&path, false)?;
+        }
+        self.open.pop();
+        Ok(())
+    }
+}
+
+/// What is in a folder, by name.
+fn entries(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(path)
+        .and_then(|all| all.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>());
+    let mut entries = entries.map_err(|error| unreadable(path, error))?;
+    entries.sort();
+    Ok(entries)
+}
+
+/// What a glob matches, by name. Names that aren't UTF-8 are matched as they are shown.
+fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = vec![PathBuf::new()];
+    let mut first = true;
+    for component in argument.components() {
+        let name = component.as_os_str().to_string_lossy();
+        if !matches!(component, Component::Normal(_)) || !name.contains(['*', '?', '[']) {
+            for path in &mut found {
+                path.push(component);
+            }
+            if !first {
+                found.retain(|path| path.symlink_metadata().is_ok());
+            }
+            first = false;
+            continue;
+        }
+        first = false;
+        let mut next = Vec::new();
+        if name == "**" {
+            for path in &found {
+                folders(path, 0, &mut next)?;
+            }
+        } else {
+            let pattern = Pattern::new(&name).map_err(|error| {
+                wrong(format!("`{}` is no glob", escape(&argument.to_string_lossy())))
+                    .with_source(error.to_string())
+            })?;
+            for path in found.iter().filter(|path| is_folder(path)) {
+                for entry in entries(or_here(path))? {
+                    let Some(name) = entry.file_name() else { continue };
+                    if pattern.matches(&name.to_string_lossy()) {
+                        next.push(path.join(name));
+                    }
+                }
+            }
+        }
+        found = next;
+    }
+    found.dedup();
+    Ok(found)
+}
+
+fn or_here(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+fn is_folder(path: &Path) -> bool {
+    or_here(path).is_dir()
+}
+
+/// A folder and all folders in it, links aside.
+fn folders(path: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Error> {
+    if depth > MAX_FOLDERS || !is_folder(path) {
+        return Ok(());
+    }
+    into.push(path.to_owned());
+    for entry in entries(or_here(path))? {
+        let Some(name) = entry.file_name() else { continue };
+        if entry.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            folders(&path.join(name), depth + 1, into)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Streams that may never say anything: standard input and pipes, read within a time.
+//!
+//! Owns the thread that reads, which nothing can stop: it is left behind when the time is up, and
+//! ends with the process.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The moment until which somebody waits for a stream; whoever reads documents moves it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deadline(Arc<Mutex<Option<Instant>>>);
+
+impl Deadline {
+    pub fn set(&self, until: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    fn get(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream that ends, with an error, at its deadline.
+pub(super) struct Timed {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    current: io::Cursor<Vec<u8>>,
+    deadline: Deadline,
+}
+
+impl Timed {
+    /// Opens and reads on a thread of its own: to open a pipe waits for whoever writes it.
+    pub fn new<R: Read>(
+        open: impl FnOnce() -> io::Result<R> + Send + 'static,
+        deadline: Deadline,
+    ) -> io::Result<Self> {
+        let (sender, chunks) = sync_channel(4);
+        std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+            let mut stream = match open() {
+                Ok(stream) => stream,
+                Err(error) => return drop(sender.send(Err(error))),
+            };
+            loop {
+                let mut chunk = vec![0; 64 << 10];
+                let read = match stream.read(&mut chunk) {
+                    Ok(0) => return,
+                    Ok(length) => {
+                        chunk.truncate(length);
+                        Ok(chunk)
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => Err(error),
+                };
+                if sender.send(read).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { chunks, current: io::Cursor::new(Vec::new()), deadline })
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = self.current.read(into)?;
+            if length > 0 || into.is_empty() {
+                return Ok(length);
+            }
+            let next = match self.deadline.get() {
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    self.chunks.recv_timeout(left)
+                }
+                None => self.chunks.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match next {
+                Ok(chunk) => self.current = io::Cursor::new(chunk?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) => {
+                    let message = "it didn't come to its end in the time that `--timeout` gives";
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+                }
+            }
+        }
+    }
+}

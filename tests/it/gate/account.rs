@@ -1,0 +1,553 @@
+//! That a gate which passes has looked: each way of looking at less than was given.
+
+use std::path::Path;
+
+use base64::Engine as _;
+
+use super::{DENY_BAD, gate, gate_with, outcomes};
+use crate::cli::{Output, Sandbox};
+
+const BAD: &str = "{\"bad\": true}";
+
+/// Runs `gate` over a folder of policies.
+fn folder(sandbox: &Sandbox, files: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let _ = std::fs::remove_dir_all(sandbox.path("policies"));
+    for (name, text) in files {
+        sandbox.write(&format!("policies/{name}"), text);
+    }
+    let policies = sandbox.path("policies");
+    let fixed = ["gate", "-d", policies.to_str().unwrap(), "-f", "json"];
+    sandbox.run(&[&fixed[..], arguments].concat()).stdin("{}").output()
+}
+
+fn message(report: &serde_json::Value) -> String {
+    let verdict = &report["inputs"][0]["verdicts"][0]["error"]["message"];
+    let own = &report["inputs"][0]["error"]["message"];
+    let of_run = &report["failure"]["message"];
+    [own, verdict, of_run].iter().find_map(|m| m.as_str()).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn case_1_result_switches_no_other_rule_off() {
+    let sandbox = Sandbox::new();
+    let dropped = "package p\n\nresult := {\"violations\": []}\n";
+    let files = [("p.rego", DENY_BAD), ("z.rego", dropped)];
+    folder(&sandbox, &files, &["-i", "-"]).code(2).says("switched off");
+    let reached =
+        "package p\n\nresult := {\"violations\": deny}\n\ndeny contains \"x\" if input.bad\n";
+    gate_with(&sandbox, reached, &["-i", "-"], BAD).code(1);
+    let asked = "package p\n\nresult := platform.evidence_prompt(\"x\", \"y\")\n\n\
+                 violations contains \"x\" if input.bad\n";
+    gate_with(&sandbox, asked, &["-i", "-"], BAD).code(2).says("switched off");
+    for (field, code) in [
+        ("\"deny\": [\"x\"]", 2),
+        ("\"deny_more\": {\"x\"}", 2),
+        ("\"warn\": \"x\"", 2),
+        ("\"warn_more\": [1]", 2),
+        ("\"deny\": []", 0),
+        ("\"warn\": set()", 0),
+    ] {
+        let policy = format!("package p\n\nresult := {{\"violations\": [], {field}}}\n");
+        let report = gate(&sandbox, &policy, &[]).code(code).json();
+        if code == 2 {
+            assert!(message(&report).contains("nobody would look at"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn case_2_a_glob_is_always_one_and_folders_it_matches_are_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/*.json", "{}");
+    sandbox.write("in/b.json", BAD);
+    sandbox.write("in/bad.json/x.json", BAD);
+    let glob = sandbox.path("in/*.json");
+    let report = gate(&sandbox, DENY_BAD, &["-i", glob.to_str().unwrap()]).code(1).json();
+    assert_eq!(outcomes(&report).len(), 3);
+    let deep = sandbox.path("**/*.json");
+    let report = gate(&sandbox, DENY_BAD, &["-i", deep.to_str().unwrap()]).code(1).json();
+    assert!(outcomes(&report).len() >= 3);
+    std::fs::create_dir_all(sandbox.path("none/empty.json")).unwrap();
+    let empty = sandbox.path("none/*.json");
+    gate(&sandbox, DENY_BAD, &["-i", empty.to_str().unwrap()]).code(2).says("holds no input");
+}
+
+#[cfg(unix)]
+#[test]
+fn case_2_names_that_are_not_utf8_are_read() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.json", "{}");
+    let name = std::ffi::OsStr::from_bytes(b"in/b\xff.json");
+    std::fs::write(sandbox.path("in").parent().unwrap().join(name), BAD).unwrap();
+    for argument in ["in", "in/*.json"] {
+        let argument = sandbox.path(argument);
+        let report = gate(&sandbox, DENY_BAD, &["-i", argument.to_str().unwrap()]).code(1).json();
+        assert_eq!(outcomes(&report).len(), 2);
+    }
+}
+
+#[test]
+fn case_2_no_input_is_said() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("p.rego", DENY_BAD);
+    sandbox.run(&["gate", "-d", &file]).output().code(2).says("there is no input");
+    sandbox.run(&["gate", "-d", &file, "--no-input"]).output().code(0);
+    let blind = sandbox.write("b.rego", "package b\n\ndeny contains \"x\" if false\n");
+    sandbox.run(&["gate", "-d", &blind]).output().code(0);
+    sandbox.run(&["gate", "-d", &file, "--no-input", "-i", &file]).output().code(2).says("exclude");
+}
+
+#[test]
+fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
+    let sandbox = Sandbox::new();
+    for text in ["[{\"bad\": true}]", "7", "\"bad\""] {
+        let report = gate_with(&sandbox, DENY_BAD, &["-i", "-"], text).code(2).json();
+        assert!(message(&report).contains("no object"), "{report}");
+    }
+    let whole = "package p\n\ndeny contains \"x\" if {\n\tsome x in input\n\tx.bad\n}\n";
+    gate_with(&sandbox, whole, &["-i", "-"], "[{\"bad\": true}]").code(1);
+}
+
+#[cfg(unix)]
+#[test]
+fn case_2_pipes_are_read_within_the_time_and_refused_in_folders() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    std::fs::create_dir(sandbox.path("in")).unwrap();
+    sandbox.write("in/a.json", "{}");
+    let pipe = sandbox.path("in/p.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let inputs = sandbox.path("in");
+    let fixed = ["gate", "-d", &policy, "-f", "json", "-i"];
+    let run = |input: &Path, more: &[&str]| {
+        sandbox.run(&[&fixed[..], &[input.to_str().unwrap()], more].concat()).output()
+    };
+    run(&inputs, &[]).code(2).says("no regular file");
+    let report = run(&pipe, &["--timeout", "300ms"]).code(2).json();
+    assert!(message(&report).contains("`--timeout`"), "{report}");
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, BAD).unwrap()
+    });
+    run(&pipe, &[]).code(1);
+    writer.join().unwrap();
+}
+
+#[test]
+fn case_3_every_file_of_a_folder_is_read_left_out_or_refused() {
+    let sandbox = Sandbox::new();
+    let files = [
+        ("p.rego", "package p\n\ndeny contains \"x\" if false\n"),
+        ("strict.REGO", "package strict\n\ndeny contains \"strict\"\n"),
+        ("README.md", "# Words"),
+        (".hidden", "x"),
+    ];
+    let report = folder(&sandbox, &files, &["-i", "-"]).code(1).json();
+    let account = &report["inventory"]["policies"][0];
+    assert_eq!((&account["found"], &account["taken"]), (&4.into(), &2.into()));
+    let report = folder(&sandbox, &files, &["-i", "-", "--ignore", "strict*"]).code(0).json();
+    assert_eq!(report["inventory"]["policies"][0]["left_out"].as_array().unwrap().len(), 3);
+    for (name, text) in [
+        ("strict.tar.gz", "x"),
+        ("strict.rego.txt", "package strict\n"),
+        ("more.sarif", "{\"a\": 1}"),
+        ("policy.yaml", "apiVersion: x/v1\nKind: Policy\nspec: {}\n"),
+        ("group.yaml", "apiVersion: x/v1\nkind: PolicyGroup\nspec: {}\n"),
+    ] {
+        let all = [files[0], (name, text)];
+        folder(&sandbox, &all, &["-i", "-"]).code(2).says("--ignore");
+        folder(&sandbox, &all, &["-i", "-", "--ignore", name]).code(0);
+    }
+    sandbox.write("in/a.json", "{}");
+    sandbox.write("in/b.SARIF", BAD);
+    sandbox.write("in/c.spdx", BAD);
+    sandbox.write("in/notes.txt", "no input");
+    sandbox.write("in/.swp", "x");
+    let inputs = sandbox.path("in");
+    let report = gate(&sandbox, DENY_BAD, &["-i", inputs.to_str().unwrap()]).code(1).json();
+    let account = &report["inventory"]["inputs"][0];
+    assert_eq!((&account["found"], &account["taken"]), (&5.into(), &3.into()));
+    sandbox.write("in/d.json.gz", "x");
+    gate(&sandbox, DENY_BAD, &["-i", inputs.to_str().unwrap()]).code(2).says("is packed");
+}
+
+#[test]
+fn case_3_signed_bundles_are_loaded_on_demand_and_deltas_never() {
+    let sandbox = Sandbox::new();
+    let run = |extra: &str, more: &[&str]| {
+        let file = std::fs::File::create(sandbox.path("b.tar.gz")).unwrap();
+        let gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        let mut archive = tar::Builder::new(gzip);
+        for (name, text) in [(".manifest", "{}"), ("p.rego", DENY_BAD), (extra, "{}")] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        archive.into_inner().unwrap().finish().unwrap();
+        let bundle = sandbox.path("b.tar.gz");
+        let fixed = ["gate", "-d", bundle.to_str().unwrap(), "-i", "-", "-f", "json"];
+        sandbox.run(&[&fixed[..], more].concat()).stdin("{}").output()
+    };
+    run(".signatures.json", &[]).code(2).says("`--skip-verify`");
+    let report = run(".signatures.json", &["--skip-verify"]).code(0).json();
+    let option = &report["inventory"]["options"][0];
+    assert_eq!(
+        (&option["name"], &option["effect"]),
+        (&"--skip-verify".into(), &"took_effect".into())
+    );
+    run("patch.json", &["--skip-verify"]).code(2).says("is a delta");
+    let report = run("notes.txt", &[]).code(0).json();
+    assert_eq!(report["inventory"]["policies"][0]["left_out"][0]["path"], "notes.txt");
+}
+
+/// A policy that passes where the service knows no such thing.
+const ASKS: &str =
+    "package p\n\ndeny contains \"known\" if platform.discover(input.image, \"\").kind\n";
+
+fn image() -> String {
+    format!("{{\"image\": \"sha256:{}\"}}", "0".repeat(64))
+}
+
+#[test]
+fn case_4_only_the_services_own_not_found_is_undefined() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", ASKS);
+    let run = |more: &[&str]| {
+        let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json", "--not-found", "undefined"];
+        sandbox.local(&[&fixed[..], more].concat()).stdin(image()).output()
+    };
+    let report = run(&[]).code(0).json();
+    let option = &report["inventory"]["options"][0];
+    assert_eq!(
+        (&option["name"], &option["effect"]),
+        (&"--not-found".into(), &"took_effect".into())
+    );
+    for body in ["404 page not found", "{\"code\":5,\"message\":\"Not Found\",\"details\":[]}"] {
+        let fault = format!("discover:status=404:body={body}");
+        let output = run(&["--fault", &fault]);
+        let report = output.code(2).json();
+        assert!(
+            report["inputs"][0]["verdicts"][0]["error"]["hint"]
+                .as_str()
+                .unwrap()
+                .contains("address"),
+            "{report}"
+        );
+    }
+}
+
+const ARGUMENTS: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: args\nspec:\n  policies:\n    \
+    - embedded: |\n        package main\n\n        violations contains json.marshal(input) if true\n";
+
+#[test]
+fn case_5_arguments_are_never_the_documents_own() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("p.yaml", ARGUMENTS);
+    let seen = |input: &str, more: &[&str]| -> serde_json::Value {
+        let fixed = ["gate", "-d", &file, "-i", "-", "-f", "json"];
+        let run = sandbox.run(&[&fixed[..], more].concat()).stdin(input);
+        let report = run.output().code(1).json();
+        let said = &report["inputs"][0]["verdicts"][0]["violations"][0]["message"];
+        serde_json::from_str(said.as_str().unwrap()).unwrap()
+    };
+    assert_eq!(seen("{\"args\": {\"max\": 9}}", &[]), serde_json::json!({"args": {}}));
+    assert_eq!(seen("[1]", &[]), serde_json::json!({"args": {}, "elements": [1]}));
+    let project =
+        ["--project", "shop", "--project-version", "1", "--arg", "a=b,", "--arg", "c=d,e"];
+    assert_eq!(
+        seen("[1]", &project),
+        serde_json::json!({
+            "args": {"a": "b", "c": ["d", "e"]},
+            "chainloop_metadata": {"project_name": "shop", "project_version_name": "1"},
+            "elements": [1],
+        })
+    );
+}
+
+#[test]
+fn case_6_what_a_skipped_policy_found_counts() {
+    let sandbox = Sandbox::new();
+    let script =
+        |rules: &str| format!("    - embedded: |\n        package main\n\n        {rules}\n");
+    let document = |scripts: &[&str]| {
+        let head = "apiVersion: x/v1\nkind: Policy\nmetadata:\n  name: two\nspec:\n  policies:\n";
+        head.to_owned() + &scripts.iter().map(|rules| script(rules)).collect::<String>()
+    };
+    let skipped = "result := {\"skipped\": true, \"violations\": [\"found\"]}";
+    let passes = "result := {\"skipped\": false, \"violations\": []}";
+    let ignored = "result := {\"skipped\": true, \"ignore\": true, \"violations\": [\"found\"]}";
+    for (scripts, more, code) in [
+        (&[skipped, passes][..], &[][..], 1),
+        (&[skipped], &[], 1),
+        (&[skipped], &["--allow-skipped"], 1),
+        (&[ignored, passes], &[], 0),
+    ] {
+        let file = sandbox.write("p.yaml", document(scripts));
+        let fixed = ["gate", "-d", &file, "-i", "-", "-f", "json"];
+        sandbox.run(&[&fixed[..], more].concat()).stdin("{}").output().code(code);
+    }
+}
+
+fn statement(bad: bool) -> String {
+    format!(
+        "{{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \"subject\": \
+         [{{\"name\": \"app\", \"digest\": {{\"sha256\": \"{}\"}}}}], \"predicate\": {{\"bad\": {bad}}}}}",
+        "a".repeat(64)
+    )
+}
+
+#[test]
+fn case_7_envelopes_of_the_kind_attestation_are_unwrapped_and_have_one_reading() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
+    let payload = base64::engine::general_purpose::STANDARD.encode(statement(true));
+    let sort = "\"payloadType\": \"application/vnd.in-toto+json\"";
+    let envelope = format!("{{{sort}, \"payload\": \"{payload}\", \"signatures\": []}}");
+    let run = |text: &str| gate_with(&sandbox, policy, &["-i", "-", "--kind", "ATTESTATION"], text);
+    run(&envelope).code(1);
+    let clean = statement(false);
+    let inner = clean.trim_start_matches('{');
+    for text in [
+        format!("{{{sort}, \"payload\": \"{payload}\", {inner}"),
+        format!("{{\"dsseEnvelope\": {envelope}, {inner}"),
+        format!("{{\"Payload\": \"x\", {inner}"),
+        envelope.replace("+json", "+json;v=1"),
+        "{\"predicate\": {}}".to_owned(),
+    ] {
+        run(&text).code(2);
+    }
+}
+
+#[test]
+fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
+    let sandbox = Sandbox::new();
+    let mode = "package p\n\ndeny contains \"open\" if input.mode == 511\n";
+    for text in ["{p: \" # \", mode: 0777}", "mode: 0X1FF", "mode: 0o777", "# c\rmode: 0777\r"] {
+        let file = sandbox.write("in.yaml", text);
+        gate(&sandbox, mode, &["-i", &file]).code(1);
+    }
+    let file = sandbox.write("in.yaml", "# c\u{2028}mode: 0777");
+    gate(&sandbox, mode, &["-i", &file]).code(2);
+    let more = "package p\n\ndeny contains \"more\" if input.n > 7\n";
+    for text in
+        ["{\"n\": 7.0000000000000000001}", "{\"n\": 1e-400}", "{\"n\": 18446744073709551616}"]
+    {
+        gate_with(&sandbox, more, &["-i", "-"], text).code(2);
+    }
+    for text in ["{\"n\": 0.1}", "{\"n\": 1.10}", "{\"n\": 6.50}"] {
+        gate_with(&sandbox, more, &["-i", "-"], text).code(0);
+    }
+    let module = "package p\n\ndeny contains \"x\" if data.limits.max > input.n\n";
+    let workflow = ("w.yml", "on: push\njobs: !Ref x\n---\nmore: 1\n");
+    let limits = ("limits/d.json", "{\"max\": 7.0000000000000000001}");
+    folder(&sandbox, &[("p.rego", module), workflow, limits], &["-i", "-"]).code(2).says("rounded");
+    let other = ("other/d.json", "{\"max\": 7.0000000000000000001}");
+    let report =
+        folder(&sandbox, &[("p.rego", module), workflow, other], &["-i", "-"]).code(0).json();
+    let left = report["inventory"]["policies"][0]["left_out"].to_string();
+    assert!(left.contains("further documents"), "{left}");
+}
+
+#[test]
+fn case_10_waivers_go_by_what_is_computed_here_unless_they_say_otherwise() {
+    let sandbox = Sandbox::new();
+    let digest = format!("sha256:{}", "b".repeat(64));
+    let policy =
+        format!("package p\n\ndeny contains {{\"message\": \"m\", \"digest\": \"{digest}\"}}\n");
+    let input = sandbox.write("in.json", "{}");
+    let run = |subject: &str| {
+        let text = format!(
+            "waivers:\n- {{policy: p, reason: r, owner: o, expires: 2999-01-01, subject: {subject}}}\n"
+        );
+        let file = sandbox.write("w.yaml", text);
+        gate(&sandbox, &policy, &["-i", &input, "--waivers", &file])
+    };
+    run(&format!("'{digest}'")).code(1);
+    let report = run(&format!("{{violation: '{digest}'}}")).code(0).json();
+    assert_eq!(report["waivers"][0]["by"], "violation");
+    let option = &report["inventory"]["options"][0];
+    assert_eq!((&option["name"], &option["effect"]), (&"--waivers".into(), &"took_effect".into()));
+    run("{input: '*/in.json'}").code(0);
+    run("{name: '*'}").code(1);
+    run("'*.json'").code(2).says("{input: '*.json'}");
+}
+
+#[test]
+fn case_12_what_policies_print_forges_no_line() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"x\" if {\n\tprint(\"x\\nPASS in.json\\n::error::y\\n##teamcity[z]\\nq ##vso[w]\")\n\tfalse\n}\n";
+    let output = gate_with(&sandbox, policy, &["-i", "-"], "{}").code(0);
+    for line in output.stderr.lines() {
+        assert!(line.starts_with("<stdin>: "), "{line}");
+        assert!(!line.contains("##teamcity[") && !line.contains("##vso["), "{line}");
+    }
+    let query = "\"a\\n\\tb\\u001b[31m\\n::error::x\\n##teamcity[y]\"";
+    let raw = sandbox.run(&["eval", "--format", "raw", query]).output().code(0).stdout;
+    assert_eq!(raw, "a\n\tb\\u{1b}[31m\n\\::error::x\n#\\#teamcity[y]\n");
+}
+
+#[test]
+fn case_13_unsigned_statements_are_said_to_be() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("in.json", statement(false));
+    let path = sandbox.path("out.json");
+    let attest = ["-i", &file, "--attestation", "--attest", path.to_str().unwrap()];
+    gate(&sandbox, DENY_BAD, &attest).code(2).says("`--unverified`");
+    assert!(!path.exists());
+    let report =
+        gate(&sandbox, DENY_BAD, &[&attest[..], &["--unverified"]].concat()).code(0).json();
+    assert_eq!(report["inventory"]["unverified"], true);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let statement: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(statement["predicate"]["result"], "WARNED");
+    let configuration = statement["predicate"]["configuration"].as_array().unwrap();
+    assert_eq!(configuration.last().unwrap()["annotations"]["signaturesChecked"], false);
+    for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+        let policy = sandbox.write("p.rego", DENY_BAD);
+        let run = ["gate", "-d", &policy, "-i", &file, "--attestation", "-f", format];
+        let text = sandbox.run(&run).output().code(0).stdout;
+        assert!(text.contains("signatures of the attestations"), "{format}: {text}");
+    }
+}
+
+#[test]
+fn an_emulator_is_known_by_its_answers_and_attests_to_nothing() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", ASKS);
+    let emulator = crate::support::emulator();
+    let path = sandbox.path("out.json");
+    let (controlplane, token) = (emulator.controlplane_url(), emulator.default_token());
+    let fixed = [
+        "gate",
+        "-d",
+        &policy,
+        "-i",
+        "-",
+        "-f",
+        "json",
+        "--not-found",
+        "undefined",
+        "--controlplane-url",
+        &controlplane,
+        "--token",
+        &token,
+    ];
+    let run = |more: &[&str]| sandbox.run(&[&fixed[..], more].concat()).stdin(image()).output();
+    let report = run(&[]).code(0).json();
+    assert_eq!(report["answers"], "emulator");
+    run(&["--attest", path.to_str().unwrap()]).code(2).says("an emulator answered");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_package_that_never_asks_is_named() {
+    let sandbox = Sandbox::new();
+    let policy = ASKS.replace("input.image", "input.imge");
+    let file = sandbox.write("p.rego", &policy);
+    let run = |more: &[&str]| {
+        let fixed = ["gate", "-d", &file, "-i", "-"];
+        sandbox.local(&[&fixed[..], more].concat()).stdin(image()).output()
+    };
+    for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+        let text = run(&["-f", format]).code(0).stdout;
+        assert!(text.contains("never reached"), "{format}: {text}");
+        assert!(text.contains("p.rego:3"), "{format}: {text}");
+    }
+    run(&["--fail-on-warn"]).code(0);
+    let report = run(&["--require-calls", "-f", "json"]).code(2).json();
+    assert!(message(&report).contains("asked the service nothing"), "{report}");
+    let site = &report["inventory"]["call_sites"][0];
+    assert_eq!(
+        (&site["function"], &site["position"]["line"]),
+        (&"platform.discover".into(), &3.into())
+    );
+}
+
+#[test]
+fn every_way_out_writes_every_report() {
+    let sandbox = Sandbox::new();
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let input = sandbox.write("in.json", "{}");
+    let (json, junit, attest) = (path("r.json"), path("r.xml"), path("a.json"));
+    let outputs = [format!("json={json}"), format!("junit={junit}")];
+    let fixed = ["gate", "--output", &outputs[0], "--output", &outputs[1], "--attest", &attest];
+    let run = |more: &[&str]| sandbox.run(&[&fixed[..], more].concat()).output();
+    let good = ["-d", &policy, "-i", &input];
+    let missing = path("missing.rego");
+    for broken in [
+        &["-d", &missing, "-i", &input][..],
+        &["-d", &policy, "-i", &missing],
+        &["-d", &policy],
+        &["-d", &policy, "-i", &input, "--nonsense"],
+        &["-d", &policy, "-i", &input, "--attest-as", "vsa"],
+        &["-d", &policy, "-i", &input, "--timeout", "x"],
+        &["-d", &policy, "-i", &input, "--waivers", &missing],
+        &[],
+    ] {
+        run(&good).code(0);
+        assert!(Path::new(&attest).exists());
+        run(broken).code(2);
+        assert!(!Path::new(&attest).exists(), "{broken:?}");
+        let report: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+        assert_eq!(
+            (&report["outcome"], &report["exit"]),
+            (&"no_verdict".into(), &2.into()),
+            "{broken:?}"
+        );
+        assert!(!report["failure"]["message"].as_str().unwrap().is_empty(), "{broken:?}");
+        assert!(std::fs::read_to_string(&junit).unwrap().contains("<error"), "{broken:?}");
+    }
+    for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+        let arguments = ["gate", "-d", &missing, "-i", &input, "-f", format];
+        let output = sandbox.run(&arguments).output().code(2);
+        assert!(
+            output.stdout.contains("no verdict") || output.stdout.contains("no_verdict"),
+            "{format}: {output:?}"
+        );
+    }
+    let stream = ["gate", "-d", &policy, "-i", &input, "--output", "json=-"];
+    let report = sandbox.run(&stream).output().code(0).json();
+    assert_eq!(report["schema_version"], 2);
+    let both = [&stream[..], &["--format", "tap"]].concat();
+    sandbox.run(&both).output().code(2).says("standard output");
+    let own = format!("json={input}");
+    sandbox
+        .run(&["gate", "-d", &policy, "-i", &input, "--output", &own])
+        .output()
+        .code(2)
+        .says("read and written");
+    assert_eq!(std::fs::read_to_string(&input).unwrap(), "{}");
+}
+
+#[cfg(unix)]
+#[test]
+fn reports_follow_no_link_and_recordings_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let other = sandbox.write("other.txt", "other");
+    let link = sandbox.path("r.json");
+    std::os::unix::fs::symlink(&other, &link).unwrap();
+    let output = format!("json={}", link.display());
+    gate_with(&sandbox, DENY_BAD, &["-i", "-", "--output", &output], "{}").code(0);
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
+    assert!(std::fs::read_to_string(&link).unwrap().contains("schema_version"));
+    let recording = sandbox.path("rec.json");
+    let record = [
+        "-i",
+        "-",
+        "--record",
+        recording.to_str().unwrap(),
+        "--local",
+        "testdata/platform",
+        "--not-found",
+        "undefined",
+    ];
+    gate_with(&sandbox, ASKS, &record, &image()).code(0);
+    let mode = std::fs::metadata(&recording).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
