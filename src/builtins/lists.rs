@@ -97,11 +97,12 @@ impl Listed {
                 Filter::Flag(_) => continue,
             };
             for row in rows {
-                match &row[*field] {
-                    Value::String(found) if !found.is_empty() => {
+                match row.get_str(field) {
+                    Some(Value::String(found)) if !found.is_empty() => {
+                        let found: &str = found;
                         let same = |wanted: &&str| {
                             let uuid = field.ends_with("_id");
-                            **wanted == **found || (uuid && wanted.eq_ignore_ascii_case(found))
+                            **wanted == *found || (uuid && wanted.eq_ignore_ascii_case(found))
                         };
                         if !wanted.iter().any(same) {
                             let found = shorten(found, 80);

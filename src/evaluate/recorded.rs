@@ -90,14 +90,14 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
     // A value that is fixed, such as the time, is no function's of the product.
     let Some(function) = builtins::function(short) else { return Ok(None) };
     let first = || {
-        let arguments = Value::from_json_str(&key.arguments).ok()?;
-        arguments.as_array().ok()?.first()?.as_string().ok().cloned()
+        let arguments = Value::from_json(&key.arguments).ok()?;
+        arguments.as_array()?.first()?.as_str().map(str::to_owned)
     };
     match short {
         "download_artifact" => {
             return content(first().as_deref().unwrap_or_default(), value).map(Some);
         }
-        "discover" if value["digest"].as_string().ok() != first().as_ref() => {
+        "discover" if value.get_str("digest").and_then(Value::as_str) != first().as_deref() => {
             return Err("isn't about the digest that was asked for".to_owned());
         }
         _ => {}
@@ -130,10 +130,10 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
             is_of(*one, value, what).or_else(|_| is_of(*other, value, what))
         }
         (Type::Object(fields), Value::Object(_)) => {
-            fields.iter().try_for_each(|field| match &value[field.name] {
-                Value::Undefined if !field.required => Ok(()),
-                Value::Null if !field.required => Ok(()),
-                found => is_of(field.ty, found, field.name),
+            fields.iter().try_for_each(|field| match value.get_str(field.name) {
+                None | Some(Value::Null) if !field.required => Ok(()),
+                Some(found) => is_of(field.ty, found, field.name),
+                None => Err(format!("has no `{}` of the documented type", field.name)),
             })
         }
         _ => wrong(),
@@ -142,7 +142,7 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
 
 /// Text as it is; what is no text as base64, and nothing else as that.
 fn content(digest: &str, value: &Value) -> Result<ContentForm, String> {
-    let text = value.as_string().map_err(|_| "is no text".to_owned())?;
+    let text = value.as_str().ok_or_else(|| "isn't text".to_owned())?;
     let is = |bytes: &[u8]| {
         let hash = Sha256::digest(bytes);
         digest.strip_prefix("sha256:").is_some_and(|hex| {

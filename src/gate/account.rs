@@ -7,7 +7,7 @@ use super::conclude::counted;
 use super::model::{OptionEffect, Outcome, Run, Status};
 
 /// Settles the inventory of a run that is over.
-pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: Option<u64>) {
+pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64) {
     let skipped = run.inputs.iter().filter(|input| {
         input.outcome == Outcome::Passed
             && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
@@ -21,13 +21,7 @@ pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: Option<u64>) {
             "--fail-on" => below,
             "--allow-skipped" => skipped,
             "--not-found" => undefined,
-            "--no-strict-builtin-errors" => {
-                // What nobody counted may have happened.
-                if swallowed.is_none() {
-                    option.effect = OptionEffect::TookEffect;
-                }
-                swallowed.unwrap_or(0)
-            }
+            "--no-strict-builtin-errors" => swallowed,
             "--unverified" if run.inventory.unverified => inputs,
             _ => continue,
         };

@@ -251,7 +251,7 @@ pub(super) fn finish(
         return Ok(value);
     }
     let mut value = value.unwrap_or_else(Value::new_object);
-    let Ok(fields) = value.as_object_mut() else {
+    let Some(fields) = value.as_object_mut() else {
         return Err(wrong("the input is no object: it has no place for arguments").with_hint(hint));
     };
     if !metadata.is_empty() {
@@ -260,7 +260,7 @@ pub(super) fn finish(
             Some(old @ Value::Object(_)) => old,
             _ => Value::new_object(),
         };
-        if let Ok(all) = all.as_object_mut() {
+        if let Some(all) = all.as_object_mut() {
             for (name, text) in metadata {
                 all.insert(Value::from(name), Value::from(text));
             }

@@ -47,7 +47,7 @@ pub(super) struct Gathered<'a> {
     /// Calls that became undefined, since the service knew no such thing.
     pub undefined: u64,
     /// Errors of built-ins that became undefined; nothing where nobody counted them.
-    pub swallowed: Option<u64>,
+    pub swallowed: u64,
 }
 
 impl<'a> Gathered<'a> {
@@ -84,7 +84,7 @@ impl<'a> Gathered<'a> {
             discover: gate.product.function("discover"),
             prompt: gate.product.function("evidence_prompt"),
             undefined: 0,
-            swallowed: Some(0),
+            swallowed: 0,
         }
     }
 
@@ -174,13 +174,10 @@ impl<'a> Gathered<'a> {
             {
                 package.calls += evaluated.ledger.needed().count() as u64;
             }
-            for (function, position, reached) in evaluated.sites() {
-                self.reached(&done.verdict.policy, function, position, reached);
+            for site in evaluated.sites() {
+                self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
             }
-            self.swallowed = match (self.swallowed, evaluated.swallowed_errors()) {
-                (Some(all), Some(own)) => Some(all + own),
-                _ => None,
-            };
+            self.swallowed += evaluated.swallowed_errors();
             let undefined = self.options.evaluate.not_found == NotFound::Undefined;
             for entry in &evaluated.ledger.calls {
                 let missing = entry.outcome == ErrorKind::NotFound.as_str();

@@ -232,7 +232,7 @@ impl Gate {
         }
         let policies = Policies::load(sources, load_options(options))
             .map_err(|error| newer(error, &options.product))?;
-        let reach = Reach::new(policies.packages(), &sources.modules, &options.product);
+        let reach = Reach::new(&policies);
         let looked = inexact.iter().filter(|number| reach.looks_at(&number.path));
         let wrong: Vec<_> = looked.map(|number| number.diagnostic.clone()).collect();
         if !wrong.is_empty() {
@@ -293,7 +293,7 @@ impl Gate {
             let policies = Policies::load(&sources, load_options(options))
                 .map_err(|error| newer(error, &options.product))?;
             self.asks |= !policies.sites().is_empty();
-            let reach = Reach::new(policies.packages(), &sources.modules, &options.product);
+            let reach = Reach::new(&policies);
             let given =
                 Given { arguments: arguments.clone(), document: true, input: reach.input() };
             for mut asked in packages::asked(&policies, &[], Manner::Document, &reach)? {

@@ -166,7 +166,7 @@ fn is_verdict_rule(name: &str) -> bool {
 
 fn is_empty(value: &Value) -> bool {
     match value {
-        Value::Null | Value::Undefined => true,
+        Value::Null => true,
         Value::Bool(flag) => !flag,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
-use crate::Product;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{ModuleSource, Sources};
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
@@ -14,7 +13,7 @@ fn said(text: &str, manner: Manner) -> Result<Said, String> {
     let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
     let sources = Sources { modules: vec![module], ..Sources::default() };
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
-    let reach = Reach::new(policies.packages(), &sources.modules, &Product::default());
+    let reach = Reach::new(&policies);
     let asked = asked(&policies, &[], manner, &reach).map_err(|e| e.to_string())?;
     let options = EvaluateOptions::new(Answers::Nobody(String::new()));
     let evaluated = policies.evaluate(&asked[0].query, None, &options);
