@@ -17,9 +17,6 @@ use super::value::{Object, Value};
 
 pub use set::{AnnotationSet, Link};
 
-/// Reads one term of Rego; nothing where the text isn't one.
-pub type ParseTerm<'a> = &'a dyn Fn(&str) -> Option<Term>;
-
 /// One `# METADATA` block.
 #[derive(Debug, Clone)]
 pub struct Annotations {
@@ -152,7 +149,7 @@ impl Scope {
 }
 
 /// The blocks of a module's comments, not yet attached, and what is wrong with them.
-pub fn parse(comments: &[Comment], source: &Source, term: ParseTerm<'_>) -> (Vec<Annotations>, Problems) {
+pub fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Problems) {
     let place = |it: &Comment| source.line_column(it.span.start);
     let begins = |it: &Comment| place(it).1 == 1 && it.text.trim().starts_with("METADATA");
     let (mut blocks, mut problems) = (Vec::new(), Vec::new());
@@ -166,7 +163,7 @@ pub fn parse(comments: &[Comment], source: &Source, term: ParseTerm<'_>) -> (Vec
                 place(it) == (line, 1) && !begins(it)
             })
             .collect();
-        match block::read(first, &lines, term) {
+        match block::read(first, &lines) {
             Ok(annotations) => blocks.push(annotations),
             Err((at, message)) => problems.push(Problem::parse(at, message)),
         }

@@ -40,7 +40,7 @@ mod ty;
 mod unify;
 mod wording;
 
-pub use check::{Checker, TypedRule};
+pub use check::{Checker, TypedRule, arity_mismatch};
 pub use env::TypeEnv;
 pub use signature::SignatureError;
 pub use ty::{Array, Dynamic, Function, Object, Property, Type};

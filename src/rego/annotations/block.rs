@@ -1,12 +1,13 @@
 //! One block: its YAML and what each field may hold.
 
-use super::{Annotations, Author, CompileAnnotation, ParseTerm, RelatedResource, Schema, SchemaAnnotation, Scope, Target, uri, yaml};
-use crate::rego::syntax::tree::{Comment, Span, Term, TermKind};
+use super::{Annotations, Author, CompileAnnotation, RelatedResource, Schema, SchemaAnnotation, Scope, Target, uri, yaml};
+use crate::rego::syntax::parser::{self, ParseOptions};
+use crate::rego::syntax::tree::{Comment, FileId, Span, Term, TermKind};
 use crate::rego::types::terms;
 use crate::rego::value::{Array, Object, Value};
 
 /// Reads a block: its first comment and those that follow. An error says where it is.
-pub(super) fn read(first: &Comment, lines: &[&Comment], term: ParseTerm<'_>) -> Result<Annotations, (Span, String)> {
+pub(super) fn read(first: &Comment, lines: &[&Comment]) -> Result<Annotations, (Span, String)> {
     let mut text = String::new();
     for line in lines {
         text.push_str(line.text.strip_prefix(' ').unwrap_or(&line.text));
@@ -22,7 +23,7 @@ pub(super) fn read(first: &Comment, lines: &[&Comment], term: ParseTerm<'_>) -> 
         };
         (at.map_or(first.span, |it| it.span), with_hints(error.message, lines))
     })?;
-    fill(&mut fields, first.span, term).map_err(|message| (first.span, message))
+    fill(&mut fields, first.span).map_err(|message| (first.span, message))
 }
 
 /// Points at characters after a `:` that look like spaces and aren't.
@@ -51,7 +52,7 @@ fn with_hints(mut message: String, lines: &[&Comment]) -> String {
     message
 }
 
-fn fill(fields: &mut Object, span: Span, term: ParseTerm<'_>) -> Result<Annotations, String> {
+fn fill(fields: &mut Object, span: Span) -> Result<Annotations, String> {
     let mut take = |name: &str| fields.remove(&Value::from(name)).unwrap_or(Value::Null);
     let text = |it: Value| it.as_str().unwrap_or_default().to_owned();
     let mut annotations = Annotations {
@@ -74,7 +75,7 @@ fn fill(fields: &mut Object, span: Span, term: ParseTerm<'_>) -> Result<Annotati
         annotations.related_resources.push(read);
     }
     for it in list(take("schemas"), "[]map[string]interface {}")? {
-        annotations.schemas.push(schema(it, term)?);
+        annotations.schemas.push(schema(it)?);
     }
     for it in list(take("authors"), "[]interface {}")? {
         let read = author(&it).map_err(|why| format!("invalid author definition {}: {why}", shown(&it)))?;
@@ -82,7 +83,7 @@ fn fill(fields: &mut Object, span: Span, term: ParseTerm<'_>) -> Result<Annotati
     }
     annotations.compile = match take("compile") {
         Value::Null => None,
-        it => Some(compile(&mapping(it)?, term)?),
+        it => Some(compile(&mapping(it)?)?),
     };
     annotations.custom = values(mapping(take("custom"))?)?;
     annotations.labels = values(mapping(take("labels"))?)?;
@@ -206,17 +207,22 @@ fn author(value: &Value) -> Result<Author, String> {
     }
 }
 
+/// The term that a text is.
+fn term(text: &str) -> Option<Term> {
+    parser::parse_term(FileId(u32::MAX), text, &ParseOptions::default()).ok()
+}
+
 /// The reference that a text is; OPA takes no single variable but `input` and `data` for one.
-fn reference(text: &str, term: ParseTerm<'_>) -> Option<Vec<Term>> {
+fn reference(text: &str) -> Option<Vec<Term>> {
     let term = term(text)?;
     terms::reference(&term).map(<[Term]>::to_vec)
 }
 
-fn schema(value: Value, term: ParseTerm<'_>) -> Result<SchemaAnnotation, String> {
+fn schema(value: Value) -> Result<SchemaAnnotation, String> {
     let pair = mapping(value)?.into_iter().next();
     let (key, value) = pair.unwrap_or((Value::from(""), Value::Null));
     let key = key.as_str().unwrap_or_default();
-    let path = reference(key, term).ok_or("invalid document reference")?;
+    let path = reference(key).ok_or("invalid document reference")?;
     let schema = match value {
         Value::String(text) => {
             let head = |it: &Term| matches!(&it.kind, TermKind::Var(name) if &**name == "schema");
@@ -236,11 +242,11 @@ fn schema(value: Value, term: ParseTerm<'_>) -> Result<SchemaAnnotation, String>
     Ok(SchemaAnnotation { path, schema })
 }
 
-fn compile(members: &Object, term: ParseTerm<'_>) -> Result<CompileAnnotation, String> {
+fn compile(members: &Object) -> Result<CompileAnnotation, String> {
     let mut read = CompileAnnotation::default();
     if let Some(Value::Array(items)) = members.get(&Value::from("unknowns")) {
         for text in items.iter().filter_map(Value::as_str) {
-            let unknown = reference(text, term).ok_or_else(|| format!("invalid unknowns element \"{text}\""))?;
+            let unknown = reference(text).ok_or_else(|| format!("invalid unknowns element \"{text}\""))?;
             read.unknowns.push(unknown);
         }
     }

@@ -25,6 +25,7 @@ mod glob_intersect;
 mod go_float;
 mod graph;
 mod json_patch;
+mod json_schema;
 #[cfg(feature = "crypto")]
 mod jwt;
 mod net;

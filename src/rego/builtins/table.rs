@@ -22,6 +22,7 @@ const FAMILIES: &[Family] = &[
     super::glob_intersect::FUNCTIONS,
     super::graph::FUNCTIONS,
     super::json_patch::FUNCTIONS,
+    super::json_schema::FUNCTIONS,
     super::net::FUNCTIONS,
     super::numbers::FUNCTIONS,
     super::objects::FUNCTIONS,

@@ -209,11 +209,57 @@ impl Url {
             }
             _ => url.omit_host = !url.scheme.is_empty() && rest.starts_with('/'),
         }
-        url.path = Part::Path.unescape(rest)?;
-        if Part::Path.escape(&url.path) != rest {
-            url.raw_path = rest.as_bytes().to_vec();
-        }
+        url.set_path(rest)?;
         Ok(url)
+    }
+
+    fn set_path(&mut self, path: &str) -> Result<(), String> {
+        self.path = Part::Path.unescape(path)?;
+        self.raw_path.clear();
+        if Part::Path.escape(&self.path) != path {
+            self.raw_path = path.as_bytes().to_vec();
+        }
+        Ok(())
+    }
+
+    /// What a reference stands for in a document of this URL (RFC 3986, 5.2).
+    pub(super) fn resolve(&self, reference: &Self) -> Self {
+        let mut url = reference.clone();
+        let nothing = |url: &mut Self| {
+            url.user = None;
+            url.host.clear();
+            url.path.clear();
+        };
+        if reference.scheme.is_empty() {
+            url.scheme.clone_from(&self.scheme);
+        }
+        if !reference.scheme.is_empty() || !reference.host.is_empty() || reference.user.is_some() {
+            let path = resolve_path(&reference.escaped_path(), "");
+            // Both were read from URLs, so what is made of them can be read.
+            let _ = url.set_path(&path);
+            return url;
+        }
+        if !reference.opaque.is_empty() {
+            nothing(&mut url);
+            return url;
+        }
+        if reference.path.is_empty() && !reference.force_query && reference.raw_query.is_empty() {
+            url.raw_query.clone_from(&self.raw_query);
+            if reference.fragment.is_empty() {
+                url.fragment.clone_from(&self.fragment);
+                url.raw_fragment.clone_from(&self.raw_fragment);
+            }
+        }
+        if reference.path.is_empty() && !self.opaque.is_empty() {
+            url.opaque.clone_from(&self.opaque);
+            nothing(&mut url);
+            return url;
+        }
+        url.host.clone_from(&self.host);
+        url.user.clone_from(&self.user);
+        let path = resolve_path(&self.escaped_path(), &reference.escaped_path());
+        let _ = url.set_path(&path);
+        url
     }
 
     fn authority(&mut self, text: &str) -> Result<(), String> {
@@ -326,6 +372,46 @@ impl std::fmt::Display for Url {
     }
 }
 
+/// A path relative to another, without its dots.
+fn resolve_path(base: &str, reference: &str) -> String {
+    let full = if reference.is_empty() {
+        base.to_owned()
+    } else if reference.starts_with('/') {
+        reference.to_owned()
+    } else {
+        let folder = base.rfind('/').and_then(|slash| base.get(..=slash)).unwrap_or_default();
+        format!("{folder}{reference}")
+    };
+    if full.is_empty() {
+        return full;
+    }
+    let mut path = String::from("/");
+    let mut first = true;
+    let mut last = "";
+    for element in full.split('/') {
+        last = element;
+        match element {
+            "." => first = false,
+            ".." => {
+                let slash = path.rfind('/').filter(|slash| *slash > 0);
+                path.truncate(slash.unwrap_or(1));
+                first = path.len() == 1;
+            }
+            _ => {
+                if !first {
+                    path.push('/');
+                }
+                path.push_str(element);
+                first = false;
+            }
+        }
+    }
+    if last == "." || last == ".." {
+        path.push('/');
+    }
+    if path.starts_with("//") { path.split_off(1) } else { path }
+}
+
 /// The scheme, if there is one, and what follows it.
 fn scheme(text: &str) -> Result<(&str, &str), String> {
     for (index, byte) in text.bytes().enumerate() {
@@ -403,6 +489,18 @@ mod tests {
             assert!(Url::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(Url::parse("mailto:x@y").unwrap().opaque, "x@y");
+        let base = Url::parse("http://a/b/c/d;p?q").unwrap();
+        for (reference, resolved) in [
+            ("g", "http://a/b/c/g"),
+            ("../../../g", "http://a/g"),
+            ("./g/.", "http://a/b/c/g/"),
+            ("#s", "http://a/b/c/d;p?q#s"),
+            ("//g/x/../y", "http://g/y"),
+            ("?y", "http://a/b/c/d;p?y"),
+        ] {
+            let reference = Url::parse(reference).unwrap();
+            assert_eq!(base.resolve(&reference).to_string(), resolved);
+        }
         for same in ["//a/b", "a/b?", "http:/x", "file:///x", "urn:a?b#c"] {
             assert_eq!(Url::parse(same).unwrap().to_string(), same);
         }

@@ -51,8 +51,8 @@ fn check(compiler: &Compiler<'_>, rewritten: &NameMap<Name>, expr: &Expr, operat
         return None;
     }
     if let Some(function) = compiler.options.functions.by_reference(operator) {
-        let problem = Problem::types(expr.span, format!("{}: arity mismatch", function.name));
-        return Some(super::hints::arity_details(problem, function, exprs::operands(expr)));
+        let (signature, operands) = (&function.signature, exprs::operands(expr));
+        return Some(crate::rego::types::arity_mismatch(expr.span, operator, signature, operands));
     }
     let plural = if given == 1 { "argument" } else { "arguments" };
     let message = format!("function {} has arity {arity}, got {given} {plural}", name());

@@ -1,10 +1,7 @@
 //! What the author probably meant.
 
-use crate::rego::problem::Problem;
-use crate::rego::syntax::tree::Term;
 
 use super::Compiler;
-use super::functions::Function;
 use super::rule_tree::RuleId;
 
 /// The function that a name is close to.
@@ -22,11 +19,4 @@ fn closest(name: &str, of: impl Iterator<Item = String>) -> Option<String> {
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, other)| other)
-}
-
-/// What a built-in function takes.
-pub fn arity_details(problem: Problem, function: &Function, given: &[Term]) -> Problem {
-    let wanted = function.signature.split("->").next().unwrap_or_default().trim();
-    let have: Vec<String> = given.iter().map(|term| super::text::Text(term).to_string()).collect();
-    problem.detail(format!("have: ({})", have.join(", "))).detail(format!("want: ({wanted})"))
 }

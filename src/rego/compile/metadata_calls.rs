@@ -62,7 +62,7 @@ impl Compiler<'_> {
         let mut problems = Vec::new();
         for module in &self.modules {
             let Some(source) = self.sources.get(module.span.file) else { continue };
-            let (mut blocks, found) = annotations::parse(&module.comments, source, &parse_term);
+            let (mut blocks, found) = annotations::parse(&module.comments, source);
             problems.extend(found);
             problems.extend(annotations::attach(&mut blocks, module, source));
             all.extend(blocks);
@@ -128,9 +128,4 @@ impl Compiler<'_> {
         walk::body_mut(&mut rule.body, &mut visit);
         Ok(())
     }
-}
-
-/// A term of an annotation.
-fn parse_term(_text: &str) -> Option<Term> {
-    None
 }

@@ -485,6 +485,14 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// A built-in function is called with a number of arguments that it doesn't take.
+pub fn arity_mismatch(span: Span, name: &[Term], signature: &str, args: &[Term]) -> Problem {
+    let (checker, env) = (Checker::new(), Env::global(&TypeEnv::default()));
+    let have: Vec<Type> = args.iter().map(|it| checker.type_of(&env, it)).collect();
+    let want = Function::parse(signature).unwrap_or_default();
+    argument_error(span, name, "arity mismatch", &have, &without_result(&want)).problem
+}
+
 fn without_result(function: &Function) -> Function {
     Function { result: Type::Unknown, ..function.clone() }
 }

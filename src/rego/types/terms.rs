@@ -1,9 +1,9 @@
 //! What types, annotations and the index ask of terms: constants, references, order.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub(crate) use crate::rego::syntax::compare::terms as compare;
 use crate::rego::syntax::tree::{Name, Term, TermKind};
 use crate::rego::value::Value;
 
@@ -130,82 +130,11 @@ fn json(value: &Value) -> String {
     }
 }
 
-/// A term for a constant value, standing where `at` stands.
-pub(crate) fn from_value(value: &Value, at: &Term) -> Term {
-    let kind = match value {
-        Value::Null => TermKind::Null,
-        Value::Bool(it) => TermKind::Bool(*it),
-        Value::Number(it) => TermKind::Number(it.clone()),
-        Value::String(it) => TermKind::String(Arc::clone(it)),
-        Value::Array(items) => TermKind::Array(items.iter().map(|it| from_value(it, at)).collect()),
-        Value::Set(items) => TermKind::Set(items.iter().map(|it| from_value(it, at)).collect()),
-        Value::Object(members) => TermKind::Object(
-            members.iter().map(|(key, value)| (from_value(key, at), from_value(value, at))).collect(),
-        ),
-    };
-    Term { kind, span: at.span }
-}
-
-/// OPA's order of terms, as far as terms are that stand in composites and references after the
-/// compile stages: comprehensions and calls of one kind are equal here.
-pub(crate) fn compare(a: &Term, b: &Term) -> Ordering {
-    match (&a.kind, &b.kind) {
-        (TermKind::Group(a), _) => compare(a, b),
-        (_, TermKind::Group(b)) => compare(a, b),
-        (TermKind::Bool(a), TermKind::Bool(b)) => a.cmp(b),
-        (TermKind::Number(a), TermKind::Number(b)) => a.cmp(b),
-        (TermKind::String(a), TermKind::String(b)) => a.cmp(b),
-        (TermKind::Var(x), TermKind::Var(y)) => is_root(x).cmp(&is_root(y)).then_with(|| x.cmp(y)),
-        (TermKind::Ref(a), TermKind::Ref(b)) => compare_all(a, b),
-        (TermKind::Var(name), TermKind::Ref(parts)) if is_root(name) => compare_all(std::slice::from_ref(a), parts),
-        (TermKind::Ref(parts), TermKind::Var(name)) if is_root(name) => compare_all(parts, std::slice::from_ref(b)),
-        (TermKind::Array(a), TermKind::Array(b)) | (TermKind::Call(a), TermKind::Call(b)) => compare_all(a, b),
-        (TermKind::Set(a), TermKind::Set(b)) => {
-            let (a, b) = (elements(a), elements(b));
-            let order = a.iter().zip(&b).map(|(a, b)| compare(a, b)).find(|it| it.is_ne());
-            order.unwrap_or_else(|| a.len().cmp(&b.len()))
-        }
-        (TermKind::Object(a), TermKind::Object(b)) => {
-            let (a, b) = (members(a), members(b));
-            let pair = |a: &(&Term, &Term), b: &(&Term, &Term)| compare(a.0, b.0).then_with(|| compare(a.1, b.1));
-            let order = a.iter().zip(&b).map(|(a, b)| pair(a, b)).find(|it| it.is_ne());
-            order.unwrap_or_else(|| a.len().cmp(&b.len()))
-        }
-        _ => rank(a).cmp(&rank(b)),
-    }
-}
-
-fn compare_all(a: &[Term], b: &[Term]) -> Ordering {
-    let order = a.iter().zip(b).map(|(a, b)| compare(a, b)).find(|it| it.is_ne());
-    order.unwrap_or_else(|| a.len().cmp(&b.len()))
-}
-
-fn rank(term: &Term) -> u8 {
-    match &term.kind {
-        TermKind::Null => 0,
-        TermKind::Bool(_) => 1,
-        TermKind::Number(_) => 2,
-        TermKind::String(_) => 3,
-        TermKind::Template(_) => 4,
-        TermKind::Var(name) if is_root(name) => 6,
-        TermKind::Var(_) => 5,
-        TermKind::Ref(_) => 6,
-        TermKind::Array(_) => 7,
-        TermKind::Object(_) => 8,
-        TermKind::Set(_) => 9,
-        TermKind::ArrayComprehension(_) => 10,
-        TermKind::ObjectComprehension(_) => 11,
-        TermKind::SetComprehension(_) => 12,
-        TermKind::Call(_) => 13,
-        TermKind::Group(inner) => rank(inner),
-    }
-}
-
 /// The elements of a set in OPA's order, each once.
 pub(crate) fn elements(items: &[Term]) -> Vec<&Term> {
     let mut sorted: Vec<&Term> = items.iter().collect();
     sorted.sort_by(|a, b| compare(a, b));
-    sorted.dedup_by(|a, b| compare(a, b).is_eq() && !is_closure(a));
+    sorted.dedup_by(|a, b| compare(a, b).is_eq());
     sorted
 }
 
@@ -214,15 +143,11 @@ pub(crate) fn members(pairs: &[(Term, Term)]) -> Vec<(&Term, &Term)> {
     let mut sorted: Vec<(&Term, &Term)> = pairs.iter().map(|(key, value)| (key, value)).collect();
     sorted.sort_by(|a, b| compare(a.0, b.0));
     sorted.dedup_by(|later, kept| {
-        let same = compare(later.0, kept.0).is_eq() && !is_closure(later.0);
+        let same = compare(later.0, kept.0).is_eq();
         if same {
             kept.1 = later.1;
         }
         same
     });
     sorted
-}
-
-fn is_closure(term: &Term) -> bool {
-    rank(term) >= 10
 }

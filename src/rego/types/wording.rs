@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::terms;
 use super::ty::{Array, Dynamic, Function, Key, Object, Type};
 use super::unify::unifies;
+use crate::rego::compile::{RefText, Text};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 use crate::rego::value::Value;
@@ -49,67 +49,12 @@ fn text(tpe: &Type) -> String {
 
 /// A reference as OPA prints it.
 pub(super) fn reference_text(parts: &[Term]) -> String {
-    let mut out = String::new();
-    for (at, part) in parts.iter().enumerate() {
-        match &part.kind {
-            TermKind::String(text) if at == 0 => out.push_str(text),
-            _ if at == 0 => out.push_str(&term_text(part)),
-            TermKind::String(text) if is_name(text) => {
-                out.push('.');
-                out.push_str(text);
-            }
-            TermKind::String(text) if !text.contains(|it: char| it == '\\' || it.is_control()) => {
-                let _ = write!(out, "[\"{text}\"]");
-            }
-            _ => {
-                let _ = write!(out, "[{}]", term_text(part));
-            }
-        }
-    }
-    out
-}
-
-/// Whether a reference can have it after a dot.
-fn is_name(text: &str) -> bool {
-    let keyword = matches!(
-        text,
-        "not" | "package" | "import" | "as" | "default" | "else" | "with" | "null" | "true" | "false" | "some" | "if"
-            | "contains" | "in" | "every"
-    );
-    let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
-    !keyword && text.chars().all(plain) && text.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
+    RefText(parts).to_string()
 }
 
 /// A term as OPA prints it.
 pub(super) fn term_text(term: &Term) -> String {
-    let list = |items: &[&Term]| items.iter().map(|it| term_text(it)).collect::<Vec<_>>().join(", ");
-    match &term.kind {
-        TermKind::Var(name) if name.starts_with('$') => "_".to_owned(),
-        TermKind::Var(name) => name.to_string(),
-        TermKind::Ref(parts) => reference_text(parts),
-        TermKind::Array(items) => format!("[{}]", list(&items.iter().collect::<Vec<_>>())),
-        TermKind::Set(items) if items.is_empty() => "set()".to_owned(),
-        TermKind::Set(items) => format!("{{{}}}", list(&terms::elements(items))),
-        TermKind::Object(pairs) => {
-            let pairs = terms::members(pairs);
-            let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", term_text(key), term_text(value)));
-            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
-        }
-        TermKind::Call(parts) => match parts.split_first() {
-            Some((name, args)) => {
-                format!("{}({})", reference_text(terms::operator(name)), list(&args.iter().collect::<Vec<_>>()))
-            }
-            None => String::new(),
-        },
-        TermKind::Group(inner) => term_text(inner),
-        TermKind::ArrayComprehension(it) => format!("[{} | {ELLIPSIS}]", term_text(&it.term)),
-        TermKind::SetComprehension(it) => format!("{{{} | {ELLIPSIS}}}", term_text(&it.term)),
-        TermKind::ObjectComprehension(it) => {
-            format!("{{{}: {} | {ELLIPSIS}}}", term_text(&it.key), term_text(&it.value))
-        }
-        TermKind::Template(_) => ELLIPSIS.to_owned(),
-        _ => terms::constant(term).map(|it| it.to_string()).unwrap_or_default(),
-    }
+    Text(term).to_string()
 }
 
 /// Both sides of an equality can't be equal.

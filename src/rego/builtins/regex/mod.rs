@@ -50,7 +50,8 @@ pub(super) fn compile_translated(translated: &str) -> Result<Regex, Error> {
     })
 }
 
-fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
+/// A pattern, compiled once in an evaluation.
+pub(super) fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
     context.cache().get("regex", text, || {
         let parsed = syntax::translate(text)?;
         let regex = compile_translated(&parsed.text)?;
@@ -68,7 +69,7 @@ fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
 }
 
 impl Pattern {
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         let mut at = 0;
         while let Some(found) = self.regex.find_at(text.as_bytes(), at) {
             // An empty match within a character is none.

@@ -558,7 +558,7 @@ fn skip<'a>(mut text: &'a [u8], mut prefix: &[u8]) -> Result<&'a [u8], &'a [u8]>
 }
 
 /// Reads a text in a layout: seconds since 1970 and nanoseconds.
-pub(super) fn parse(layout: &str, text: &str) -> Result<(i64, u32), Error> {
+pub(in super::super) fn parse(layout: &str, text: &str) -> Result<(i64, u32), Error> {
     let failed = |at: &[u8], what: &[u8]| {
         Error::failed(format!(
             "parsing time {} as {}: cannot parse {} as {}",

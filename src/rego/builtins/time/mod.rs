@@ -2,7 +2,7 @@
 
 mod calendar;
 mod duration;
-mod layout;
+pub(super) mod layout;
 mod zone;
 
 use super::operands::{answer, any, integer, string};

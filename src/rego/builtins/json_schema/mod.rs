@@ -1,0 +1,127 @@
+//! `json.match_schema` and `json.verify_schema`: JSON Schema, drafts 4, 6 and 7.
+//!
+//! Owns the two functions. A schema is read once into a list of rules (`schema`), which documents
+//! are checked by (`validate`). Which keywords there are, how references are resolved and what is
+//! said about a document that doesn't fit are OPA's, not those of a draft's text. Nothing is ever
+//! fetched: a reference to another document than the drafts' own is an error, as in an OPA that may
+//! reach no host.
+
+mod formats;
+mod mail;
+mod schema;
+mod validate;
+
+use std::fmt::Write as _;
+
+use super::operands::{any, answer};
+use super::table::Family;
+use super::{Answer, Context, Error, Run};
+use crate::rego::value::{JsonLimits, JsonStyle, Value};
+use schema::Schema;
+
+/// The functions of this file.
+pub(super) const FUNCTIONS: Family = &[
+    ("json.match_schema", Run::Plain(match_schema)),
+    ("json.verify_schema", Run::Plain(verify_schema)),
+];
+
+/// A document or schema: JSON text, or a value as its JSON text would be read.
+fn document(ctx: &dyn Context, value: &Value) -> Result<Value, Error> {
+    match value {
+        Value::String(text) => {
+            ctx.charge(text.len() as u64 * 4)?;
+            Value::from_json_bytes(text.as_bytes(), JsonLimits::default())
+                .map_err(|_| Error::failed("invalid JSON string"))
+        }
+        Value::Object(_) | Value::Array(_) => {
+            ctx.charge(value.size().saturating_mul(2))?;
+            let text = value.to_json();
+            Value::from_json(&text).map_err(|error| Error::failed(error.to_string()))
+        }
+        _ => Err(Error::failed("wrong type, expected string or object")),
+    }
+}
+
+fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
+    let read = document(ctx, any(args, 0)?).and_then(|document| Schema::read(ctx, &document));
+    match read {
+        Ok(_) => answer(vec![Value::from(true), Value::Null]),
+        Err(error) if error.halt => Err(error),
+        Err(error) => {
+            let message = format!("jsonschema: {}", error.message);
+            answer(vec![Value::from(false), Value::from(message)])
+        }
+    }
+}
+
+fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
+    let document = document(ctx, any(args, 0)?)?;
+    let text = any(args, 1)?;
+    let key = text.as_str().map_or_else(|| text.to_json(), str::to_owned);
+    let kind = if text.as_str().is_some() { "json schema in text" } else { "json schema" };
+    let schema =
+        ctx.cache().get(kind, &key, || Schema::read(ctx, &self::document(ctx, text)?))?;
+    let problems = validate::validate(ctx, &schema, &document)?;
+    let shown = problems.iter().map(|problem| {
+        let mut error = String::new();
+        // Writing to a string doesn't fail.
+        let _ = write!(error, "{}: {}", problem.field, problem.description);
+        Value::from(crate::rego::value::Object::from([
+            (Value::from("desc"), Value::from(problem.description.as_str())),
+            (Value::from("error"), Value::from(error)),
+            (Value::from("field"), Value::from(problem.field.as_str())),
+            (Value::from("type"), Value::from(problem.kind)),
+        ]))
+    });
+    let shown: Vec<Value> = shown.collect();
+    answer(vec![Value::from(problems.is_empty()), Value::from(shown)])
+}
+
+/// The text that values are compared by: their JSON, numbers as doubles.
+///
+/// # Errors
+/// A number is beyond the range of doubles.
+fn canonical(value: &Value) -> Result<String, Error> {
+    fn rounded(value: &Value) -> Result<Value, Error> {
+        Ok(match value {
+            Value::Number(number) => {
+                let double = number.as_finite_f64().ok_or_else(|| {
+                    let kind = "Go value of type float64";
+                    Error::failed(format!("json: cannot unmarshal number {number} into {kind}"))
+                })?;
+                let text = super::go_float::json_float(double);
+                crate::rego::value::Number::parse(&text).map_or(Value::Null, Value::from)
+            }
+            Value::Array(array) => {
+                let items = array.iter().map(|it| deeper(|| rounded(it)));
+                Value::from(items.collect::<Result<Vec<_>, _>>()?)
+            }
+            Value::Object(object) => {
+                let members =
+                    object.iter().map(|(key, it)| Ok((key.clone(), deeper(|| rounded(it))?)));
+                Value::from(members.collect::<Result<crate::rego::value::Object, Error>>()?)
+            }
+            other => other.clone(),
+        })
+    }
+    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
+    Ok(rounded(value)?.to_json_styled(style))
+}
+
+/// Runs `work`, which goes one level deeper, with stack enough for it.
+fn deeper<R>(work: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, work)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_as_doubles() {
+        let value = Value::from_json(r#"{"b":[1.0,1e21,1e-7],"a":"<"}"#).unwrap();
+        assert_eq!(canonical(&value).unwrap(), r#"{"a":"\u003c","b":[1,1e+21,1e-7]}"#);
+        assert!(canonical(&Value::from_json("1e400").unwrap()).is_err());
+    }
+}
