@@ -10,7 +10,7 @@
 mod support;
 
 use rego_platform::builtins::parse_rows;
-use rego_platform::regorus::Value;
+use rego_platform::Value;
 use rego_platform::{Platform, Token};
 
 use support::service::{Content, Service, TOKEN, evidence_pages};
@@ -40,7 +40,7 @@ fn main() {
             assert_eq!(ours().len(), ROWS);
             let mut contenders = [
                 Contender::new("rows as a policy sees them", ours),
-                Contender::new("regorus::Value::from_json_str", regorus),
+                Contender::new("rego_platform::Value::from_json_str", regorus),
                 Contender::new("serde_json::Value", plain),
             ];
             compare(&format!("100,000 rows in memory, {name}"), 15, &mut contenders);

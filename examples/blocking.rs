@@ -1,4 +1,4 @@
-//! A host with an engine of its own: each call of the policy blocks until it is answered.
+//! The least that a host needs: policies, an input, an answer. The call blocks until it is there.
 //!
 //! ```text
 //! cargo run --example blocking
@@ -7,8 +7,10 @@
 use std::error::Error;
 
 use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
-use rego_platform::regorus::{Engine, Value};
-use rego_platform::{Platform, Token};
+use rego_platform::evaluate::load::LoadOptions;
+use rego_platform::evaluate::sources::{SourceLimits, Sources};
+use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
+use rego_platform::{Platform, Token, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Something to ask. A real host leaves this out and calls `Platform::builder().from_env()?`.
@@ -22,21 +24,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         .token(Token::new(service.default_token())?)
         .build()?;
 
-    // An engine as regorus has it. `register` adds the functions.
-    let mut engine = Engine::new();
-    let registration = platform.register(&mut engine)?;
-    engine.add_policy_from_file("policies/release_compliance.rego")?;
-    engine.set_input(Value::from_json_file("testdata/inputs/release_compliance/fail.json")?);
+    // Loaded once, evaluated often. A misspelt function is refused here.
+    let sources = Sources::read(["policies/release_compliance.rego"], SourceLimits::default())?;
+    let policies = Policies::load(&sources, LoadOptions::default())?;
+    let query = policies.query_path(&["release_compliance", "violations"]);
 
-    // Never without `check`: the interpreter can swallow the error of a failed call, and then an
-    // evaluation passes that had no answer. `check` gives the error in any case.
-    let rule = "data.release_compliance.violations".to_owned();
-    let violations = registration.check(engine.eval_rule(rule))?;
+    let text = std::fs::read_to_string("testdata/inputs/release_compliance/fail.json")?;
+    let input = Value::from_json(&text)?;
+    let options = EvaluateOptions::new(Answers::Service(platform));
+    let output = policies.evaluate(&query, Some(&input), &options).result?;
 
     // An undefined rule isn't an empty one: here it is an error, and not a pass.
-    let violations = violations.as_set()?;
+    let violations = output.value().and_then(Value::as_set).ok_or("the rule isn't a set")?;
     for violation in violations {
-        println!("{}", violation["message"].as_string()?);
+        println!("{}", violation.get_str("message").and_then(Value::as_str).unwrap_or_default());
     }
     println!("{}", if violations.is_empty() { "passed" } else { "not passed" });
     Ok(())

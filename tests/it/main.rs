@@ -9,9 +9,8 @@ mod api;
 mod auth;
 mod check;
 mod cli;
-mod differential;
+
 mod emulator;
-mod engines;
 mod functions;
 mod gate;
 mod hostile;

@@ -1,5 +1,5 @@
 //! The shipped policies over the shipped data: what each of them says about its inputs, evaluated
-//! in passes and on a plain engine, and what it makes of missing and hostile answers.
+//! in passes and one call at a time, and what it makes of missing and hostile answers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use rego_platform::emulator::Emulator;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{Evaluated, Policies, QueryOutput};
-use rego_platform::regorus::{Engine, Value};
+use rego_platform::Value;
 use rego_platform::{NotFound, Platform, Token};
 use serde_json::{Value as Json, json};
 
@@ -44,15 +44,16 @@ fn batched(platform: &Platform, name: &str, rule: &str, input: &str) -> Evaluate
     support::evaluate(&policies, &format!("data.{name}.{rule}"), input, &options(platform))
 }
 
-/// Evaluates a rule on an engine of the host's own.
+/// Evaluates a rule with one call at a time.
 fn plain(platform: &Platform, name: &str, rule: &str, input: &str) -> Value {
     let (path, text) = policy(name);
-    let mut engine = Engine::new();
-    let registration = platform.register(&mut engine).unwrap();
-    engine.add_policy(path, text).unwrap();
-    engine.set_input(Value::from_json_str(input).unwrap());
-    let value = engine.eval_rule(format!("data.{name}.{rule}"));
-    registration.check(value).unwrap_or_else(|e| panic!("{name}: {}", e.report()))
+    let policies = support::policies(&[(&path, &text)]);
+    let mut options = options(platform);
+    options.budget.one_at_a_time = true;
+    let query = format!("data.{name}.{rule}");
+    let evaluated = support::evaluate(&policies, &query, input, &options);
+    let output = evaluated.result.unwrap_or_else(|e| panic!("{name}: {}", e.report()));
+    output.value().unwrap_or_else(|| panic!("{name}: {rule} is undefined")).clone()
 }
 
 fn as_json(value: &Value) -> Json {
@@ -393,7 +394,8 @@ fn what_is_missing_is_named() {
 #[test]
 fn the_policies_own_tests_pass() {
     let sources = Sources::read([root("policies").to_str().unwrap()], SourceLimits::default());
-    let all = LoadOptions { enabled: FunctionSet::all(), ..LoadOptions::default() };
+    let mut all = LoadOptions::default();
+    all.enabled = FunctionSet::all();
     let policies =
         Policies::load(&sources.unwrap(), all).unwrap_or_else(|e| panic!("{}", e.report()));
     // No address: a call that isn't mocked fails.

@@ -8,7 +8,7 @@ use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies};
-use rego_platform::regorus::Value;
+use rego_platform::Value;
 use rego_platform::{Error, Platform, PlatformBuilder, Token};
 
 /// The clean image of the shipped data; its references go three levels deep.
@@ -46,8 +46,20 @@ pub fn try_policies(modules: &[(&str, &str)]) -> Result<Policies, Error> {
         let module = ModuleSource { path: (*path).to_owned(), text: (*text).to_owned() };
         sources.modules.push(module);
     }
-    let all = LoadOptions { enabled: FunctionSet::all(), ..LoadOptions::default() };
+    let mut all = LoadOptions::default();
+    all.enabled = FunctionSet::all();
     Policies::load(&sources, all)
+}
+
+/// The value of a query over one module, whose functions are `platform`'s.
+pub fn value(platform: &Platform, module: &str, query: &str) -> Result<Value, Error> {
+    let mut load = LoadOptions::default();
+    load.product = platform.product().clone();
+    load.enabled = platform.functions();
+    let module = ModuleSource { path: "p.rego".to_owned(), text: module.to_owned() };
+    let policies = Policies::load(&Sources { modules: vec![module], ..Sources::default() }, load)?;
+    let evaluated = policies.evaluate(&policies.query(query)?, None, &options(platform));
+    Ok(evaluated.result?.value().cloned().expect("the query is defined"))
 }
 
 pub fn options(platform: &Platform) -> EvaluateOptions {
@@ -61,5 +73,5 @@ pub fn evaluate(
     options: &EvaluateOptions,
 ) -> Evaluated {
     let query = policies.query(query).unwrap();
-    policies.evaluate(&query, Some(&Value::from_json_str(input).unwrap()), options)
+    policies.evaluate(&query, Some(&Value::from_json(input).unwrap()), options)
 }

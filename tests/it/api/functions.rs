@@ -9,7 +9,7 @@ use rego_platform::emulator::EmulatorOptions;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Recording, Replay};
-use rego_platform::regorus::{Engine, Value as Rego};
+use rego_platform::Value as Rego;
 use rego_platform::{Diagnostic, ErrorKind, Level, NotFound};
 use serde_json::{Value, json};
 
@@ -29,7 +29,9 @@ fn sources(text: &str) -> Sources {
 }
 
 fn load(text: &str, enabled: FunctionSet) -> Result<Policies, rego_platform::Error> {
-    Policies::load(&sources(text), LoadOptions { enabled, ..LoadOptions::default() })
+    let mut options = LoadOptions::default();
+    options.enabled = enabled;
+    Policies::load(&sources(text), options)
 }
 
 #[test]
@@ -78,10 +80,7 @@ fn a_platform_has_them_where_its_host_turned_them_on() {
     assert!(error.hint().unwrap().contains("--functions products"));
     let products = "package p\nx := count(platform.products({}).products)";
     let run = |platform: &rego_platform::Platform| {
-        let mut engine = Engine::new();
-        let registration = platform.register(&mut engine).unwrap();
-        engine.add_policy("p.rego".to_owned(), products.to_owned()).unwrap();
-        registration.check(engine.eval_rule("data.p.x".to_owned()))
+        support::value(platform, products, "data.p.x")
     };
     assert!(run(&off).is_err());
     let on = client_as(&emulator, "ci").functions("products".parse().unwrap()).build().unwrap();
@@ -283,7 +282,8 @@ fn a_cut_list_is_told_and_checks_know_the_functions() {
     assert_eq!(evaluated.ledger.cut().count(), 1);
 
     let found = |text: &str| {
-        let load = LoadOptions { enabled: FunctionSet::all(), ..LoadOptions::default() };
+        let mut load = LoadOptions::default();
+        load.enabled = FunctionSet::all();
         let found =
             check(&sources(&format!("{text}\n\ndeny contains \"x\" if x\n")), load).unwrap();
         found.iter().map(|d| (d.level, d.render())).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rego_platform::api::*;
 use rego_platform::builtins::FunctionSet;
-use rego_platform::regorus::Value as Rego;
+use rego_platform::Value as Rego;
 use rego_platform::{Error, ErrorKind, Platform, Token};
 use serde_json::{Value, json};
 
@@ -191,7 +191,7 @@ fn a_wrong_shape_anywhere_is_a_protocol_error_to_hosts_and_policies_alike() {
     let server = Server::start(move |_| ok(served.lock().unwrap().clone()));
     let platform = platform(&server);
     let filters = ProductComplianceFilters::new("v");
-    let argument = Rego::from_json_str(r#"{"product_version_id": "v"}"#).unwrap();
+    let argument = Rego::from_json(r#"{"product_version_id": "v"}"#).unwrap();
     let (mut refused, mut read) = (0, 0);
     for (index, place) in all.iter().enumerate() {
         let wrongs =

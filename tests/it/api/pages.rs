@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 use proptest::prelude::*;
 use rego_platform::ErrorKind;
 use rego_platform::api::*;
-use rego_platform::regorus::Value as Rego;
+use rego_platform::Value as Rego;
 use serde_json::{Value, json};
 
 use super::hostile::{blocking, platform, server};

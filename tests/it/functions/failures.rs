@@ -80,13 +80,10 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
     let nothing = format!("sha256:{}", "0".repeat(64));
     let evaluate = |not_found, digest: &str| {
         let platform = client_as(&emulator, "ci").not_found(not_found).build().unwrap();
-        let mut engine = rego_platform::regorus::Engine::new();
-        let registration = platform.register(&mut engine).unwrap();
         let policy = format!(
             "package p\ndefault found := false\nfound if platform.discover(\"{digest}\", \"\")"
         );
-        engine.add_policy("p.rego".to_owned(), policy).unwrap();
-        registration.check(engine.eval_rule("data.p.found".to_owned()))
+        support::value(&platform, &policy, "data.p.found")
     };
     assert_eq!(evaluate(Mode::Undefined, &nothing).unwrap(), Rego::from(false));
     assert_eq!(evaluate(Mode::Undefined, CLEAN_IMAGE).unwrap(), Rego::from(true));

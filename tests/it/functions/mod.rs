@@ -8,7 +8,7 @@ mod sending;
 use std::time::Duration;
 
 use rego_platform::emulator::{Emulator, Fault};
-use rego_platform::regorus::Value as Rego;
+use rego_platform::Value as Rego;
 use rego_platform::{Error, Platform, PlatformBuilder, Token};
 pub use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub fn ask(platform: &Platform, function: &str, arguments: &Value) -> Result<Val
         .as_array()
         .unwrap()
         .iter()
-        .map(|argument| Rego::from_json_str(&argument.to_string()).unwrap())
+        .map(|argument| Rego::from_json(&argument.to_string()).unwrap())
         .collect();
     platform.call(function, &arguments).map(|value| serde_json::to_value(value).unwrap())
 }

@@ -86,7 +86,7 @@ fn the_objects_are_the_same_however_the_service_writes_and_pages_them() {
             }
             let answer = ask(&platform, function, arguments).unwrap();
             assert_eq!(comparable(&answer), comparable(expected), "{function} {way}");
-            documented(function, &Rego::from_json_str(&answer.to_string()).unwrap()).unwrap();
+            documented(function, &Rego::from_json(&answer.to_string()).unwrap()).unwrap();
         }
     }
 }

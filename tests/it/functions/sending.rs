@@ -58,11 +58,8 @@ fn another_product_has_its_own_names() {
         .organization("globex")
         .build()
         .unwrap();
-    let mut engine = rego_platform::regorus::Engine::new();
-    let registration = platform.register(&mut engine).unwrap();
     let policy = "package p\norganization := chainloop.evidence({\"limit\": 1}).results[0].organization_name";
-    engine.add_policy("p.rego".to_owned(), policy.to_owned()).unwrap();
-    let value = registration.check(engine.eval_rule("data.p.organization".to_owned())).unwrap();
+    let value = support::value(&platform, policy, "data.p.organization").unwrap();
     assert_eq!(value, Rego::from("globex"));
     assert!(emulator.requests()[0].header_names.contains(&"chainloop-organization".to_owned()));
     let error = ask(&platform, "discover", &json!(["x", ""])).unwrap_err();

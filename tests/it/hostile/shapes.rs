@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use rego_platform::regorus::Value as Rego;
+use rego_platform::Value as Rego;
 use rego_platform::{ErrorKind, Platform};
 use serde_json::{Value, json};
 
@@ -192,7 +192,7 @@ fn however_a_list_is_split_into_pages_it_is_the_same_list() {
                 None => json!({}),
                 Some(limit) => json!({"limit": limit}),
             };
-            let filters = Rego::from_json_str(&filters.to_string()).unwrap();
+            let filters = Rego::from_json(&filters.to_string()).unwrap();
             let answer = platform.call("evidence", &[filters]).unwrap();
             let answer = serde_json::to_value(&answer).unwrap();
             let ids: Vec<&str> = answer["results"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rego_platform::regorus::Value;
+use rego_platform::Value;
 use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Token};
 use serde_json::{Value as J, json};
 
@@ -124,7 +124,7 @@ pub fn good(column: Column, cell: usize) -> Vec<u8> {
 
 /// Arguments of the call that plays `cell`.
 pub fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
-    let object = |value: J| Value::from_json_str(&value.to_string()).unwrap();
+    let object = |value: J| Value::from_json(&value.to_string()).unwrap();
     match column {
         Column::Discover => {
             ("discover", vec![Value::from(format!("sha256:{cell:064x}")), Value::Null])

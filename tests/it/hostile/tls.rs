@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rego_platform::regorus::Value;
+use rego_platform::Value;
 use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

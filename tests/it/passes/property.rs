@@ -1,9 +1,9 @@
-//! Batched, one at a time, alone in flight and plain: the same answer for every policy.
+//! Batched, one at a time, alone in flight and in a task: the same answer for every policy.
 
 use std::collections::BTreeSet;
 
 use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Replay};
-use rego_platform::regorus::Value;
+use rego_platform::Value;
 use rego_platform::{Error, Platform};
 
 use super::generate::policy;
@@ -13,8 +13,8 @@ use crate::support::try_policies;
 /// How a case ended: the value, or the kind of the error and what it says.
 type Ending = Result<String, (String, Option<String>, String)>;
 
-fn ending(result: Result<Value, Error>) -> Ending {
-    result.map(|value| value.to_string()).map_err(|error| {
+fn ending(result: Result<Option<Value>, Error>) -> Ending {
+    result.map(|value| value.map_or("undefined".to_owned(), |value| value.to_string())).map_err(|error| {
         let function = error.function().map(str::to_owned);
         // Errors of the policy itself are worded by whoever reports them.
         let said = if function.is_some() { error.to_string() } else { String::new() };
@@ -24,16 +24,17 @@ fn ending(result: Result<Value, Error>) -> Ending {
 
 fn of(evaluated: &Evaluated) -> Ending {
     let value =
-        evaluated.result.as_ref().map(|output| output.value().cloned().unwrap_or(Value::Undefined));
+        evaluated.result.as_ref().map(|output| output.value().cloned());
     ending(value.map_err(Clone::clone))
 }
 
-fn plain(policies: &Policies, platform: &Platform, input: &str) -> Ending {
-    let mut engine = policies.loaded().engine();
-    let registration = platform.register(&mut engine).unwrap();
-    engine.set_gather_prints(true);
-    engine.set_input(Value::from_json_str(input).unwrap());
-    ending(registration.check(engine.eval_rule("data.p.out".to_owned())))
+/// Without blocking: no thread waits for a call.
+fn in_a_task(policies: &Policies, platform: &Platform, input: &str) -> Ending {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let query = policies.query("data.p.out").unwrap();
+    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let input = Value::from_json(input).unwrap();
+    of(&runtime.block_on(policies.evaluate_async(query, Some(input), options)))
 }
 
 fn needed(evaluated: &Evaluated) -> BTreeSet<(String, String)> {
@@ -66,7 +67,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     };
     let query = policies.query("data.p.out").unwrap();
     let given = input(world);
-    let value = Value::from_json_str(&given).unwrap();
+    let value = Value::from_json(&given).unwrap();
     let run = |options: &EvaluateOptions| {
         let evaluated = policies.evaluate(&query, Some(&value), options);
         let prompts = bench.server.take_prompts(world);
@@ -87,7 +88,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     assert_eq!(evaluated.failed_at, exact.failed_at, "{}", about());
     assert_eq!(needed(&evaluated), needed(&exact), "{}", about());
     assert!(exact.ledger.calls.iter().all(|call| call.needed), "{}", about());
-    assert_eq!(plain(&policies, &bench.many, &given), expected, "plain; {}", about());
+    assert_eq!(in_a_task(&policies, &bench.many, &given), expected, "in a task; {}", about());
     bench.server.take_prompts(world);
 
     let mut replay = options(&bench.many);

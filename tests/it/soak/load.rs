@@ -11,7 +11,7 @@ use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions, Fault};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
-use rego_platform::regorus::Value;
+use rego_platform::Value;
 use rego_platform::{Platform, Token};
 
 const THREADS: usize = 8;
@@ -142,7 +142,7 @@ fn misbehave(service: &Emulator, done: &AtomicBool) {
 
 fn evaluate(policies: &Policies, platform: &Platform) -> Result<Value, rego_platform::Error> {
     let query = policies.query("data.soak.verdict").unwrap();
-    let input = Value::from_json_str(INPUT).unwrap();
+    let input = Value::from_json(INPUT).unwrap();
     let mut options = EvaluateOptions::new(Answers::Service(platform.clone()));
     options.budget.timeout = Duration::from_secs(10);
     let evaluated = policies.evaluate(&query, Some(&input), &options);

@@ -1,11 +1,37 @@
 //! The functions on engines of the host's own: threads, runtimes, clones, and swallowed errors.
 
-use rego_platform::emulator::{Emulator, EmulatorOptions};
-use rego_platform::regorus::{Engine, Value};
-use rego_platform::{Error, ErrorKind, Registration};
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use crate::emulator::{CLEAN_IMAGE, start};
-use crate::functions::{client, misbehave};
+use std::path::Path;
+use std::time::Duration;
+
+use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
+use rego_platform::regorus::{Engine, Value};
+use rego_platform::{Error, ErrorKind, Platform, Registration, Token};
+
+/// The clean image of the shipped data.
+const CLEAN_IMAGE: &str =
+    "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
+
+fn start(options: EmulatorOptions) -> Emulator {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/platform");
+    Emulator::start(Dataset::load(&folder).unwrap(), options).unwrap()
+}
+
+fn client(emulator: &Emulator) -> Platform {
+    Platform::builder()
+        .controlplane_url(emulator.controlplane_url())
+        .base_url(emulator.base_url())
+        .token(Token::new(emulator.default_token()).unwrap())
+        .first_pause(Duration::from_millis(1))
+        .build()
+        .unwrap()
+}
+
+fn misbehave(emulator: &Emulator, faults: &[&str]) {
+    let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+    emulator.set_faults(faults);
+}
 
 const POLICY: &str = "package p\nkind := platform.discover(input.digest, \"\").kind";
 
@@ -18,7 +44,7 @@ fn engine(emulator: &Emulator, policy: &str) -> (Engine, Registration) {
 
 fn evaluate(engine: &mut Engine, registration: &Registration) -> Result<Value, Error> {
     engine.set_input_json(&format!(r#"{{"digest":"{CLEAN_IMAGE}"}}"#)).unwrap();
-    registration.check(engine.eval_rule("data.p.kind".to_owned()))
+    registration.run(engine, |engine| engine.eval_rule("data.p.kind".to_owned()))
 }
 
 #[test]
@@ -46,7 +72,7 @@ fn calls_block_on_plain_threads_and_in_runtimes_of_either_flavour() {
     let platform = client(&emulator);
     let answer =
         current.block_on(platform.call_async("discover", &[CLEAN_IMAGE.into(), "".into()]));
-    assert_eq!(answer.unwrap()[&Value::from("kind")], image);
+    assert_eq!(answer.unwrap().get_str("kind").and_then(|kind| kind.as_str()), Some("CONTAINER_IMAGE"));
 }
 
 #[test]
@@ -62,8 +88,8 @@ fn engines_and_clones_work_side_by_side_and_fail_apart() {
                 for round in 0..5 {
                     if (n + round) % 3 == 0 {
                         engine.set_input_json(r#"{"digest":"nonsense"}"#).unwrap();
-                        let result = engine.eval_rule("data.p.kind".to_owned());
-                        let error = registration.check(result).unwrap_err();
+                        let kind = |engine: &mut Engine| engine.eval_rule("data.p.kind".to_owned());
+                        let error = registration.run(&mut engine, kind).unwrap_err();
                         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
                     }
                     let value = evaluate(&mut engine, &registration).unwrap();
@@ -133,9 +159,13 @@ fn whatever_a_policy_does_with_a_failure_the_evaluation_fails() {
     for (how, policy) in policies {
         let (mut engine, registration) = engine(&emulator, &format!("package p\n{policy}"));
         misbehave(&emulator, &["discover:status=403"]);
-        let result = engine.eval_rule("data.p.result".to_owned());
-        let swallowed = result.is_ok();
-        let error = registration.check(result).expect_err(how);
+        let mut swallowed = false;
+        let result = registration.run(&mut engine, |engine| {
+            let result = engine.eval_rule("data.p.result".to_owned());
+            swallowed = result.is_ok();
+            result
+        });
+        let error = result.expect_err(how);
         let expected = if how == "a failed argument" {
             ErrorKind::InvalidArgument
         } else {
@@ -143,12 +173,11 @@ fn whatever_a_policy_does_with_a_failure_the_evaluation_fails() {
         };
         assert_eq!(error.kind(), expected, "{how} (swallowed: {swallowed})");
         assert_eq!(error.function(), Some("platform.discover"), "{how}");
-        assert!(registration.failure().is_none(), "asking clears it");
     }
 }
 
 #[test]
-fn after_the_first_failure_nothing_is_sent_until_it_was_asked_for() {
+fn after_the_first_failure_nothing_is_sent_within_the_scope() {
     let emulator = start(EmulatorOptions::default());
     let other = "sha256:ee365d2f06e4e744b38aa060b129cda3c422b7186be525f49d4758e78dae1ad6";
     let policy = format!(
@@ -157,12 +186,30 @@ fn after_the_first_failure_nothing_is_sent_until_it_was_asked_for() {
     );
     let (mut engine, registration) = engine(&emulator, &policy);
     misbehave(&emulator, &["discover:status=403:count=1"]);
-    let _ = engine.eval_rule("data.p.result".to_owned());
-    let _ = engine.eval_rule("data.p.result".to_owned());
+    let twice = registration.run(&mut engine, |engine| {
+        let _ = engine.eval_rule("data.p.result".to_owned());
+        engine.eval_rule("data.p.result".to_owned())
+    });
+    assert_eq!(twice.unwrap_err().kind(), ErrorKind::PermissionDenied);
     assert_eq!(emulator.requests().len(), 1);
-    assert_eq!(registration.failure().unwrap().kind(), ErrorKind::PermissionDenied);
-    assert!(registration.check(engine.eval_rule("data.p.result".to_owned())).is_ok());
+    let again = registration.run(&mut engine, |engine| engine.eval_rule("data.p.result".to_owned()));
+    assert!(again.is_ok());
     assert!(emulator.requests().len() > 1);
+}
+
+#[test]
+fn outside_of_the_scope_and_on_other_threads_nothing_answers() {
+    let emulator = start(EmulatorOptions::default());
+    let (mut engine, registration) = engine(&emulator, POLICY);
+    engine.set_input_json(&format!(r#"{{"digest":"{CLEAN_IMAGE}"}}"#)).unwrap();
+    let error = engine.eval_rule("data.p.kind".to_owned()).unwrap_err();
+    assert!(error.to_string().contains("outside of the scope"), "{error}");
+    let elsewhere = registration.run(&mut engine, |engine| {
+        let mut clone = engine.clone();
+        std::thread::spawn(move || clone.eval_rule("data.p.kind".to_owned())).join().unwrap()
+    });
+    assert_eq!(elsewhere.unwrap_err().kind(), ErrorKind::Policy);
+    assert!(emulator.requests().is_empty());
 }
 
 #[test]
@@ -179,6 +226,6 @@ fn a_second_registration_on_an_engine_is_refused() {
 fn an_error_of_the_policy_itself_is_one() {
     let emulator = start(EmulatorOptions::default());
     let (mut engine, registration) = engine(&emulator, "package p\nresult := 1 / 0");
-    let error = registration.check(engine.eval_rule("data.p.result".to_owned())).unwrap_err();
+    let error = registration.run(&mut engine, |engine| engine.eval_rule("data.p.result".to_owned())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Policy);
 }
