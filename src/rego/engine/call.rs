@@ -38,17 +38,16 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let core = self.core;
                 let Some(set) = core.set(id) else { return Ok(Step::No) };
                 let free = call.output.as_ref().is_none_or(|output| self.is_free(output, run.base));
-                let inline = set.single && (set.definitions.len() <= 1 || set.early);
-                if !inline || !free || self.tracer.is_some() {
+                if !set.single || !free || self.tracer.is_some() {
                     return Ok(Step::Many);
                 }
                 let args = self.args(run, op, call)?;
-                let mut found = None;
-                self.function(run, id, args, (None, call.output.is_some()), &mut |_, value| {
-                    found = Some(value);
-                    Ok(())
-                })?;
-                Ok(found.is_some_and(|value| self.answer(run, call, value)).into())
+                let found = self.function_single(run, id, args, call.output.is_some())?;
+                Ok(match found {
+                    Some(Some(value)) => self.answer(run, call, value).into(),
+                    Some(None) => Step::No,
+                    None => Step::Many,
+                })
             }
             Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => Ok(Step::Many),
             target => {
