@@ -430,6 +430,8 @@ pub enum WithValue {
     Term(Term),
     /// A function.
     Function(Target, Arc<str>),
+    /// A reference, evaluated at each call of the function that it stands in for.
+    Ref(Ref),
 }
 
 /// A query in its compiled form.

@@ -3,7 +3,7 @@
 
 use super::host::{CallSite, HostAnswer, HostCall};
 use super::machine::{Flow, Machine, Next, Run, Step, Stop};
-use super::reference::is_false;
+use super::reference::{Other, is_false};
 use super::with::Standin;
 use super::{ErrorCode, EvalError};
 use crate::rego::builtins::{self, Builtin};
@@ -31,7 +31,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let target = match self.standin(&call.name) {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(..)) => return Ok(Step::Many),
+            Some(Standin::Function(..) | Standin::Ref(..)) => return Ok(Step::Many),
         };
         match target {
             Target::Function(id) => {
@@ -79,6 +79,14 @@ impl<'p, 'r> Machine<'p, 'r> {
                 flow
             }
             Some(Standin::Value(value)) => self.answered(run, call, value, next),
+            Some(Standin::Ref(reference, base)) => match &call.output {
+                Some(output) => {
+                    let apart = Run { base, ..*run };
+                    self.refer(&apart, reference, Other::Term(output, run.base), next)
+                }
+                // As in OPA, what isn't taken isn't looked at.
+                None => next(self),
+            },
             None => self.call_target(run, op, call, call.target, next),
         }
     }

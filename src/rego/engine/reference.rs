@@ -169,7 +169,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// A reference for each thing that it finds.
-    fn refer(
+    pub(super) fn refer(
         &mut self,
         run: &Run<'p>,
         reference: &'p Ref,
