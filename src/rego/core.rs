@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::rego::builtins::Builtin;
+use crate::rego::index::Index;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
@@ -116,6 +117,21 @@ pub struct RuleSet {
     pub uneven: bool,
     /// It has at most one answer, and nothing is left to evaluate after it.
     pub single: bool,
+    /// Tells which definitions can hold, where that depends on anything.
+    pub index: Option<Box<Index>>,
+    /// The rules that the index speaks of: a definition and its `else` branches each.
+    pub members: Vec<Vec<RuleId>>,
+    /// All definitions with their `else` branches, as candidates.
+    pub all: Vec<Candidate>,
+}
+
+/// A rule that may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate {
+    /// The rule.
+    pub rule: RuleId,
+    /// It is evaluated in any case; others only if none before them held since the last such.
+    pub first: bool,
 }
 
 /// A definition and its `else` branches.
@@ -414,6 +430,8 @@ pub enum WithValue {
     Term(Term),
     /// A function.
     Function(Target, Arc<str>),
+    /// A reference, evaluated at each call of the function that it stands in for.
+    Ref(Ref),
 }
 
 /// A query in its compiled form.

@@ -89,6 +89,8 @@ pub struct Options {
     pub strict: bool,
     /// Keep `print` calls; otherwise they are erased as in OPA.
     pub prints: bool,
+    /// Refuse rules whose path has a base document, as OPA's commands do.
+    pub data_conflicts: bool,
 }
 
 impl Default for Options {
@@ -99,6 +101,7 @@ impl Default for Options {
             unsafe_builtins: Vec::new(),
             strict: false,
             prints: true,
+            data_conflicts: true,
         }
     }
 }
@@ -319,7 +322,7 @@ impl Program {
     ) -> Result<Self, LoadError> {
         let functions = Arc::new(functions(options));
         let mut stages = CompileOptions::new(Arc::clone(&functions));
-        stages.data = Some(&options.data);
+        stages.data = options.data_conflicts.then_some(&options.data);
         stages.strict = options.strict;
         stages.prints = options.prints;
         stages.unsafe_builtins = options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();

@@ -55,7 +55,7 @@ fn authors_reference(parts: &[Term], subjects: &NameMap<Term>, renamed: &[&NameM
     for part in &mut parts {
         for _ in 0..16 {
             let mut again = false;
-            walk::term_mut(part, &mut |node| {
+            walk::term_mut(part, walk::Order::Sorted, &mut |node| {
                 if let NodeMut::Term(term) = node
                     && let TermKind::Var(name) = &term.kind
                 {

@@ -12,7 +12,7 @@ use super::{Compiler, exprs};
 /// In a body, where the variables in `candidates` have values.
 pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     let mut candidates = candidates;
-    walk::body_mut(body, &mut |node| {
+    walk::body_mut(body, walk::Order::Kept, &mut |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
                 if let Some(keys) = comprehension(expr).and_then(|it| keys(arity, &candidates, it)) {

@@ -122,7 +122,7 @@ impl DynamicTerms<'_> {
 
 /// `==` becomes `=`.
 pub fn rewrite_equals(body: &mut Body) {
-    walk::body_mut(body, &mut equals);
+    walk::body_mut(body, walk::Order::Sorted, &mut equals);
 }
 
 fn equals(node: NodeMut<'_>) -> bool {
@@ -171,7 +171,7 @@ impl Compiler<'_> {
             let head = &mut rule.head;
             let reference = head.reference.iter_mut().skip(1);
             for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value) {
-                walk::term_mut(term, &mut equals);
+                walk::term_mut(term, walk::Order::Sorted, &mut equals);
             }
             rewrite_equals(&mut rule.body);
             false

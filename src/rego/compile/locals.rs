@@ -385,7 +385,7 @@ impl<'a> LocalsRewriter<'a> {
             _ => vec![domain, key],
         };
         let right = Term { kind: TermKind::Ref(elements), span: domain_span };
-        for name in output_vars_for_pair(&value, &right, &in_domain).sorted() {
+        for name in output_vars_for_pair(&value, &right, &expr.with, &in_domain).sorted() {
             if self.declare(&name, Occurrence::Declared, span).is_none() {
                 return false;
             }
@@ -774,7 +774,7 @@ impl Compiler<'_> {
             let head = &mut rule.head;
             let reference = head.reference.iter_mut().skip(1);
             for term in head.args.iter_mut().chain(reference).chain(&mut head.key).chain(&mut head.value) {
-                walk::term_mut(term, &mut |node| {
+                walk::term_mut(term, walk::Order::Sorted, &mut |node| {
                     if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                         && let Some(new) = scope.names.get(name)
                     {

@@ -2,7 +2,8 @@
 
 use crate::rego::annotations::{self, AnnotationSet};
 use crate::rego::problem::Problem;
-use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind};
+
 
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, value_term};
@@ -113,7 +114,7 @@ impl Compiler<'_> {
                 self.annotations.rule_value(rule)?
             };
             let equality = self.generate_equality(value_term(&value, span));
-            if let (Some(Term { kind: crate::rego::syntax::tree::TermKind::Var(name), .. }), Some(slot)) =
+            if let (Some(Term { kind: TermKind::Var(name), .. }), Some(slot)) =
                 (exprs::operands(&equality).first(), names.get_mut(index))
             {
                 *slot = Some(Name::clone(name));
@@ -124,8 +125,8 @@ impl Compiler<'_> {
         rule.body = body;
         let [chain, own] = &names;
         let mut visit = |node: NodeMut<'_>| replace(node, chain.as_ref(), own.as_ref());
-        walk::head_mut(&mut rule.head, &mut visit);
-        walk::body_mut(&mut rule.body, &mut visit);
+        walk::head_mut(&mut rule.head, walk::Order::Kept, &mut visit);
+        walk::body_mut(&mut rule.body, walk::Order::Kept, &mut visit);
         Ok(())
     }
 }

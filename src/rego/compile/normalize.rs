@@ -31,12 +31,12 @@ fn rule(first: &mut Rule) {
 
 /// A body.
 pub fn body(body: &mut Body) {
-    walk::body_mut(body, &mut node);
+    walk::body_mut(body, walk::Order::Sorted, &mut node);
 }
 
 /// A term.
 pub fn visit(term: &mut Term) {
-    walk::term_mut(term, &mut node);
+    walk::term_mut(term, walk::Order::Sorted, &mut node);
 }
 
 fn node(it: NodeMut<'_>) -> bool {

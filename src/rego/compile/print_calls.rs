@@ -96,7 +96,7 @@ impl PrintRewriter<'_> {
     }
 
     fn closures(&mut self, expr: &mut Expr, safe: &mut VarSet, problems: &mut Vec<Problem>) {
-        walk::expr_mut(expr, &mut |node| match node {
+        walk::expr_mut(expr, walk::Order::Kept, &mut |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {
@@ -162,7 +162,7 @@ impl PrintRewriter<'_> {
 
 /// Takes calls of `print` out of a body and its closures.
 pub fn erase(body: &mut Body) {
-    walk::body_mut(body, &mut erase_in);
+    walk::body_mut(body, walk::Order::Kept, &mut erase_in);
 }
 
 fn erase_in(node: NodeMut<'_>) -> bool {
@@ -183,7 +183,7 @@ impl Compiler<'_> {
     pub(super) fn rewrite_print_calls(&mut self) {
         if !self.options.prints {
             walk::rules_mut(&mut self.modules, |rule| {
-                walk::head_mut(&mut rule.head, &mut erase_in);
+                walk::head_mut(&mut rule.head, walk::Order::Kept, &mut erase_in);
                 erase(&mut rule.body);
                 false
             });
@@ -208,9 +208,9 @@ impl Compiler<'_> {
                 NodeMut::Body(body) => in_body(body),
                 _ => false,
             };
-            walk::head_mut(&mut rule.head, &mut visit);
+            walk::head_mut(&mut rule.head, walk::Order::Kept, &mut visit);
             if has_print(&rule.body) {
-                walk::body_mut(&mut rule.body, &mut visit);
+                walk::body_mut(&mut rule.body, walk::Order::Kept, &mut visit);
             }
             false
         });

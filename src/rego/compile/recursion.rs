@@ -17,7 +17,7 @@ use super::walk::{self, NodeMut};
 pub fn author_ref(rewritten: &NameMap<Name>, reference: &[Term]) -> Vec<Term> {
     let mut reference = reference.to_vec();
     for term in &mut reference {
-        walk::term_mut(term, &mut |node| {
+        walk::term_mut(term, walk::Order::Sorted, &mut |node| {
             if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                 && let Some(author) = rewritten.get(name)
             {

@@ -2,7 +2,7 @@
 //! right order. Also puts them in that order, which is the one that OPA evaluates in.
 
 use crate::rego::problem::{Problem, ProblemCode};
-use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind, With};
 
 use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
@@ -104,10 +104,10 @@ fn output_vars_for_equality(expr: &Expr, terms: &[Term], safe: &VarSet, output: 
     found
 }
 
-/// The variables of an equality's terms, as [`output_vars_for_expr`] has them.
-pub fn output_vars_for_pair(left: &Term, right: &Term, safe: &VarSet) -> VarSet {
+/// The variables that `left = right with …` gives values, if those in `safe` have one.
+pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &VarSet) -> VarSet {
     let mut output = VarSet::default();
-    for term in [left, right] {
+    for term in [left, right].into_iter().chain(with.iter().flat_map(|with| [&with.target, &with.value])) {
         output_vars_for_terms(|mut f| walk::term(term, &mut f), safe, &mut output);
     }
     let mut known = safe.clone();
@@ -402,7 +402,7 @@ impl Closures<'_> {
             return;
         }
         let mut lacking = VarSet::default();
-        walk::expr_mut(expr, &mut |node| match node {
+        walk::expr_mut(expr, walk::Order::Sorted, &mut |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {

@@ -12,7 +12,7 @@ use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
 use super::vars::{self, SAFETY, Vars};
 use super::walk::{self, Node, deep};
-use super::{Compiler, exprs, order};
+use super::{Compiler, exprs};
 
 /// The function of OPA that makes text of a template's parts.
 const TEMPLATE_STRING: [&str; 2] = ["internal", "template_string"];
@@ -106,17 +106,15 @@ impl TemplateRewriter<'_> {
 
     fn inside(&mut self, term: &mut Term, safe: &VarSet) {
         match &mut term.kind {
-            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => self.terms(terms, safe),
-            TermKind::Set(terms) => {
+            // Elements of sets and members of objects stay where they are, as in OPA.
+            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) | TermKind::Set(terms) => {
                 self.terms(terms, safe);
-                order::sort_set(terms);
             }
             TermKind::Object(pairs) => {
                 for (key, value) in pairs.iter_mut() {
                     self.term(key, safe);
                     self.term(value, safe);
                 }
-                order::sort_object(pairs);
             }
             TermKind::Group(term) => self.term(term, safe),
             TermKind::Template(template) => {

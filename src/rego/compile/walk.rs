@@ -176,93 +176,109 @@ pub enum NodeMut<'a> {
     Term(&'a mut Term),
 }
 
+/// Whether members of objects and elements of sets are put in order again after a change. OPA does
+/// so in some stages, and in others goes on with the order that it had.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// They are sorted.
+    Sorted,
+    /// They stay where they are.
+    Kept,
+}
+
 /// Shows a head without its reference, to change.
-pub fn head_mut(head: &mut Head, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
+pub fn head_mut(head: &mut Head, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     for it in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
-        term_mut(it, f);
+        term_mut(it, order, f);
     }
 }
 
 /// Shows a body, to change.
-pub fn body_mut(body: &mut Body, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
+pub fn body_mut(body: &mut Body, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if !f(NodeMut::Body(body)) {
         for it in body {
-            expr_mut(it, f);
+            expr_mut(it, order, f);
         }
     }
 }
 
 /// Shows an expression, to change.
-pub fn expr_mut(expr: &mut Expr, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
+pub fn expr_mut(expr: &mut Expr, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if f(NodeMut::Expr(expr)) {
         return;
     }
     match &mut expr.kind {
-        ExprKind::Term(it) => term_mut(it, f),
-        ExprKind::Call(terms) => all_mut(terms, f),
-        ExprKind::Some(decl) => all_mut(&mut decl.symbols, f),
+        ExprKind::Term(it) => term_mut(it, order, f),
+        ExprKind::Call(terms) => all_mut(terms, order, f),
+        ExprKind::Some(decl) => all_mut(&mut decl.symbols, order, f),
         ExprKind::Every(every) => deep(|| {
             let Every { key, value, domain, body, .. } = &mut **every;
             for it in key.iter_mut().chain([value, domain]) {
-                term_mut(it, f);
+                term_mut(it, order, f);
             }
-            body_mut(body, f);
+            body_mut(body, order, f);
         }),
-        ExprKind::Not(not) => deep(|| body_mut(&mut not.body, f)),
+        ExprKind::Not(not) => deep(|| body_mut(&mut not.body, order, f)),
         ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
-            body_mut(&mut logical.left, f);
-            body_mut(&mut logical.right, f);
+            body_mut(&mut logical.left, order, f);
+            body_mut(&mut logical.right, order, f);
         }),
     }
     for with in &mut expr.with {
-        term_mut(&mut with.target, f);
-        term_mut(&mut with.value, f);
+        term_mut(&mut with.target, order, f);
+        term_mut(&mut with.value, order, f);
     }
 }
 
-fn all_mut(terms: &mut [Term], f: &mut impl FnMut(NodeMut<'_>) -> bool) {
+fn all_mut(terms: &mut [Term], order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     for it in terms {
-        term_mut(it, f);
+        term_mut(it, order, f);
     }
 }
 
-/// Shows a term, to change. Members of objects and elements of sets are put in order again.
-pub fn term_mut(it: &mut Term, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
+/// Shows a term, to change.
+pub fn term_mut(it: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if f(NodeMut::Term(it)) {
         return;
     }
     match &mut it.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) | TermKind::Var(_) => {}
-        TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => deep(|| all_mut(terms, f)),
+        TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
+            deep(|| all_mut(terms, order, f));
+        }
         TermKind::Set(terms) => deep(|| {
-            all_mut(terms, f);
-            super::order::sort_set(terms);
+            all_mut(terms, order, f);
+            if order == Order::Sorted {
+                super::order::sort_set(terms);
+            }
         }),
         TermKind::Object(pairs) => deep(|| {
             for (key, value) in pairs.iter_mut() {
-                term_mut(key, f);
-                term_mut(value, f);
+                term_mut(key, order, f);
+                term_mut(value, order, f);
             }
-            super::order::sort_object(pairs);
+            if order == Order::Sorted {
+                super::order::sort_object(pairs);
+            }
         }),
         TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-            term_mut(&mut it.term, f);
-            body_mut(&mut it.body, f);
+            term_mut(&mut it.term, order, f);
+            body_mut(&mut it.body, order, f);
         }),
         TermKind::ObjectComprehension(it) => deep(|| {
-            term_mut(&mut it.key, f);
-            term_mut(&mut it.value, f);
-            body_mut(&mut it.body, f);
+            term_mut(&mut it.key, order, f);
+            term_mut(&mut it.value, order, f);
+            body_mut(&mut it.body, order, f);
         }),
         TermKind::Template(template) => deep(|| {
             for part in &mut template.parts {
                 match part {
-                    TemplatePart::Text(it) => term_mut(it, f),
-                    TemplatePart::Expr(it) => expr_mut(it, f),
+                    TemplatePart::Text(it) => term_mut(it, order, f),
+                    TemplatePart::Expr(it) => expr_mut(it, order, f),
                 }
             }
         }),
-        TermKind::Group(it) => deep(|| term_mut(it, f)),
+        TermKind::Group(it) => deep(|| term_mut(it, order, f)),
     }
 }
 

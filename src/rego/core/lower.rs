@@ -55,9 +55,10 @@ pub fn lower(input: Input<'_>) -> Result<Core, Problem> {
     let mut core = Core { data: input.data, host, ..Core::default() };
     let placed = tree::plant(&mut core, input.modules)?;
     let mut lowering = Lowering::new(&mut core, input.builtins);
-    for place in placed {
+    for place in &placed {
         lowering.rule(place)?;
     }
+    rule::index(&mut core, &placed);
     rule::finish(&mut core);
     Ok(core)
 }

@@ -3,7 +3,7 @@
 
 use super::host::{CallSite, HostAnswer, HostCall};
 use super::machine::{Flow, Machine, Next, Run, Step, Stop};
-use super::reference::is_false;
+use super::reference::{Other, is_false};
 use super::with::Standin;
 use super::{ErrorCode, EvalError};
 use crate::rego::builtins::{self, Builtin};
@@ -31,24 +31,23 @@ impl<'p, 'r> Machine<'p, 'r> {
         let target = match self.standin(&call.name) {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(..)) => return Ok(Step::Many),
+            Some(Standin::Function(..) | Standin::Ref(..)) => return Ok(Step::Many),
         };
         match target {
             Target::Function(id) => {
                 let core = self.core;
                 let Some(set) = core.set(id) else { return Ok(Step::No) };
                 let free = call.output.as_ref().is_none_or(|output| self.is_free(output, run.base));
-                let inline = set.single && (set.definitions.len() <= 1 || set.early);
-                if !inline || !free || self.tracer.is_some() {
+                if !set.single || !free || self.tracer.is_some() {
                     return Ok(Step::Many);
                 }
                 let args = self.args(run, op, call)?;
-                let mut found = None;
-                self.function(run, id, args, (None, call.output.is_some()), &mut |_, value| {
-                    found = Some(value);
-                    Ok(())
-                })?;
-                Ok(found.is_some_and(|value| self.answer(run, call, value)).into())
+                let found = self.function_single(run, id, args, call.output.is_some())?;
+                Ok(match found {
+                    Some(Some(value)) => self.answer(run, call, value).into(),
+                    Some(None) => Step::No,
+                    None => Step::Many,
+                })
             }
             Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => Ok(Step::Many),
             target => {
@@ -80,6 +79,14 @@ impl<'p, 'r> Machine<'p, 'r> {
                 flow
             }
             Some(Standin::Value(value)) => self.answered(run, call, value, next),
+            Some(Standin::Ref(reference, base)) => match &call.output {
+                Some(output) => {
+                    let apart = Run { base, ..*run };
+                    self.refer(&apart, reference, Other::Term(output, run.base), next)
+                }
+                // As in OPA, what isn't taken isn't looked at.
+                None => next(self),
+            },
             None => self.call_target(run, op, call, call.target, next),
         }
     }

@@ -1,6 +1,7 @@
 //! What built-in functions see of an evaluation, and what it has used so far.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use super::{ErrorCode, EvalError, Host, Limits};
 use crate::rego::builtins::{Answer, Cache, Code, Context, Error};
@@ -14,6 +15,8 @@ pub(super) struct World<'r> {
     memory: Cell<u64>,
     now: Cell<Option<i64>>,
     cache: Cache,
+    /// Random numbers by what they are for.
+    drawn: RefCell<BTreeMap<String, u64>>,
     /// Why a function was told to end the evaluation.
     halted: RefCell<Option<EvalError>>,
 }
@@ -26,6 +29,7 @@ impl<'r> World<'r> {
             memory: Cell::new(0),
             now: Cell::new(None),
             cache: Cache::default(),
+            drawn: RefCell::default(),
             halted: RefCell::new(None),
         }
     }
@@ -97,7 +101,13 @@ impl Context for World<'_> {
     }
 
     fn random(&self, key: &str) -> u64 {
-        self.host.random(key)
+        let mut drawn = self.drawn.borrow_mut();
+        if let Some(number) = drawn.get(key) {
+            return *number;
+        }
+        let number = self.host.random(key);
+        drawn.insert(key.to_owned(), number);
+        number
     }
 
     fn charge(&self, bytes: u64) -> Result<(), Error> {

@@ -94,7 +94,7 @@ pub trait Host {
         now.ok().and_then(|now| i64::try_from(now.as_nanos()).ok()).unwrap_or_default()
     }
 
-    /// A number that is random for the evaluation and fixed for `key` within it.
+    /// A random number; asked once for each `key` of an evaluation.
     fn random(&self, key: &str) -> u64 {
         use std::hash::BuildHasher as _;
         std::collections::hash_map::RandomState::new().hash_one(key)

@@ -10,7 +10,8 @@ use super::cache::Caches;
 use super::context::World;
 use super::with::{Mock, Replaced};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::rego::core::{Body, Core, Op, OpKind, Scope, Side, Term};
+use crate::rego::core::{Body, Candidate, Core, Op, OpKind, Scope, Side, Term};
+use crate::rego::index::Lookup;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
@@ -96,6 +97,10 @@ pub(super) struct Machine<'p, 'r> {
     /// Functions that are replaced; only the last group is in force.
     pub(super) mocks: Vec<Vec<Vec<Mock<'p>>>>,
     pub(super) caches: Caches,
+    /// The candidates of all rules that are being evaluated, one after the other.
+    pub(super) candidates: Vec<Candidate>,
+    /// Scratch space of the rule index.
+    pub(super) lookup: Lookup,
     /// The errors of built-in functions.
     pub(super) errors: Vec<EvalError>,
     pub(super) calls: BTreeMap<u32, u64>,
@@ -126,6 +131,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             replaced_data: 0,
             mocks: Vec::new(),
             caches: Caches::new(),
+            candidates: Vec::new(),
+            lookup: Lookup::new(),
             errors: Vec::new(),
             calls: BTreeMap::new(),
             steps: 0,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::cache::{Kept, Part};
 use super::machine::{Machine, Run, Stop};
-use super::rules::Rest;
+use super::rules::{Candidates, Rest};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Rule, RuleSet, SetId, Term};
 use crate::rego::value::{Object, Set, Shared, Value};
@@ -46,23 +46,34 @@ impl<'p> Machine<'p, '_> {
         let Some(first) = path.first() else {
             return Ok(Some((self.extent(run, id, set)?, path)));
         };
-        let candidates = self.candidates(set, None);
-        if candidates.is_empty() {
-            return Ok(None);
-        }
         if self.is_free(first, run.base) {
-            return Ok(Some((self.extent(run, id, set)?, path)));
+            let candidates = self.find_candidates(set, &[]);
+            let none = self.has_none(candidates);
+            self.drop_candidates(candidates);
+            return Ok(if none { None } else { Some((self.extent(run, id, set)?, path)) });
         }
         let hint = match self.hint(run, id, set, path) {
             Ok(hint) => hint,
             Err((value, count)) => return Ok(Some((value, path.get(count..).unwrap_or_default()))),
         };
+        let candidates = self.find_candidates(set, &[]);
+        if self.has_none(candidates) {
+            self.drop_candidates(candidates);
+            return Ok(None);
+        }
         let mut making = new_document(set);
-        for definition in candidates.definitions {
-            if let Some(rule) = self.core.rule(definition.rule) {
-                self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut making))?;
+        for place in 0.. {
+            let Some((rule, first)) = self.candidate(candidates, place) else { break };
+            if !first {
+                continue;
+            }
+            let flow = self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut making));
+            if let Err(stop) = flow {
+                self.drop_candidates(candidates);
+                return Err(stop);
             }
         }
+        self.drop_candidates(candidates);
         if let Hint::Key(key) = hint {
             let values = key.iter().filter_map(|part| match part {
                 Part::Value(value) => Some(value),
@@ -135,10 +146,26 @@ impl<'p> Machine<'p, '_> {
 
     /// The whole document.
     fn extent(&mut self, run: &Run<'p>, id: SetId, set: &'p RuleSet) -> Result<Value, Stop> {
-        let candidates = self.candidates(set, None);
+        let candidates = self.find_candidates(set, &[]);
+        let making = self.extent_of(run, set, candidates);
+        self.drop_candidates(candidates);
+        let value = making?.value;
+        self.caches.keep_document(id, Kept::Value(value.clone()));
+        Ok(value)
+    }
+
+    fn extent_of(
+        &mut self,
+        run: &Run<'p>,
+        set: &'p RuleSet,
+        candidates: Candidates<'p>,
+    ) -> Result<Making, Stop> {
         let mut making = new_document(set);
-        for definition in candidates.definitions {
-            let Some(rule) = self.core.rule(definition.rule) else { continue };
+        for place in 0.. {
+            let Some((rule, first)) = self.candidate(candidates, place) else { break };
+            if !first {
+                continue;
+            }
             let base = self.enter_frame(&rule.scope);
             let within = self.apart(run.query, (&rule.body, &rule.scope, base), false, rule.span);
             self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
@@ -153,8 +180,7 @@ impl<'p> Machine<'p, '_> {
             self.leave_frame(base);
             flow?;
         }
-        self.caches.keep_document(id, Kept::Value(making.value.clone()));
-        Ok(making.value)
+        Ok(making)
     }
 
     /// What one definition makes of what is asked.

@@ -169,7 +169,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// A reference for each thing that it finds.
-    fn refer(
+    pub(super) fn refer(
         &mut self,
         run: &Run<'p>,
         reference: &'p Ref,
@@ -542,7 +542,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// The base document of a path, with what replaces it.
-    fn resolve(&self, path: &[Value]) -> Option<Value> {
+    pub(super) fn resolve(&self, path: &[Value]) -> Option<Value> {
         let replacement = self.data.as_ref().and_then(|data| {
             path.iter().try_fold(data, |value, key| value.get(key))
         });

@@ -7,31 +7,84 @@ use super::cache::Kept;
 use super::machine::{Flow, Machine, Next, NextWith, Run, Stop, within_rule};
 use super::reference::{Other, is_false};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
-use crate::rego::core::{Definition, Rule, RuleId, RuleSet, SetId, Term};
+use crate::rego::core::{Candidate, Rule, RuleId, RuleSet, SetId, Term};
+use crate::rego::index::{Reference, Resolver, Root};
 use crate::rego::value::Value;
 
 /// The definitions that may hold.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'p> {
-    pub(super) definitions: &'p [Definition],
-    pub(super) default: Option<RuleId>,
+    list: List<'p>,
+    default: Option<RuleId>,
     /// The first that holds decides.
-    pub(super) early: bool,
+    early: bool,
 }
 
-impl Candidates<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.definitions.is_empty() && self.default.is_none()
-    }
+#[derive(Clone, Copy)]
+enum List<'p> {
+    /// All of a set.
+    All(&'p [Candidate]),
+    /// Those that its index found: a part of [`Machine::candidates`].
+    Found(usize, usize),
 }
 
 /// A value found, and the operands that are left to look up in it.
 pub(super) type Rest<'p> = Option<(Value, &'p [Term])>;
 
 impl<'p, 'r> Machine<'p, 'r> {
-    /// The definitions of a set that may hold.
-    pub(super) fn candidates(&mut self, set: &'p RuleSet, _args: Option<&[Value]>) -> Candidates<'p> {
-        Candidates { definitions: &set.definitions, default: set.default, early: set.early }
+    /// The definitions of a set that may hold, for a function with these arguments; to be dropped
+    /// with [`Self::drop_candidates`].
+    pub(super) fn find_candidates(&mut self, set: &'p RuleSet, args: &[Value]) -> Candidates<'p> {
+        let Some(index) = &set.index else {
+            return Candidates { list: List::All(&set.all), default: set.default, early: set.early };
+        };
+        let start = self.candidates.len();
+        let mut lookup = std::mem::take(&mut self.lookup);
+        let mut found = std::mem::take(&mut self.candidates);
+        let Ok((candidates, early)) = index.lookup(&mut lookup, &mut Known { machine: self, args });
+        found.extend(candidates.iter().filter_map(|it| {
+            let rule = *set.members.get(it.rule)?.get(it.branch)?;
+            Some(Candidate { rule, first: it.first })
+        }));
+        self.candidates = found;
+        self.lookup = lookup;
+        let list = List::Found(start, self.candidates.len());
+        Candidates { list, default: set.default, early }
+    }
+
+    pub(super) fn drop_candidates(&mut self, candidates: Candidates<'p>) {
+        if let List::Found(start, _) = candidates.list {
+            self.candidates.truncate(start);
+        }
+    }
+
+    /// A candidate by its place.
+    pub(super) fn candidate(&self, candidates: Candidates<'p>, place: usize) -> Option<(&'p Rule, bool)> {
+        let candidate = match candidates.list {
+            List::All(all) => *all.get(place)?,
+            List::Found(start, end) => *self.candidates.get(start..end)?.get(place)?,
+        };
+        Some((self.core.rule(candidate.rule)?, candidate.first))
+    }
+
+    /// Whether there is nothing to evaluate.
+    pub(super) fn has_none(&self, candidates: Candidates<'p>) -> bool {
+        self.count(candidates) == 0 && candidates.default.is_none()
+    }
+
+    fn count(&self, candidates: Candidates<'p>) -> usize {
+        match candidates.list {
+            List::All(all) => all.len(),
+            List::Found(start, end) => end - start,
+        }
+    }
+
+    /// Whether nothing is left to evaluate when one of them has held.
+    fn ends_at_first(&self, candidates: Candidates<'p>) -> bool {
+        candidates.early || {
+            let rest = (1..self.count(candidates)).filter_map(|place| self.candidate(candidates, place));
+            rest.filter(|(_, first)| *first).count() == 0
+        }
     }
 
     /// A reference to rules, with the operands after their path.
@@ -61,9 +114,14 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let value = value.clone();
                 self.walk(run, value, path, other, next)
             }
-            None => self.complete(run, id, set, &mut |machine, value| {
-                machine.walk(run, value, path, other, &mut *next)
-            }),
+            None => {
+                let candidates = self.find_candidates(set, &[]);
+                let flow = self.complete(run, id, candidates, &mut |machine, value| {
+                    machine.walk(run, value, path, other, &mut *next)
+                });
+                self.drop_candidates(candidates);
+                flow
+            }
         }
     }
 
@@ -90,14 +148,21 @@ impl<'p, 'r> Machine<'p, 'r> {
             Some(Kept::Value(value)) => return Ok(Some(Some((value.clone(), path)))),
             None => {}
         }
-        if !set.single || (set.definitions.len() > 1 && !set.early) || self.tracer.is_some() {
+        if !set.single || self.tracer.is_some() {
+            return Ok(None);
+        }
+        let candidates = self.find_candidates(set, &[]);
+        if !self.ends_at_first(candidates) {
+            self.drop_candidates(candidates);
             return Ok(None);
         }
         let mut found = None;
-        self.complete(run, id, set, &mut |_, value| {
+        let flow = self.complete(run, id, candidates, &mut |_, value| {
             found = Some(value);
             Ok(())
-        })?;
+        });
+        self.drop_candidates(candidates);
+        flow?;
         Ok(Some(found.map(|value| (value, path))))
     }
 
@@ -106,11 +171,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         &mut self,
         run: &Run<'p>,
         id: SetId,
-        set: &'p RuleSet,
+        candidates: Candidates<'p>,
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
-        let candidates = self.candidates(set, None);
-        if candidates.is_empty() {
+        if self.has_none(candidates) {
             return Ok(());
         }
         let flow = self.deeper(|machine| machine.complete_within(run, id, candidates, next));
@@ -126,23 +190,25 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let mut first: Option<Value> = None;
         let mut exit = None;
-        for definition in candidates.definitions {
-            let rules = std::iter::once(definition.rule).chain(definition.otherwise.iter().copied());
-            for rule_id in rules {
-                let Some(rule) = self.core.rule(rule_id) else { continue };
-                let (value, flow) =
-                    self.complete_rule(run, id, rule, first.clone(), candidates.early, next);
-                match flow {
-                    Ok(()) => {}
-                    Err(Stop::Exit(ends)) if !candidates.early => {
-                        exit.get_or_insert(ends);
-                    }
-                    Err(stop) => return Err(self.explain_conflict(run, stop, rule, candidates, &mut Vec::new())),
+        let mut held = false;
+        for place in 0.. {
+            let Some((rule, is_first)) = self.candidate(candidates, place) else { break };
+            held = held && !is_first;
+            if held {
+                continue;
+            }
+            let (value, flow) =
+                self.complete_rule(run, id, rule, first.clone(), candidates.early, next);
+            match flow {
+                Ok(()) => {}
+                Err(Stop::Exit(ends)) if !candidates.early => {
+                    exit.get_or_insert(ends);
                 }
-                if value.is_some() {
-                    first = value;
-                    break;
-                }
+                Err(stop) => return Err(self.explain_conflict(run, stop, rule, candidates, &[])),
+            }
+            if value.is_some() {
+                first = value;
+                held = true;
             }
         }
         if first.is_none() {
@@ -222,8 +288,46 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let core = self.core;
         let Some(set) = core.set(id) else { return Ok(()) };
-        let candidates = self.candidates(set, Some(&args));
-        if candidates.is_empty() {
+        let candidates = self.find_candidates(set, &args);
+        let flow = self.function_of(run, (id, candidates), args, (output, captured), next);
+        self.drop_candidates(candidates);
+        flow
+    }
+
+    /// The same, if nothing is left to evaluate after it has a value; nothing otherwise.
+    pub(super) fn function_single(
+        &mut self,
+        run: &Run<'p>,
+        id: SetId,
+        args: Vec<Value>,
+        captured: bool,
+    ) -> Result<Option<Option<Value>>, Stop> {
+        let core = self.core;
+        let Some(set) = core.set(id) else { return Ok(Some(None)) };
+        let candidates = self.find_candidates(set, &args);
+        if !self.ends_at_first(candidates) && self.caches.function(id, &args).is_none() {
+            self.drop_candidates(candidates);
+            return Ok(None);
+        }
+        let mut found = None;
+        let flow = self.function_of(run, (id, candidates), args, (None, captured), &mut |_, value| {
+            found = Some(value);
+            Ok(())
+        });
+        self.drop_candidates(candidates);
+        flow?;
+        Ok(Some(found))
+    }
+
+    fn function_of(
+        &mut self,
+        run: &Run<'p>,
+        (id, candidates): (SetId, Candidates<'p>),
+        args: Vec<Value>,
+        (output, captured): (Option<&'p Term>, bool),
+        next: NextWith<'_, 'p, 'r>,
+    ) -> Flow {
+        if self.has_none(candidates) {
             return Ok(());
         }
         if let Some(value) = self.caches.function(id, &args).cloned() {
@@ -245,26 +349,26 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let mut first: Option<Value> = None;
         let mut exit = None;
-        for definition in candidates.definitions {
-            let rules = std::iter::once(definition.rule).chain(definition.otherwise.iter().copied());
-            for rule_id in rules {
-                let Some(rule) = self.core.rule(rule_id) else { continue };
-                let (value, flow) =
-                    self.function_rule(call, rule, first.clone(), candidates.early, next);
-                match flow {
-                    Ok(()) => {}
-                    Err(Stop::Exit(ends)) if !candidates.early => {
-                        exit.get_or_insert(ends);
-                    }
-                    Err(stop) => {
-                        let mut args = call.args.to_vec();
-                        return Err(self.explain_conflict(call.run, stop, rule, candidates, &mut args));
-                    }
+        let mut held = false;
+        for place in 0.. {
+            let Some((rule, is_first)) = self.candidate(candidates, place) else { break };
+            held = held && !is_first;
+            if held {
+                continue;
+            }
+            let (value, flow) = self.function_rule(call, rule, first.clone(), candidates.early, next);
+            match flow {
+                Ok(()) => {}
+                Err(Stop::Exit(ends)) if !candidates.early => {
+                    exit.get_or_insert(ends);
                 }
-                if value.is_some() {
-                    first = value;
-                    break;
+                Err(stop) => {
+                    return Err(self.explain_conflict(call.run, stop, rule, candidates, call.args));
                 }
+            }
+            if value.is_some() {
+                first = value;
+                held = true;
             }
         }
         if first.is_none()
@@ -339,7 +443,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         stop: Stop,
         rule: &Rule,
         candidates: Candidates<'p>,
-        args: &mut Vec<Value>,
+        args: &[Value],
     ) -> Stop {
         let Stop::Fatal(mut error) = stop else { return stop };
         if error.code != ErrorCode::Conflict || error.span != Some(rule.span) {
@@ -349,19 +453,19 @@ impl<'p, 'r> Machine<'p, 'r> {
         let errors = self.errors.len();
         let mut values: Vec<(&'p Rule, Value)> = Vec::new();
         let mut more = false;
-        'definitions: for definition in candidates.definitions {
-            let rules = std::iter::once(definition.rule).chain(definition.otherwise.iter().copied());
-            for id in rules {
-                let Some(rule) = self.core.rule(id) else { continue };
-                let (produced, flow) =
-                    self.list_values(run, rule, (candidates.early, args), &mut values, &mut more);
-                if flow.is_err() {
-                    break 'definitions;
-                }
-                if produced {
-                    break;
-                }
+        let mut held = false;
+        for place in 0.. {
+            let Some((rule, is_first)) = self.candidate(candidates, place) else { break };
+            held = held && !is_first;
+            if held {
+                continue;
             }
+            let (produced, flow) =
+                self.list_values(run, rule, (candidates.early, args), &mut values, &mut more);
+            if flow.is_err() && !(matches!(flow, Err(Stop::Exit(_))) && !candidates.early) {
+                break;
+            }
+            held = produced;
         }
         self.errors.truncate(errors);
         if values.len() >= 2 {
@@ -414,6 +518,28 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.leave_frame(base);
         // One conflicting value of a definition is enough to point at it.
         (produced, if found { Ok(()) } else { flow })
+    }
+}
+
+/// What the rule index asks for.
+struct Known<'k, 'p, 'r> {
+    machine: &'k Machine<'p, 'r>,
+    args: &'k [Value],
+}
+
+impl Resolver for Known<'_, '_, '_> {
+    type Error = std::convert::Infallible;
+
+    fn resolve(&mut self, reference: &Reference) -> Result<Option<Value>, Self::Error> {
+        let path = &reference.path;
+        Ok(match reference.root {
+            Root::Input => {
+                let input = self.machine.input.as_ref();
+                input.and_then(|input| path.iter().try_fold(input, Value::get)).cloned()
+            }
+            Root::Data => self.machine.resolve(path),
+            Root::Argument(place) => self.args.get(place).cloned(),
+        })
     }
 }
 

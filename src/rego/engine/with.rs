@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::machine::{Machine, Run, Stop};
 use super::{ErrorCode, EvalError};
-use crate::rego::core::{Target, With, WithTarget, WithValue};
+use crate::rego::core::{Ref, Target, With, WithTarget, WithValue};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::{Shared, Value};
 
@@ -15,6 +15,8 @@ pub(super) enum Standin<'p> {
     Value(Value),
     /// Another function.
     Function(Target, &'p Arc<str>),
+    /// What a reference finds, whatever the arguments; its variables are of a frame.
+    Ref(&'p Ref, u32),
 }
 
 /// A function and what stands in for it.
@@ -76,6 +78,7 @@ impl<'p> Machine<'p, '_> {
                     Standin::Value(value.into_owned())
                 }
                 WithValue::Function(target, name) => Standin::Function(*target, name),
+                WithValue::Ref(reference) => Standin::Ref(reference, run.base),
             };
             match (&with.target, by) {
                 (WithTarget::Function(name), by) => mocks.push(Mock { name, by }),
@@ -86,7 +89,7 @@ impl<'p> Machine<'p, '_> {
                     data = Some(place(data.as_ref(), path, value, span)?);
                     data_targets += 1;
                 }
-                (_, Standin::Function(..)) => {
+                (_, Standin::Function(..) | Standin::Ref(..)) => {
                     let message = "a function replaces what isn't one";
                     return Err(EvalError::new(ErrorCode::Internal, Some(span), message).into());
                 }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PackageInfo, RuleInfo, RuleKind};
 use crate::rego::core::{
-    Body, Core, Head, NodeId, Op, OpKind, Ref, Resolved, SetId, Side, Target, Term, WithTarget,
-    WithValue, push_part,
+    Body, Core, Head, NodeId, Op, OpKind, Ref, Resolved, SetId, Side, Target, Term, WithValue, push_part,
 };
 use crate::rego::syntax::tree::{Module, TermKind};
 use crate::rego::value::Value;
@@ -113,10 +112,10 @@ impl Asked<'_> {
             }
             OpKind::With(with, op) => {
                 for with in with {
-                    if let (WithTarget::Function(_), WithValue::Function(target, _)) =
-                        (&with.target, &with.value)
-                    {
-                        self.target(*target);
+                    match &with.value {
+                        WithValue::Function(target, _) => self.target(*target),
+                        WithValue::Ref(reference) => self.reference(reference),
+                        WithValue::Term(_) => {}
                     }
                 }
                 self.op(op);

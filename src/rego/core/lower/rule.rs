@@ -10,21 +10,22 @@
 use std::collections::BTreeSet;
 
 use crate::rego::core::{
-    Core, Definition, Op, OpKind, Resolved, Rule, RuleId, RuleSet, SetId, Side, Target, Term,
+    Candidate, Core, Definition, Op, OpKind, Resolved, Rule, RuleId, RuleSet, SetId, Side, Target, Term,
 };
 use crate::rego::core::Head as RefHead;
+use crate::rego::index::{Candidate as Found, Index, Lookup, Reference, Resolver};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, TermKind};
 use crate::rego::value::Value;
 
 use super::frame::Frame;
-use super::tree::Placed;
+use super::tree::{Placed, constant};
 use super::{Lowering, unexpected};
 
 impl Lowering<'_> {
     /// Lowers a definition and those after its `else`, and adds them to their set.
-    pub(super) fn rule(&mut self, placed: Placed<'_>) -> Result<(), Problem> {
-        let Placed { rule, package, set } = placed;
+    pub(super) fn rule(&mut self, placed: &Placed<'_>) -> Result<(), Problem> {
+        let Placed { rule, package, set } = *placed;
         self.set = Some(set);
         let id = self.definition(rule, package, set)?;
         let mut otherwise = Vec::new();
@@ -36,6 +37,7 @@ impl Lowering<'_> {
         if let super::Target::Program(core) = &mut self.core
             && let Some(set) = core.sets.get_mut(set.0 as usize)
         {
+            set.members.push(std::iter::once(id).chain(otherwise.iter().copied()).collect());
             if rule.default {
                 set.default = Some(id);
             } else {
@@ -93,14 +95,70 @@ impl Lowering<'_> {
     }
 }
 
+/// Makes the index of each set.
+pub(super) fn index(core: &mut Core, placed: &[Placed<'_>]) {
+    for group in placed.chunk_by(|a, b| a.set == b.set) {
+        let Some(id) = group.first().map(|place| place.set) else { continue };
+        let rules: Vec<&tree::Rule> = group.iter().map(|place| place.rule).collect();
+        let index = Index::build(&rules, &|reference| leads_to_rules(core, reference));
+        let (Some(index), Some(set)) = (index, core.sets.get_mut(id.0 as usize)) else { continue };
+        let candidates = |set: &RuleSet, found: &[Found]| -> Vec<Candidate> {
+            let rule = |it: &Found| set.members.get(it.rule)?.get(it.branch).copied();
+            found
+                .iter()
+                .filter_map(|it| Some(Candidate { rule: rule(it)?, first: it.first }))
+                .collect()
+        };
+        set.all = candidates(set, &index.all());
+        // What nothing is asked for depends on nothing.
+        let mut unasked = Unasked(true);
+        let mut lookup = Lookup::new();
+        let Ok((found, early)) = index.lookup(&mut lookup, &mut unasked);
+        if unasked.0 {
+            set.all = candidates(set, found);
+            set.early = early;
+        } else {
+            set.index = Some(Box::new(index));
+        }
+    }
+}
+
+/// Sees whether anything is asked.
+struct Unasked(bool);
+
+impl Resolver for Unasked {
+    type Error = std::convert::Infallible;
+
+    fn resolve(&mut self, _: &Reference) -> Result<Option<Value>, Self::Error> {
+        self.0 = false;
+        Ok(None)
+    }
+}
+
+/// Whether the constant operands of a reference lead to a rule, or to rules below.
+fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
+    let Some((head, rest)) = reference.split_first() else { return false };
+    if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
+        return false;
+    }
+    let mut node = Core::ROOT;
+    for part in rest {
+        let Some(key) = constant(part) else { break };
+        let Some(child) = core.child(node, &key) else { return false };
+        if core.node(child).is_some_and(|child| child.set.is_some()) {
+            return true;
+        }
+        node = child;
+    }
+    true
+}
+
 /// Decides what can only be known when all rules are lowered.
 pub(super) fn finish(core: &mut Core) {
     for index in 0..core.sets.len() {
         let Some(set) = core.sets.get(index) else { continue };
-        let early = is_early(core, set);
         let uneven = is_uneven(core, set);
         if let Some(set) = core.sets.get_mut(index) {
-            set.early = early;
             set.uneven = uneven;
         }
     }
@@ -114,22 +172,6 @@ pub(super) fn finish(core: &mut Core) {
     for (rule, single) in core.rules.iter_mut().zip(rules) {
         rule.single = single;
     }
-}
-
-/// All values are the same constant.
-fn is_early(core: &Core, set: &RuleSet) -> bool {
-    if set.multi || !set.ground {
-        return false;
-    }
-    let ids = set.definitions.iter().flat_map(|it| std::iter::once(&it.rule).chain(&it.otherwise));
-    let mut values = BTreeSet::new();
-    for id in ids {
-        match core.rule(*id).and_then(|rule| rule.value.as_ref()) {
-            Some(Term::Const(value)) => values.insert(value),
-            _ => return false,
-        };
-    }
-    values.len() <= 1
 }
 
 fn is_uneven(core: &Core, set: &RuleSet) -> bool {

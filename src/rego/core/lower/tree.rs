@@ -167,6 +167,9 @@ fn new_set(path: &[Value], rules: &[(&Rule, &[Term])]) -> RuleSet {
         early: false,
         uneven: false,
         single: false,
+        index: None,
+        members: Vec::new(),
+        all: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! p with data.a as x            data ["a"] := slot 0
 //! p with http.send as data.f    function http.send := function #4
 //! p with http.send as x         function http.send := slot 0
+//! p with http.send as data.r    function http.send := rules #5, asked at each call
 //! ```
 
 use std::sync::Arc;
@@ -23,7 +24,12 @@ impl Lowering<'_> {
         let target = self.with_target(&with.target)?;
         let value = match self.replacement(frame, &with.value)? {
             Some((callee, name)) => WithValue::Function(callee, name),
-            None => WithValue::Term(self.term(frame, &with.value)?),
+            None => match &with.value.kind {
+                TermKind::Ref(parts) => {
+                    WithValue::Ref(self.reference(frame, parts, with.value.span)?)
+                }
+                _ => WithValue::Term(self.term(frame, &with.value)?),
+            },
         };
         Ok(With { target, value })
     }
