@@ -193,15 +193,19 @@ fn mentioned(own: &[&Token], rule: &Rule, rules: &BTreeMap<String, Vec<Rule>>) -
             _ => None,
         })
         .collect();
-    let mut before: Option<&Token> = None;
-    for token in own {
+    let at = |index: Option<usize>| index.and_then(|index| own.get(index).copied());
+    for (index, token) in own.iter().enumerate() {
+        let before = at(index.checked_sub(1));
         let (word, inside) = match token {
             Token::Word(word) => (word, before == Some(&Token::Mark('.'))),
-            Token::Text(text) if before == Some(&Token::Mark('[')) => (text, true),
-            _ => {
-                before = Some(token);
-                continue;
+            // An index, and not the first element of an array.
+            Token::Text(text) if before == Some(&Token::Mark('[')) => {
+                match at(index.checked_sub(2)) {
+                    Some(Token::Word(_) | Token::Mark(']' | ')' | '}')) => (text, true),
+                    _ => continue,
+                }
             }
+            _ => continue,
         };
         let local = !inside && bound.contains(word.as_str());
         for target in rules.get(word).into_iter().flatten().filter(|_| !local) {
@@ -209,7 +213,6 @@ fn mentioned(own: &[&Token], rule: &Rule, rules: &BTreeMap<String, Vec<Rule>>) -
                 found.push(target.clone());
             }
         }
-        before = Some(token);
     }
     // A package as a whole, or one of its rules by a variable.
     for (at, token) in own.iter().enumerate() {
@@ -265,21 +268,21 @@ type Place = (u32, u32);
 
 /// The characters of a text, counted.
 struct Chars<'t> {
-    chars: std::iter::Peekable<std::str::Chars<'t>>,
+    rest: std::iter::Peekable<std::str::Chars<'t>>,
     line: u32,
     column: u32,
 }
 
 impl Chars<'_> {
     fn next(&mut self) -> Option<char> {
-        let c = self.chars.next()?;
+        let c = self.rest.next()?;
         (self.line, self.column) =
             if c == '\n' { (self.line + 1, 1) } else { (self.line, self.column + 1) };
         Some(c)
     }
 
     fn next_if(&mut self, wanted: impl Fn(char) -> bool) -> Option<char> {
-        let c = *self.chars.peek()?;
+        let c = *self.rest.peek()?;
         if wanted(c) { self.next() } else { None }
     }
 }
@@ -287,7 +290,7 @@ impl Chars<'_> {
 /// The words of a module, each with its place.
 fn tokens(text: &str) -> Vec<(Place, Token)> {
     let mut found = Vec::new();
-    let mut chars = Chars { chars: text.chars().peekable(), line: 1, column: 1 };
+    let mut chars = Chars { rest: text.chars().peekable(), line: 1, column: 1 };
     loop {
         let place = (chars.line, chars.column);
         let Some(c) = chars.next() else { return found };
