@@ -56,8 +56,8 @@ impl ApiClient {
     /// One version of a product, with its projects and frameworks (interface 4.1).
     ///
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound) when the product has no such version;
-    /// [`Protocol`](crate::ErrorKind::Protocol) when the answer is about another one.
+    /// [`Protocol`](crate::ErrorKind::Protocol) when the product has no such version, which a
+    /// wrong address looks like too, or when the answer is about another one.
     pub async fn product_version(
         &self,
         product_id: &str,
@@ -116,7 +116,8 @@ impl ApiClient {
     /// (interface 4.6). Requirements that are not applicable are left out by the service.
     ///
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound) when there is no such version;
+    /// [`Protocol`](crate::ErrorKind::Protocol) when there is no such version, which a wrong
+    /// address looks like too;
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an empty filter value.
     pub async fn product_compliance(
         &self,

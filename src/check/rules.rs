@@ -214,6 +214,16 @@ pub static RULES: &[Rule] = &[
         "Rename it: a gate that overlooked it would pass.",
     ),
     error(
+        "switched-off",
+        "a verdict rule beside a `result` that doesn't look at it, in a gate",
+        "Let `result` include it, or leave one of the two out.",
+    ),
+    error(
+        "not-accounted-for",
+        "a file in a folder whose name doesn't say what its content is, in a gate",
+        "Name it outright, rename it, or leave it out with `--ignore`.",
+    ),
+    error(
         "verdict-rule",
         "a verdict rule that can't give a verdict",
         "Make it a rule without arguments whose value has the shape that the message names.",

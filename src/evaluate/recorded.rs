@@ -110,16 +110,14 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
     let wrong = || Err(format!("has no `{what}` of the documented type"));
     match (ty, value) {
         (Type::Any, _)
-        | (Type::String | Type::Digest | Type::Uuid | Type::Timestamp, Value::String(_))
-        | (Type::Count, Value::String(_))
         | (Type::Boolean, Value::Bool(_))
-        | (Type::Null, Value::Null) => Ok(()),
-        (Type::Integer, Value::Number(number))
-            if number.as_i64().is_some() || number.as_u64().is_some() =>
-        {
-            Ok(())
-        }
-        (Type::Number, Value::Number(_)) => Ok(()),
+        | (Type::Null, Value::Null)
+        | (
+            Type::String | Type::Digest | Type::Uuid | Type::Timestamp | Type::Count,
+            Value::String(_),
+        )
+        | (Type::Number, Value::Number(_)) => Ok(()),
+        (Type::Integer, Value::Number(n)) if n.as_i64().is_some() || n.as_u64().is_some() => Ok(()),
         (Type::Array(item), Value::Array(items)) => {
             items.iter().try_for_each(|value| is_of(*item, value, what))
         }

@@ -216,10 +216,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
 /// A group names policies that this can't fetch, and a key in another case isn't one.
 fn refuse_groups(text: &str, shown: &str) -> Result<(), Error> {
     let Ok(head) = yaml_serde::from_str::<BTreeMap<String, Yaml>>(text) else { return Ok(()) };
-    let (key, kind) = match head.iter().find(|(key, _)| key.eq_ignore_ascii_case("kind")) {
-        Some((key, Yaml::String(kind))) => (key, kind),
-        _ => return Ok(()),
-    };
+    let known = head.iter().find(|(key, _)| key.eq_ignore_ascii_case("kind"));
+    let Some((key, Yaml::String(kind))) = known else { return Ok(()) };
     let place = place(text, shown, &format!("{key}:"));
     if kind.eq_ignore_ascii_case("policygroup") {
         return Err(wrong(format!("{place}: groups of policies (`PolicyGroup`) aren't supported"))

@@ -42,10 +42,9 @@ impl Report for Human {
             writeln!(out, "{}: {}", self.paint(YELLOW, "note"), line(note))?;
         }
         let answers = match run.answers {
-            AnsweredBy::Service => "",
+            AnsweredBy::Service | AnsweredBy::Nobody => "",
             AnsweredBy::Emulator => " (answered by an emulator: it proves nothing)",
             AnsweredBy::Replay => " (answered by a recording: it proves nothing new)",
-            AnsweredBy::Nobody => "",
         };
         let outcome = match run.outcome {
             Outcome::Passed => self.paint(GREEN, "passed"),

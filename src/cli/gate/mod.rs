@@ -446,12 +446,15 @@ fn run_options(
     inventory.service.answered_by = asks.then_some(answered_by);
     inventory.recording = options.replay.as_deref().map(digest).transpose()?;
     inventory.waivers = args.waivers.as_deref().map(digest).transpose()?;
-    inventory.token = context.token.as_ref().map(|token| TokenUse {
-        kind: match token.value.kind(&context.product) {
-            TokenKind::Api => "api".to_owned(),
-            TokenKind::User => "user".to_owned(),
-        },
-        organization: context.organization.as_ref().map(|name| name.value.clone()),
+    inventory.token = context.token.as_ref().map(|token| {
+        // An API token is bound to its own organization, whatever is configured.
+        match token.value.kind(&context.product) {
+            TokenKind::Api => TokenUse { kind: "api".to_owned(), organization: None },
+            TokenKind::User => TokenUse {
+                kind: "user".to_owned(),
+                organization: context.organization.as_ref().map(|name| name.value.clone()),
+            },
+        }
     });
     let mut run = RunOptions::new(evaluate, answered_by, tool());
     run.rules = Rules {

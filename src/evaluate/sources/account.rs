@@ -228,10 +228,12 @@ pub(crate) fn is_packed(path: &Path) -> bool {
             .iter()
             .any(|ending| name.ends_with(ending))
     };
-    name.ends_with(".tgz")
+    // The name is in lower case.
+    let packed = |ending: &str| name.strip_suffix(ending);
+    packed(".tgz").is_some()
         || [".gz", ".zst", ".xz", ".bz2", ".zip"]
             .iter()
-            .any(|packed| name.strip_suffix(packed).is_some_and(known))
+            .any(|ending| packed(ending).is_some_and(known))
 }
 
 /// Whether a name says that the file is for its folder's tools.

@@ -462,7 +462,7 @@ mod tests {
         let mut bomb = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n".to_owned();
         for n in 1..12 {
             let one = format!("*a{},", n - 1).repeat(10);
-            bomb.push_str(&format!("a{n}: &a{n} [{one}]\n"));
+            bomb = format!("{bomb}a{n}: &a{n} [{one}]\n");
         }
         assert!(shown(&bomb).contains("more than"), "bombs");
     }

@@ -135,7 +135,7 @@ fn a_person_approves_what_is_pending_once() {
     assert_eq!(again.kind(), ErrorKind::InvalidArgument);
     assert!(again.to_string().contains("isn't pending"), "{again}");
     let unknown = api.approve("00000000-0000-0000-0000-000000000000", None).unwrap_err();
-    assert_eq!(unknown.kind(), ErrorKind::NotFound);
+    assert_eq!(unknown.kind(), ErrorKind::Protocol);
     // API tokens may not.
     let ci = client(&emulator).api().blocking();
     assert_eq!(ci.approve(PENDING, None).unwrap_err().kind(), ErrorKind::PermissionDenied);
@@ -150,7 +150,7 @@ fn a_free_plan_is_refused_and_organizations_are_apart() {
     };
     assert_eq!(names(globex.api().blocking()), ["portal"]);
     let theirs = globex.api().blocking().product_version(BACK_OFFICE, TRIAL);
-    assert_eq!(theirs.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(theirs.unwrap_err().kind(), ErrorKind::Protocol);
     let free = client_as(&emulator, "free").build().unwrap();
     let refused = free.api().blocking().products().next().unwrap().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::PermissionDenied);

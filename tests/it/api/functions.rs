@@ -236,7 +236,7 @@ fn a_failed_call_is_never_a_pass_and_not_found_is_undefined_on_demand() {
     ] {
         let text = format!("x := 1 if not f\n\nf if {call}\n\ndefault y := 2\n\ny := 3 if {call}");
         let policies = load(&text, FunctionSet::all()).unwrap();
-        for (status, kind) in [(403, ErrorKind::PermissionDenied), (404, ErrorKind::NotFound)] {
+        for (status, kind) in [(403, ErrorKind::PermissionDenied), (404, ErrorKind::Protocol)] {
             misbehave(&emulator, &[&format!("*:status={status}")]);
             for rule in ["data.p.x", "data.p.y"] {
                 let evaluated = evaluate(&policies, rule, "{}", &options(&platform));
@@ -247,8 +247,8 @@ fn a_failed_call_is_never_a_pass_and_not_found_is_undefined_on_demand() {
         }
         let mut undefined = options(&platform);
         undefined.not_found = NotFound::Undefined;
-        let value = evaluate(&policies, "data.p.y", "{}", &undefined).result.unwrap();
-        assert_eq!(value.value(), Some(&Rego::from(2_u64)), "{route}");
+        let error = evaluate(&policies, "data.p.y", "{}", &undefined).result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol, "{route}");
     }
 }
 

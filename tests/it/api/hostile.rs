@@ -85,7 +85,7 @@ fn statuses_decide_the_kind_whatever_the_body_says() {
         (400, ErrorKind::InvalidArgument),
         (401, ErrorKind::Unauthenticated),
         (403, ErrorKind::PermissionDenied),
-        (404, ErrorKind::NotFound),
+        (404, ErrorKind::Protocol),
         (429, ErrorKind::RateLimited),
         (500, ErrorKind::Unavailable),
         (501, ErrorKind::Unavailable),

@@ -98,8 +98,8 @@ fn input_is_json_or_yaml_from_a_file_or_standard_input() {
         let file = sandbox.write("bad.json", content);
         sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says(says);
     }
-    let file = sandbox.write("bad.yaml", "a: yes\n");
-    sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says("bad.yaml:1:4: `yes`");
+    let file = sandbox.write("bad.yaml", "a: .inf\n");
+    sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says("bad.yaml:1:4: `.inf`");
     let run = sandbox.run(&["eval", "-i", "a", "-i", "b", "1"]);
     run.output().code(2).says("cannot be used multiple times");
     sandbox.run(&["eval", "-i", "/nonexistent", "1"]).output().code(2).says("can't be read");

@@ -61,7 +61,7 @@ fn what_the_service_does_not_know_is_not_found_and_what_is_ambiguous_names_the_k
         |function, arguments: Value| ask(&platform, function, &arguments).unwrap_err().kind();
     assert_eq!(kind("discover", json!([nothing, ""])), NotFound);
     assert_eq!(kind("download_artifact", json!([nothing])), NotFound);
-    assert_eq!(kind("evidence_prompt", json!([nothing, "check"])), NotFound);
+    assert_eq!(kind("evidence_prompt", json!([nothing, "check"])), Protocol);
     assert_eq!(kind("download_artifact", json!([STORED_ONLY])), PermissionDenied);
     for none in [json!(""), json!(null)] {
         let error = ask(&platform, "discover", &json!([AMBIGUOUS, none])).unwrap_err();

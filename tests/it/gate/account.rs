@@ -551,3 +551,89 @@ fn reports_follow_no_link_and_recordings_are_private() {
     let mode = std::fs::metadata(&recording).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+/// Asks with `call`, and is answered with `body`.
+fn answered(sandbox: &Sandbox, call: &str, route: &str, body: &str) -> Output {
+    let policy = format!("package p\n\ndeny contains \"x\" if count({call}) == 0\n");
+    let file = sandbox.write("answered.rego", policy);
+    let fault = format!("{route}:status=200:body={body}");
+    let run = ["gate", "-d", &file, "-f", "json", "--fault", &fault];
+    sandbox.local(&run).output()
+}
+
+#[test]
+fn case_9_answers_are_held_against_the_question() {
+    let sandbox = Sandbox::new();
+    let evidence = |row: &str| {
+        let call = "platform.evidence({\"project_name\": \"shop\", \"kind\": [\"SARIF\"], \
+                    \"workflow_name\": [\"scan\"]})";
+        let body = format!("{{\"results\":[{row}],\"pagination\":{{\"next_cursor\":\"\"}}}}");
+        answered(&sandbox, call, "evidence", &body)
+    };
+    evidence(
+        "{\"id\":\"1\",\"project_name\":\"shop\",\"kind\":\"SARIF\",\"workflow_name\":\"scan\"}",
+    )
+    .code(0);
+    for (row, says) in [
+        ("{\"id\":\"1\",\"project_name\":\"other\"}", "`project_name` `other`"),
+        ("{\"id\":\"1\",\"kind\":\"JUNIT_XML\"}", "`kind` `JUNIT_XML`"),
+        ("{\"id\":\"1\",\"workflow_name\":\"x\"}", "`workflow_name` `x`"),
+    ] {
+        let report = evidence(row).code(2).json();
+        assert!(message(&report).contains(says), "{report}");
+    }
+    let report = evidence("{\"id\":\"1\",\"project_name\":\"shop\"}").code(0).json();
+    assert_eq!(report["inputs"][0]["ledger"]["unchecked"], 2);
+    let (version, other) =
+        ("1a1a1a1a-0000-4000-8000-00000000000a", "1a1a1a1a-0000-4000-8000-00000000000b");
+    let compliance = |field: &str, value: &str| {
+        let call = format!(
+            "platform.project_compliance({{\"project_version_id\": \"{version}\", \
+             \"framework_ids\": [\"{version}\"]}})"
+        );
+        let body = format!(
+            "{{\"evaluations\":[{{\"requirement_id\":\"1\",\"{field}\":\"{value}\"}}],\
+             \"pagination\":{{\"next_cursor\":\"\"}}}}"
+        );
+        answered(&sandbox, &call, "project_compliance", &body)
+    };
+    for field in ["project_version_id", "framework_id"] {
+        compliance(field, &version.to_uppercase()).code(0);
+        let report = compliance(field, other).code(2).json();
+        assert!(message(&report).contains(field), "{report}");
+    }
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let discover = |kind: &str| {
+        let call = format!("platform.discover(\"{digest}\", \"SARIF\")");
+        let body = format!(
+            "{{\"result\":{{\"digest\":\"{digest}\"{kind}}},\"pagination\":{{\"nextCursor\":\"\"}}}}"
+        );
+        answered(&sandbox, &call, "discover", &body)
+    };
+    discover(",\"kind\":\"SARIF\"").code(0);
+    let report = discover("").code(0).json();
+    assert_eq!(report["inputs"][0]["ledger"]["unchecked"], 1);
+    let report = discover(",\"kind\":\"ATTESTATION\"").code(2).json();
+    assert!(message(&report).contains("`SARIF` was asked for"), "{report}");
+}
+
+#[test]
+fn case_11_content_that_became_base64_is_said() {
+    let sandbox = Sandbox::new();
+    let binary = "sha256:ba62e6dfc9fd05b57e77adff62f7fd5ddb8f1939c3244fce7ca5dbc6c733385a";
+    let text = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let run = |digest: &str, format: &str| {
+        let policy = format!(
+            "package p\n\ndeny contains \"GPL\" if contains(platform.download_artifact(\"{digest}\"), \"GPL-3.0\")\n"
+        );
+        let file = sandbox.write("p.rego", policy);
+        sandbox.local(&["gate", "-d", &file, "-f", format, "-v"]).output().code(0)
+    };
+    let report = run(binary, "json").json();
+    assert_eq!(report["inputs"][0]["ledger"]["calls"][0]["form"], "base64");
+    for format in ["human", "junit", "github", "markdown", "tap", "html"] {
+        let said = run(binary, format).stdout;
+        assert!(said.contains("base64"), "{format}: {said}");
+        assert!(!run(text, format).stdout.contains("base64"), "{format}");
+    }
+}

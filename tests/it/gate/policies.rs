@@ -106,9 +106,7 @@ fn documents_may_leave_out_what_others_supply() {
     document(&sandbox, text, &[], "{\"bad\": true}").code(1);
     document(&sandbox, text, &[], "{}").code(0);
     let wasm = text.replace("embedded: |", "path: policy.wasm\n  xx: |");
-    document(&sandbox, &wasm.split("  xx").next().unwrap().to_owned(), &[], "{}")
-        .code(2)
-        .says("WASM");
+    document(&sandbox, wasm.split("  xx").next().unwrap(), &[], "{}").code(2).says("WASM");
 }
 
 #[test]

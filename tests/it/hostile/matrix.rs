@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use rego_platform::ErrorKind::{
-    InvalidArgument, NotFound, OperationFailed, PermissionDenied, Protocol, RateLimited, Tampered,
-    TimedOut, TooLarge, Unauthenticated, Unavailable,
+    InvalidArgument, OperationFailed, PermissionDenied, Protocol, RateLimited, Tampered, TimedOut,
+    TooLarge, Unauthenticated, Unavailable,
 };
 
 use super::script::*;
@@ -20,7 +20,6 @@ const NA: Expect = Expect::Nothing;
 const INV: Expect = Expect::Fails(InvalidArgument);
 const UNA: Expect = Expect::Fails(Unauthenticated);
 const PER: Expect = Expect::Fails(PermissionDenied);
-const NOT: Expect = Expect::Fails(NotFound);
 const RAT: Expect = Expect::Fails(RateLimited);
 const UNV: Expect = Expect::Fails(Unavailable);
 const TIM: Expect = Expect::Fails(TimedOut);
@@ -54,7 +53,7 @@ fn statuses() {
         (402, [PER, PER, PER, PER, PER, PER, UNV]),
         (403, [PER, PER, PER, PER, PER, PER, UNV]),
         // Only the service itself can say "not found", and not of what it named before.
-        (404, [NOT, NOT, NOT, NOT, PRO, NOT, UNV]),
+        (404, [PRO, PRO, PRO, PRO, PRO, PRO, UNV]),
         (408, [TIM, TIM, TIM, TIM, TIM, TIM, UNV]),
         (409, [PRO, PRO, PRO, PRO, PRO, PRO, UNV]),
         (418, [PRO, PRO, PRO, PRO, PRO, PRO, UNV]),

@@ -222,7 +222,6 @@ fn whatever_an_error_body_holds_its_status_decides_and_its_message_is_shown_esca
             400 | 422 => ErrorKind::InvalidArgument,
             401 => ErrorKind::Unauthenticated,
             402 | 403 => ErrorKind::PermissionDenied,
-            404 | 410 => ErrorKind::NotFound,
             413 => ErrorKind::TooLarge,
             _ => ErrorKind::Protocol,
         };
