@@ -32,7 +32,7 @@ fn main() {
             };
             let regorus = || -> Vec<Value> {
                 let text = |page| std::str::from_utf8(page).unwrap();
-                pages.iter().map(|page| Value::from_json_str(text(page)).unwrap()).collect()
+                pages.iter().map(|page| Value::from_json(text(page)).unwrap()).collect()
             };
             let plain = || -> Vec<serde_json::Value> {
                 pages.iter().map(|page| serde_json::from_slice(page).unwrap()).collect()

@@ -235,7 +235,7 @@ fn walk(depth: usize, width: usize) {
     sources.modules.push(ModuleSource { path: "walk.rego".to_owned(), text });
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let query = policies.query(&format!("count(data.walk.level_{depth})")).unwrap();
-    let input = Value::from_json_str(&format!(r#"{{"digest":"{}"}}"#, digest(0, 0))).unwrap();
+    let input = Value::from_json(&format!(r#"{{"digest":"{}"}}"#, digest(0, 0))).unwrap();
     let options = EvaluateOptions::new(Answers::Service(platform));
     let started = Instant::now();
     let evaluated = policies.evaluate(&query, Some(&input), &options);

@@ -59,7 +59,7 @@
 //! let query = policies.query("data.release.deny")?;
 //!
 //! // Evaluated often, from any thread.
-//! let input = Value::from_json_str(
+//! let input = Value::from_json(
 //!     r#"{"image": "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477"}"#,
 //! )?;
 //! let options = EvaluateOptions::new(Answers::Service(platform));

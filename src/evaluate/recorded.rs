@@ -172,7 +172,7 @@ mod tests {
         let arguments = format!("[\"{argument}\",\"\"]");
         let key =
             Key { function: format!("product.{function}").into(), arguments: arguments.into() };
-        check(&key, &Value::from_json_str(answer).unwrap())
+        check(&key, &Value::from_json(answer).unwrap())
     }
 
     #[test]

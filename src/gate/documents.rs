@@ -358,7 +358,7 @@ mod tests {
         let bare = Given { arguments: BTreeMap::new(), ..given.clone() };
         let wrap = DocumentOptions { wrap_arrays: true, ..DocumentOptions::default() };
         let plain = DocumentOptions::default();
-        let parse = |text: &str| Some(Value::from_json_str(text).unwrap());
+        let parse = |text: &str| Some(Value::from_json(text).unwrap());
         let done = finish(parse("[1]"), &given, &wrap).unwrap().unwrap();
         assert_eq!(shown(&done), r#"{"args":{"k":"v"},"elements":[1]}"#);
         assert_eq!(shown(&finish(None, &given, &wrap).unwrap().unwrap()), r#"{"args":{"k":"v"}}"#);
@@ -396,7 +396,7 @@ mod tests {
                 r#"{"args":{},"chainloop_metadata":{"project_name":"shop","project_version_name":"1.2","y":1}}"#,
             ),
         ] {
-            let value = Some(Value::from_json_str(text).unwrap());
+            let value = Some(Value::from_json(text).unwrap());
             assert_eq!(shown(&finish(value, &given, options).unwrap().unwrap()), expected);
         }
         finish(Some(Value::from(1)), &given, &plain).unwrap_err();
@@ -411,7 +411,7 @@ mod tests {
             format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
         let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
         let read = |text: &str| {
-            unambiguous(text).and_then(|()| unwrap(Value::from_json_str(text).unwrap()))
+            unambiguous(text).and_then(|()| unwrap(Value::from_json(text).unwrap()))
         };
         let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
         read(&plain).unwrap();
@@ -447,7 +447,7 @@ mod tests {
         let url_safe = url_safe.replace("application_", "application/").replace('=', "");
         let bundle = format!(r#"{{"dsseEnvelope": {envelope}}}"#);
         for text in [statement, &envelope, &url_safe, &bundle] {
-            let parsed = unwrap(Value::from_json_str(text).unwrap()).unwrap();
+            let parsed = unwrap(Value::from_json(text).unwrap()).unwrap();
             assert_eq!(parsed.predicate_type.as_deref(), Some("t"));
             assert_eq!(parsed.subjects.first().unwrap().name, "n>?");
         }
@@ -455,7 +455,7 @@ mod tests {
         let broken = envelope.replace(&payload, "!");
         for text in ["{}", "[]", &other, &broken, r#"{"_type": "https://in-toto.io/Statement/v1"}"#]
         {
-            unwrap(Value::from_json_str(text).unwrap()).unwrap_err();
+            unwrap(Value::from_json(text).unwrap()).unwrap_err();
         }
     }
 }

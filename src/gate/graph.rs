@@ -94,7 +94,7 @@ mod tests {
                 {"digest": "c", "kind": "L"}, {"digest": "b", "kind": "L"}]}"#,
             r#"{"digest": "c", "kind": "L", "references": [{"digest": "a", "kind": "K"}]}"#,
         ] {
-            collector.add(&Value::from_json_str(text).unwrap());
+            collector.add(&Value::from_json(text).unwrap());
         }
         let graph = collector.finish(["c", "z"].into_iter());
         let bad: Vec<_> = graph.nodes.iter().map(|n| (n.digest.as_str(), n.bad)).collect();

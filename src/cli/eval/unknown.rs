@@ -77,7 +77,7 @@ mod tests {
     fn what_is_not_there_is_named() {
         let text = "package a.b\n\ndeny contains \"x\"\n\nf(x) := x\n";
         let module = ModuleSource { path: "a.rego".into(), text: text.into() };
-        let value = Value::from_json_str(r#"{"d": {"e": [1]}}"#).unwrap();
+        let value = Value::from_json(r#"{"d": {"e": [1]}}"#).unwrap();
         let data = DataSource { path: "d.json".into(), value };
         let sources = Sources { modules: vec![module], data: vec![data] };
         let policies = Policies::load(&sources, LoadOptions::default()).unwrap();

@@ -33,9 +33,9 @@ fn refusals(arguments: &[&str]) -> Vec<Refusal> {
 }
 
 fn merged(sources: &Sources) -> serde_json::Value {
-    let loaded =
-        crate::evaluate::load::load(sources, &crate::evaluate::load::LoadOptions::default());
-    serde_json::to_value(loaded.unwrap().data()).unwrap()
+    let options = crate::evaluate::load::LoadOptions::default();
+    let policies = crate::evaluate::Policies::load(sources, options).unwrap();
+    serde_json::to_value(policies.data()).unwrap()
 }
 
 #[test]

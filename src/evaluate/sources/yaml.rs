@@ -401,7 +401,7 @@ mod tests {
 
     fn shown(text: &str) -> String {
         match read(text) {
-            Ok(read) => serde_json::to_string(&read.value.unwrap_or(Value::Undefined)).unwrap(),
+            Ok(read) => read.value.map_or("nothing".to_owned(), |value| value.to_json()),
             Err(wrong) => format!("{}:{}: {}", wrong.line, wrong.column, wrong.message),
         }
     }

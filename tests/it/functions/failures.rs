@@ -83,7 +83,7 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
         let policy = format!(
             "package p\ndefault found := false\nfound if platform.discover(\"{digest}\", \"\")"
         );
-        support::value(&platform, &policy, "data.p.found")
+        crate::support::value(&platform, &policy, "data.p.found")
     };
     assert_eq!(evaluate(Mode::Undefined, &nothing).unwrap(), Rego::from(false));
     assert_eq!(evaluate(Mode::Undefined, CLEAN_IMAGE).unwrap(), Rego::from(true));

@@ -59,7 +59,7 @@ fn another_product_has_its_own_names() {
         .build()
         .unwrap();
     let policy = "package p\norganization := chainloop.evidence({\"limit\": 1}).results[0].organization_name";
-    let value = support::value(&platform, policy, "data.p.organization").unwrap();
+    let value = crate::support::value(&platform, policy, "data.p.organization").unwrap();
     assert_eq!(value, Rego::from("globex"));
     assert!(emulator.requests()[0].header_names.contains(&"chainloop-organization".to_owned()));
     let error = ask(&platform, "discover", &json!(["x", ""])).unwrap_err();

@@ -146,7 +146,7 @@ fn evaluate(policies: &Policies, platform: &Platform) -> Result<Value, rego_plat
     let mut options = EvaluateOptions::new(Answers::Service(platform.clone()));
     options.budget.timeout = Duration::from_secs(10);
     let evaluated = policies.evaluate(&query, Some(&input), &options);
-    evaluated.result.map(|output| output.value().cloned().unwrap_or(Value::Undefined))
+    evaluated.result.map(|output| output.value().cloned().expect("the verdict is defined"))
 }
 
 fn note(report: &Mutex<Report>, result: Result<Value, rego_platform::Error>, expected: &Value) {
