@@ -13,6 +13,8 @@ use std::sync::Arc;
 use super::value::Value;
 
 mod aggregates;
+#[cfg(feature = "crypto")]
+mod aws;
 mod casts;
 mod collections;
 mod comparison;
@@ -24,15 +26,18 @@ mod glob;
 mod glob_intersect;
 mod go_float;
 mod graph;
+mod http;
 mod json_patch;
 mod json_schema;
 #[cfg(feature = "crypto")]
 mod jwt;
 mod net;
+mod net_lookup;
 mod numbers;
 mod objects;
 mod operands;
 mod regex;
+mod runtime;
 mod semver;
 mod sprintf;
 mod strings;
@@ -43,6 +48,7 @@ mod uri;
 mod uuid;
 
 pub use graph::walk_values;
+pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls};
 pub use table::{all, lookup};
 
 /// What a function gives: a value, or nothing where it is undefined.

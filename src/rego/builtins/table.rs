@@ -21,17 +21,22 @@ const FAMILIES: &[Family] = &[
     super::glob::FUNCTIONS,
     super::glob_intersect::FUNCTIONS,
     super::graph::FUNCTIONS,
+    super::http::FUNCTIONS,
     super::json_patch::FUNCTIONS,
     super::json_schema::FUNCTIONS,
     super::net::FUNCTIONS,
+    super::net_lookup::FUNCTIONS,
     super::numbers::FUNCTIONS,
     super::objects::FUNCTIONS,
     super::regex::FUNCTIONS,
+    super::runtime::FUNCTIONS,
     super::semver::FUNCTIONS,
     super::sprintf::FUNCTIONS,
     super::strings::FUNCTIONS,
     super::time::FUNCTIONS,
     super::uri::FUNCTIONS,
+    #[cfg(feature = "crypto")]
+    super::aws::FUNCTIONS,
     #[cfg(feature = "crypto")]
     super::crypto::FUNCTIONS,
     #[cfg(feature = "crypto")]

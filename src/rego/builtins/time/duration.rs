@@ -10,7 +10,7 @@ fn invalid(text: &str) -> Error {
 }
 
 /// The nanoseconds of a duration in Go's notation, and with days, weeks and years of fixed length.
-pub(super) fn parse(text: &str) -> Result<i64, Error> {
+pub(in super::super) fn parse(text: &str) -> Result<i64, Error> {
     if text.is_empty() {
         return Err(invalid(text));
     }

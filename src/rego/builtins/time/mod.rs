@@ -1,7 +1,7 @@
 //! Points in time: nanoseconds since 1970, in zones, and texts about them.
 
 mod calendar;
-mod duration;
+pub(super) mod duration;
 pub(super) mod layout;
 mod zone;
 

@@ -1,0 +1,475 @@
+//! `http.send`: what a policy may ask for, and what it is given.
+//!
+//! Owns the request object, read and checked before anything is sent, and the response object. The
+//! host sends ([`Context::http_send`]) or refuses to; what it finds wrong with the request it gives
+//! as [`Code::Type`], what goes wrong on the network as [`Code::Builtin`].
+
+use super::operands::{any, answer, object};
+use super::table::Family;
+use super::{Answer, Code, Context, Error, Run};
+use crate::rego::value::{JsonLimits, JsonStyle, Object, Set, Value};
+
+/// The functions of this file.
+pub(super) const FUNCTIONS: Family = &[("http.send", Run::Plain(send))];
+
+/// The members that a request may have.
+const MEMBERS: &[&str] = &[
+    "body",
+    "cache",
+    "cache_ignored_headers",
+    "caching_mode",
+    "enable_redirect",
+    "force_cache",
+    "force_cache_duration_seconds",
+    "force_json_decode",
+    "force_yaml_decode",
+    "headers",
+    "max_retry_attempts",
+    "method",
+    "raise_error",
+    "raw_body",
+    "timeout",
+    "tls_ca_cert",
+    "tls_ca_cert_env_variable",
+    "tls_ca_cert_file",
+    "tls_client_cert",
+    "tls_client_cert_env_variable",
+    "tls_client_cert_file",
+    "tls_client_key",
+    "tls_client_key_env_variable",
+    "tls_client_key_file",
+    "tls_insecure_skip_verify",
+    "tls_server_name",
+    "tls_use_system_certs",
+    "url",
+];
+
+fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
+    let request = object(args, 0)?;
+    let raise = match request.get(&Value::from("raise_error")) {
+        None => true,
+        Some(Value::Bool(raise)) => *raise,
+        Some(_) => return Err(Error::failed("invalid value for raise_error field")),
+    };
+    let sent = check_members(request, 1)
+        .and_then(|()| HttpRequest::read(request).map_err(internal))
+        .and_then(|_| ctx.http_send(any(args, 0)?));
+    match sent {
+        Err(error) if !raise && !error.halt => {
+            let network = error.code == Code::Builtin;
+            let kind = if network { "network" } else { "internal" };
+            let code = format!("eval_http_send_{kind}_error");
+            let message = if network {
+                error.message.into_owned()
+            } else {
+                format!("eval_builtin_error: http.send: {}", error.message)
+            };
+            let problem = Object::from([
+                (Value::from("code"), Value::from(code)),
+                (Value::from("message"), Value::from(message)),
+            ]);
+            answer(Object::from([
+                (Value::from("error"), Value::from(problem)),
+                (Value::from("status_code"), Value::from(0_i64)),
+            ]))
+        }
+        // OPA has one kind of error where errors are raised.
+        Err(error) if error.code == Code::Type => Err(Error { code: Code::Builtin, ..error }),
+        sent => sent,
+    }
+}
+
+/// A failure of the request itself.
+fn internal(error: Error) -> Error {
+    if error.halt { error } else { Error { code: Code::Type, ..error } }
+}
+
+/// Whether a request has all members that it needs, and no others.
+pub(super) fn check_members(request: &Object, position: usize) -> Result<(), Error> {
+    let wrong = |what: &str, names: Set| {
+        let names = Value::from(names);
+        super::operands::wrong(position, &format!("{what} request parameters(s): {names}"))
+    };
+    let unknown: Set = request
+        .keys()
+        .filter(|key| !key.as_str().is_some_and(|key| MEMBERS.contains(&key)))
+        .cloned()
+        .collect();
+    if !unknown.is_empty() {
+        return Err(wrong("invalid", unknown));
+    }
+    let missing: Set = ["method", "url"]
+        .into_iter()
+        .map(Value::from)
+        .filter(|name| !request.contains_key(name))
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(wrong("missing required", missing)) }
+}
+
+/// A request, read: what is to be sent, and how.
+#[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct HttpRequest {
+    /// In upper case.
+    pub method: String,
+    /// As it was written.
+    pub url: String,
+    /// Names in their canonical form.
+    pub headers: Vec<(String, String)>,
+    /// What is sent, if anything.
+    pub body: Vec<u8>,
+    /// Redirects are followed.
+    pub redirect: bool,
+    /// In nanoseconds; nothing where none is given. Zero and less mean none.
+    pub timeout: Option<i64>,
+    /// How often it is tried again after a failure of the network.
+    pub retries: u64,
+    /// How its peer is trusted, and we by it.
+    pub tls: HttpTls,
+    /// The body is JSON whatever is said of it.
+    pub force_json: bool,
+    /// The body is YAML whatever is said of it.
+    pub force_yaml: bool,
+    /// The response may be kept for other evaluations.
+    pub cache: bool,
+    /// It is to be kept for so many seconds, whatever is said of it.
+    pub force_cache_seconds: Option<i32>,
+    /// What tells it from other requests: itself without the headers that don't count.
+    pub key: Value,
+}
+
+/// The TLS members of a request. Certificates and keys are PEM text, given directly, by a file's
+/// name or by the name of an environment variable.
+#[derive(Debug, Clone, Default)]
+pub struct HttpTls {
+    /// Certificates of authorities.
+    pub ca: HttpPem,
+    /// The system's authorities are trusted besides.
+    pub system_roots: bool,
+    /// Our certificate.
+    pub certificate: HttpPem,
+    /// Its key.
+    pub key: HttpPem,
+    /// The peer's certificate isn't checked.
+    pub insecure: bool,
+    /// The name that the peer's certificate must have, if it isn't the URL's host.
+    pub server_name: String,
+}
+
+impl HttpTls {
+    /// Whether anything differs from the usual.
+    pub fn is_usual(&self) -> bool {
+        let none = |pem: &HttpPem| {
+            pem.text.is_empty() && pem.file.is_empty() && pem.variable.is_empty()
+        };
+        none(&self.ca)
+            && none(&self.certificate)
+            && none(&self.key)
+            && !self.insecure
+            && !self.system_roots
+            && self.server_name.is_empty()
+    }
+}
+
+/// PEM text from one place or several.
+#[derive(Debug, Clone, Default)]
+pub struct HttpPem {
+    /// The text itself.
+    pub text: String,
+    /// A file's name.
+    pub file: String,
+    /// An environment variable's name.
+    pub variable: String,
+}
+
+impl HttpRequest {
+    /// Reads a request object.
+    ///
+    /// # Errors
+    /// A member has a wrong type or value.
+    #[allow(clippy::too_many_lines)]
+    pub fn read(request: &Object) -> Result<Self, Error> {
+        let get = |name: &str| request.get(&Value::from(name));
+        let flag = |name: &str| match get(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(Error::failed(format!("invalid value for \"{name}\" field"))),
+        };
+        // Members that OPA reads as Go's `strconv` reads booleans.
+        let loose = |name: &str| match get(name) {
+            None => Ok(false),
+            Some(value) => parse_bool(&value.to_string()),
+        };
+        let text = |name: &str| match get(name) {
+            None => Ok(String::new()),
+            Some(Value::String(text)) => Ok(text.trim_matches('"').to_owned()),
+            Some(_) => Err(Error::failed(format!("\"{name}\" must be a string"))),
+        };
+        let pem = |name: &str| {
+            Ok::<_, Error>(HttpPem {
+                text: text(name)?,
+                file: text(&format!("{name}_file"))?,
+                variable: text(&format!("{name}_env_variable"))?,
+            })
+        };
+        let key = key(request)?;
+        let cache = flag("cache")?;
+        let force_cache_seconds =
+            if flag("force_cache")? { Some(force_seconds(request)?) } else { None };
+        let headers = match get("headers") {
+            None => Vec::new(),
+            Some(Value::Object(headers)) => read_headers(headers)?,
+            Some(_) => return Err(Error::failed("invalid type for headers key")),
+        };
+        let raw_body = get("raw_body").map(|_| text("raw_body")).transpose()?;
+        let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
+        let body = match (raw_body, get("body")) {
+            (Some(raw), _) => raw.into_bytes(),
+            (None, Some(body)) => body.to_json_styled(style).into_bytes(),
+            (None, None) => Vec::new(),
+        };
+        let retries = match get("max_retry_attempts") {
+            None => 0,
+            Some(value) => {
+                let count = value.as_number().and_then(|number| number.text().parse().ok());
+                count.ok_or_else(|| {
+                    let field = "\"max_retry_attempts\"";
+                    Error::failed(format!("invalid value {value} for field {field}"))
+                })?
+            }
+        };
+        if let Some(mode) = get("caching_mode") {
+            let wrong = || Error::failed("invalid value for \"caching_mode\" field");
+            let mode = mode.as_str().ok_or_else(wrong)?;
+            if !matches!(mode, "serialized" | "deserialized") {
+                let message = format!("invalid value specified for \"caching_mode\" field: {mode}");
+                return Err(Error::failed(message));
+            }
+        }
+        let mut tls = HttpTls {
+            ca: pem("tls_ca_cert")?,
+            system_roots: loose("tls_use_system_certs")?,
+            certificate: pem("tls_client_cert")?,
+            key: pem("tls_client_key")?,
+            insecure: loose("tls_insecure_skip_verify")?,
+            server_name: text("tls_server_name")?,
+        };
+        tls.ca.text = tls.ca.text.replace("\\n", "\n");
+        if tls.server_name.is_empty()
+            && let Some((_, host)) = headers.iter().find(|(name, _)| name == "Host")
+        {
+            tls.server_name.clone_from(host);
+        }
+        Ok(Self {
+            method: text("method")?.to_uppercase(),
+            url: text("url")?,
+            headers,
+            body,
+            redirect: loose("enable_redirect")?,
+            timeout: get("timeout").map(timeout).transpose()?,
+            retries,
+            tls,
+            force_json: flag("force_json_decode")?,
+            force_yaml: flag("force_yaml_decode")?,
+            cache: cache || force_cache_seconds.is_some(),
+            force_cache_seconds: force_cache_seconds.filter(|seconds| *seconds > 0),
+            key,
+        })
+    }
+}
+
+/// A request without the headers that don't tell it from another.
+fn key(request: &Object) -> Result<Value, Error> {
+    let mut key = request.clone();
+    let ignored = request.get(&Value::from("cache_ignored_headers"));
+    let headers = request.get(&Value::from("headers"));
+    if let (Some(ignored), Some(Value::Object(headers))) = (ignored, headers) {
+        let wrong = || Error::failed("cache_ignored_headers must be an array of strings");
+        let ignored = ignored.as_array().ok_or_else(wrong)?;
+        if !ignored.iter().all(|name| name.as_str().is_some()) {
+            return Err(wrong());
+        }
+        let kept = headers.iter().filter(|(name, _)| !ignored.contains(name));
+        let kept: Object = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        key.insert(Value::from("headers"), Value::from(kept));
+    }
+    key.insert(Value::from("cache_ignored_headers"), Value::Null);
+    Ok(Value::from(key))
+}
+
+fn force_seconds(request: &Object) -> Result<i32, Error> {
+    let value = request.get(&Value::from("force_cache_duration_seconds")).ok_or_else(|| {
+        let missing = "'force_cache_duration_seconds' parameter is missing";
+        Error::failed(format!("'force_cache' set but {missing}"))
+    })?;
+    let text = value.to_string();
+    text.parse().map_err(|_| Error::failed(format!("parsing {text:?}: invalid syntax")))
+}
+
+fn parse_bool(text: &str) -> Result<bool, Error> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
+        _ => Err(Error::failed(format!("parsing {text:?}: invalid syntax"))),
+    }
+}
+
+/// A time in nanoseconds: a number, its text, or a duration with units.
+fn timeout(value: &Value) -> Result<i64, Error> {
+    match value {
+        Value::Number(number) => number.text().parse().map_err(|_| {
+            Error::failed(format!("invalid timeout number value {value}, must be int64"))
+        }),
+        Value::String(text) => match text.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => super::time::duration::parse(text).map_err(|error| {
+                Error::failed(format!("invalid timeout value {value}: {}", error.message))
+            }),
+        },
+        other => {
+            let kind = other.type_name();
+            let what = format!("'timeout' must be one of {{string, number}} but got {kind}");
+            Err(super::operands::wrong(1, &what))
+        }
+    }
+}
+
+fn read_headers(headers: &Object) -> Result<Vec<(String, String)>, Error> {
+    let mut read: Vec<(String, String)> = Vec::new();
+    for (name, value) in headers {
+        let name = name.as_str().map_or_else(|| name.to_json(), str::to_owned);
+        let name = canonical_name(&name);
+        let Some(value) = value.as_str() else {
+            return Err(Error::failed(format!("invalid type for headers value {value}")));
+        };
+        // Names that differ in case only: one is sent.
+        match read.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, kept)) => value.clone_into(kept),
+            None => read.push((name, value.to_owned())),
+        }
+    }
+    Ok(read)
+}
+
+/// A header's name as it is usually written; names with other characters stay as they are.
+fn canonical_name(name: &str) -> String {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if !name.bytes().all(token) {
+        return name.to_owned();
+    }
+    let words = name.split('-').map(|word| {
+        let mut word = word.to_ascii_lowercase();
+        if let Some(first) = word.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        word
+    });
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// A response, as it came.
+#[derive(Debug, Clone, Default)]
+pub struct HttpResponse {
+    /// Such as 200.
+    pub status: u16,
+    /// Such as `200 OK`.
+    pub status_text: String,
+    /// All headers, in their order.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body, decompressed.
+    pub body: Vec<u8>,
+}
+
+impl HttpResponse {
+    /// The first header of a name in lower case.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let header = self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| super::encoding_rules::lossy(value))
+    }
+
+    /// What the policy is given for its request.
+    pub fn to_value(&self, ctx: &dyn Context, request: &HttpRequest) -> Value {
+        let kind = self.header("content-type").unwrap_or_default();
+        let body = if request.force_json || is_json(&kind) {
+            Value::from_json_bytes(&self.body, JsonLimits::default()).ok()
+        } else if request.force_yaml || is_yaml(&kind) {
+            read_yaml(ctx, &self.body)
+        } else {
+            None
+        };
+        let mut headers: std::collections::BTreeMap<String, Vec<Value>> = Default::default();
+        for (name, value) in &self.headers {
+            let value = Value::from(super::encoding_rules::lossy(value));
+            headers.entry(name.to_ascii_lowercase()).or_default().push(value);
+        }
+        let headers: Object =
+            headers.into_iter().map(|(name, it)| (Value::from(name), Value::from(it))).collect();
+        Value::from(Object::from([
+            (Value::from("body"), body.unwrap_or_default()),
+            (Value::from("headers"), Value::from(headers)),
+            (Value::from("raw_body"), Value::from(super::encoding_rules::lossy(&self.body))),
+            (Value::from("status"), Value::from(self.status_text.as_str())),
+            (Value::from("status_code"), Value::from(i64::from(self.status))),
+        ]))
+    }
+}
+
+fn is_yaml(kind: &str) -> bool {
+    kind.contains("application/yaml") || kind.contains("application/x-yaml")
+}
+
+/// YAML as the function for it reads it.
+fn read_yaml(ctx: &dyn Context, body: &[u8]) -> Option<Value> {
+    let Run::Plain(unmarshal) = super::lookup("yaml.unmarshal")?.run else { return None };
+    unmarshal(ctx, &[Value::from(super::encoding_rules::lossy(body))]).ok().flatten()
+}
+
+/// `application/json` or `application/….+json`, with parameters or not.
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let kind = kind.strip_prefix("application/");
+    kind.is_some_and(|kind| kind == "json" || (kind.ends_with("+json") && !kind.contains('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    fn read(json: &str) -> Result<HttpRequest, Error> {
+        HttpRequest::read(Value::from_json(json).unwrap().as_object().unwrap())
+    }
+
+    #[test]
+    fn members_are_read_as_opa_reads_them() {
+        let request = read(
+            r#"{"method":"post","url":"\"http://x\"","headers":{"x-a":"1","HOST":"h"},
+                "body":{"a":"<"},"timeout":"1.5s","enable_redirect":"true","max_retry_attempts":2,
+                "cache_ignored_headers":["x-a"],"force_cache":true,
+                "force_cache_duration_seconds":7}"#,
+        );
+        // A text isn't the word that Go reads as a boolean: its quotes are there.
+        assert!(request.is_err());
+        let request = read(
+            r#"{"method":"post","url":"\"http://x\"","headers":{"x-a":"1","HOST":"h"},
+                "body":{"a":"<"},"timeout":"1.5s","enable_redirect":true,"max_retry_attempts":2,
+                "cache_ignored_headers":["x-a"],"force_cache":true,
+                "force_cache_duration_seconds":7}"#,
+        )
+        .unwrap();
+        assert_eq!((request.method.as_str(), request.url.as_str()), ("POST", "http://x"));
+        assert_eq!(request.body, br#"{"a":"\u003c"}"#);
+        assert_eq!(request.timeout, Some(1_500_000_000));
+        assert_eq!((request.tls.server_name.as_str(), request.retries), ("h", 2));
+        assert_eq!(request.force_cache_seconds, Some(7));
+        assert_eq!(request.key.get_str("headers").unwrap().to_json(), r#"{"HOST":"h"}"#);
+    }
+
+    #[test]
+    fn types_of_bodies() {
+        for json in ["application/json; charset=utf-8", "application/vnd.x+json", "Application/JSON"] {
+            assert!(is_json(json));
+        }
+        assert!(!is_json("text/json") && !is_json("application/jsonp") && !is_json("json"));
+    }
+}
