@@ -12,6 +12,7 @@ mod trie;
 
 use std::sync::Arc;
 
+use super::compile::{Compiled, RuleId, TreeNode};
 use super::syntax::tree::{Rule, Term, TermKind};
 use super::types::terms;
 use super::value::Value;
@@ -115,6 +116,57 @@ pub struct Candidate {
     /// Whether it is the first of its rule's candidates: it is evaluated first, even if it is an
     /// `else` branch, and those that follow until the next such are its `else` branches.
     pub first: bool,
+}
+
+/// The rules that one index covers.
+#[derive(Debug, Clone)]
+pub struct IndexedRules {
+    /// Their path, below `data`.
+    pub path: Vec<Value>,
+    /// The rules: those of the path and, where one of them has a variable in its path, all below.
+    pub rules: Vec<RuleId>,
+    /// Their index; its candidates are positions in `rules`.
+    pub index: Index,
+}
+
+/// The indices of all rules.
+pub fn build_all(compiled: &Compiled) -> Vec<IndexedRules> {
+    let is_virtual = |reference: &[Term]| leads_to_rules(&compiled.rule_tree, reference);
+    let mut built = Vec::new();
+    let mut todo: Vec<(Vec<Value>, &TreeNode)> = vec![(Vec::new(), &compiled.rule_tree)];
+    while let Some((path, node)) = todo.pop() {
+        let info = |id: &RuleId| compiled.rules.get(*id);
+        let open = node.values.iter().filter_map(info).any(|it| it.ground < it.path.len());
+        let ids = if open { node.all() } else { node.values.clone() };
+        let rules: Vec<&Rule> = ids.iter().filter_map(|id| compiled.rules.find(*id, &compiled.modules)).collect();
+        if let Some(index) = Index::build(&rules, &is_virtual) {
+            built.push(IndexedRules { path: path.clone(), rules: ids, index });
+        }
+        if !open {
+            todo.extend(node.children.iter().map(|(key, child)| {
+                let below = path.iter().chain([key]).cloned().collect();
+                (below, child)
+            }));
+        }
+    }
+    built
+}
+
+/// Whether what a reference finds depends on rules: some stand on its path, or below its end.
+pub fn leads_to_rules(tree: &TreeNode, reference: &[Term]) -> bool {
+    let Some((head, operands)) = reference.split_first() else { return false };
+    if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
+        return false;
+    }
+    let mut node = tree;
+    for operand in operands.iter().take_while(|it| terms::is_ground(it)) {
+        match node.child(operand) {
+            None => return false,
+            Some(child) if !child.values.is_empty() => return true,
+            Some(child) => node = child,
+        }
+    }
+    true
 }
 
 impl Index {

@@ -1,6 +1,5 @@
 //! What the author probably meant.
 
-
 use super::Compiler;
 use super::rule_tree::RuleId;
 

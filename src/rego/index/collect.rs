@@ -133,10 +133,13 @@ pub(super) fn collect<'r>(rules: &[&'r Rule], is_virtual: &dyn Fn(&[Term]) -> bo
     let (levels, unvalued) = sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
     let definitions = definitions.into_iter().map(|(mut definition, scope)| {
         definition.paths = scope.paths();
-        definition.memberships = scope.memberships;
+        // Only now: a collection that is no level has no place among them.
+        let numbered = scope.memberships.iter().map(|(key, collection)| (*key, table.number(collection)));
+        definition.memberships = numbered.collect();
         definition
     });
-    Collected { definitions: definitions.collect(), references: table.references, levels, unvalued, only_ground_references }
+    let definitions = definitions.collect();
+    Collected { definitions, references: table.references, levels, unvalued, only_ground_references }
 }
 
 fn at(number: u32) -> usize {
@@ -239,7 +242,8 @@ struct Scope<'a> {
     disjunctions: Vec<Vec<Path>>,
     /// What the bodies around an operand require: its variables can be found there.
     outer: Path,
-    memberships: Vec<(u32, u32)>,
+    /// Keys by their number, and the collections in which they must be.
+    memberships: Vec<(u32, Vec<Term>)>,
 }
 
 impl<'a> Scope<'a> {
@@ -618,10 +622,11 @@ impl<'a> Reader<'_, 'a> {
             None => terms::variable(last).and_then(|it| self.scope.resolve(self.table, it)),
         };
         let Some(key) = key.filter(|it| !(self.scope.is_virtual)(it)) else { return false };
-        let membership = (self.table.number(&key), self.table.number(prefix));
-        if !self.scope.memberships.contains(&membership) {
-            self.scope.memberships.push(membership);
-            self.stats.count(membership.0, 1);
+        let number = self.table.number(&key);
+        let same = |it: &[Term]| it.iter().zip(prefix).all(|(a, b)| terms::compare(a, b).is_eq());
+        if !self.scope.memberships.iter().any(|(key, it)| *key == number && it.len() == prefix.len() && same(it)) {
+            self.scope.memberships.push((number, prefix.to_vec()));
+            self.stats.count(number, 1);
         }
         true
     }

@@ -1,6 +1,7 @@
 //! Text to tree and back: lexer, parser, tree, visitor, printer.
 
 pub mod compare;
+pub mod format;
 mod lexer;
 pub mod normalize;
 pub mod parser;
@@ -10,6 +11,7 @@ pub mod tree;
 pub mod visit;
 pub mod words;
 
+pub use format::format_module;
 pub use parser::{BaseVersion, ParseOptions, parse_module, parse_query, parse_ref, parse_term};
 
 /// How deep a tree may be. Everything that walks one may count on it.

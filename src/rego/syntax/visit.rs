@@ -493,3 +493,8 @@ pub(super) fn locate_head(head: &mut Head, span: Span) {
     head.span = span;
     Locate(span).head(head);
 }
+
+/// Puts a body, with everything in it, at a place.
+pub(super) fn locate_body(body: &mut Body, span: Span) {
+    Locate(span).body(body);
+}

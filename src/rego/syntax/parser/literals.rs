@@ -6,7 +6,7 @@ use super::super::token::{Keywords, Tok};
 use super::super::tree::{
     Body, Every, Expr, ExprKind, Logical, Not, SomeDecl, Span, Term, TermKind, With,
 };
-use super::Parser;
+use super::{KeptLiteral, Parser};
 use crate::rego::problem::Problem;
 
 /// An operand of `and`, `or` or `not`.
@@ -77,16 +77,26 @@ impl Parser<'_> {
         let clean = !self.failed();
         if clean
             && !unreadable
-            && let Some((expr, state)) = self.literals.get(&first).cloned()
+            && let Some(kept) = self.literals.get(&first).cloned()
         {
-            self.restore(state);
-            return expr;
+            if let Some(named) = kept.named {
+                self.terms.retain(|(index, _)| *index < first);
+                self.terms.push((first, named));
+            }
+            self.restore(kept.state);
+            return kept.expr;
         }
         let outer = std::mem::take(&mut self.state.height);
         let result = self.nested(Self::literal_located);
         self.state.height = self.state.height.max(outer);
         if clean && self.attempts > 0 && self.logical_keywords() {
-            self.literals.insert(first, (result.clone(), self.save()));
+            let is_keyword =
+                self.token(first).kind == Tok::Ident && self.kind_at(first).is_keyword();
+            let index = self.terms.binary_search_by_key(&first, |(index, _)| *index);
+            let named = index.ok().filter(|_| is_keyword).and_then(|index| self.terms.get(index));
+            let named = named.map(|(_, kept)| kept.clone());
+            let kept = KeptLiteral { expr: result.clone(), state: self.save(), named };
+            self.literals.insert(first, kept);
         }
         result
     }

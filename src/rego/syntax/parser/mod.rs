@@ -14,6 +14,8 @@ mod terms;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(super) use statements::head_word;
+
 use super::lexer::{self, Lexed};
 use super::token::{Keywords, Tok, Token};
 use super::tree::{Body, Expr, FileId, Module, Span, Term, TermKind, Version};
@@ -139,6 +141,16 @@ struct State {
 /// A reading that is kept: where it began, what it gave, where it ended.
 type Kept<T> = (Option<T>, State);
 
+/// A statement of a body that is kept.
+#[derive(Debug, Clone)]
+struct KeptLiteral {
+    expr: Option<Expr>,
+    state: State,
+    /// Where it begins with a keyword that is a name there: the term of that, which OPA's parser
+    /// then finds again also where the word would be a keyword.
+    named: Option<Kept<Term>>,
+}
+
 struct Parser<'a> {
     file: FileId,
     text: &'a str,
@@ -157,7 +169,7 @@ struct Parser<'a> {
     /// word is read as a keyword first and as a name then.
     terms: Vec<(usize, Kept<Term>)>,
     /// Statements of bodies that were read while that could be gone back on.
-    literals: HashMap<usize, Kept<Expr>>,
+    literals: HashMap<usize, KeptLiteral>,
 }
 
 impl<'a> Parser<'a> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::token::Tok;
 use super::super::tree::{Body, Expr, ExprKind, Head, Rule, Span, Term, TermKind};
-use super::super::visit::{is_ground, locate_head, walk_terms};
+use super::super::visit::{is_ground, locate_body, locate_head, walk_terms};
 use super::statements::value_name;
 use super::{Parser, is_root};
 use crate::rego::problem::Problem;
@@ -218,7 +218,8 @@ impl Parser<'_> {
             head.has_if = true;
             self.scan();
         }
-        let body = if self.tok() == Tok::LBrace {
+        let braces = self.tok() == Tok::LBrace;
+        let mut body = if braces {
             self.braced_body()?
         } else if self.tok() == Tok::Eof {
             self.illegal("rule body expected");
@@ -231,6 +232,10 @@ impl Parser<'_> {
             else_rule = Some(Box::new(self.else_rule(outer)?));
         }
         let span = self.since(start);
+        if !braces && self.options.keep_layout {
+            // There OPA has the body at its keyword, and lays it out accordingly.
+            locate_body(&mut body, span);
+        }
         Some(Rule { default: false, head, body, generated_body: false, else_rule, span })
     }
 

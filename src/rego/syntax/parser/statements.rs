@@ -129,6 +129,7 @@ impl Parser<'_> {
                 return false;
             }
             self.restore(saved);
+            self.forget();
         }
         if let Some(body) = self.query(true, Tok::Eof) {
             out.push(Statement::Body(body));
@@ -412,7 +413,7 @@ impl Parser<'_> {
 }
 
 /// The first word of an import's path.
-pub(super) fn head_word(path: &Term) -> &str {
+pub(in super::super) fn head_word(path: &Term) -> &str {
     let first = match &path.kind {
         TermKind::Ref(parts) => parts.first(),
         _ => Some(path),
