@@ -595,7 +595,7 @@ fn case_9_answers_are_held_against_the_question() {
             "{{\"evaluations\":[{{\"requirement_id\":\"1\",\"{field}\":\"{value}\"}}],\
              \"pagination\":{{\"next_cursor\":\"\"}}}}"
         );
-        answered(&sandbox, &call, "project_compliance", &body)
+        answered(&sandbox, &call, "compliance", &body)
     };
     for field in ["project_version_id", "framework_id"] {
         compliance(field, &version.to_uppercase()).code(0);
