@@ -37,7 +37,7 @@ pub(super) fn check(
     // What many calls are given by one name is checked once for each function.
     let mut seen = HashSet::new();
     let before = out.len();
-    for call in file.model.calls.iter().filter(|call| !call.replaced) {
+    for call in file.model.calls.iter().filter(|call| !call.replaced && call.is_complete()) {
         for (index, (argument, term)) in
             call.function.arguments.iter().zip(call.arguments).enumerate()
         {

@@ -19,11 +19,12 @@ mod unused;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::builtins::FunctionSet;
 use crate::evaluate::load::{LoadOptions, Package};
 use crate::evaluate::sources::{DataSource, Sources};
 use crate::rego::compile::NameMap;
 use crate::rego::problem::Sources as Texts;
-use crate::rego::syntax::tree::{FileId, Module, Name, Span, Term, TermKind};
+use crate::rego::syntax::tree::{ExprKind, FileId, Module, Name, Span, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::{Diagnostic, Error, Position, Product};
 
@@ -43,6 +44,8 @@ pub fn check(sources: &Sources, options: LoadOptions) -> Result<Vec<Diagnostic>,
 pub(crate) struct Policies<'a> {
     /// The prefix of the functions.
     pub product: &'a Product,
+    /// The functions that policies can call.
+    pub enabled: FunctionSet,
     /// The texts, for positions.
     pub sources: &'a Texts,
     /// The modules as their authors wrote them.
@@ -142,17 +145,66 @@ fn is_test(path: &str, module: &Module) -> bool {
     path.ends_with("_test.rego") || package.last().is_some_and(|name| name.ends_with("_test"))
 }
 
+/// The names that rules begin references with, without what they declare themselves.
 fn used_names(module: &Module) -> HashSet<Name> {
-    let mut names = HashSet::new();
+    let mut all = HashSet::new();
     for rule in &module.rules {
+        let mut names = HashSet::new();
         visit::walk_terms(rule, &mut |term| {
             if let TermKind::Var(name) = &term.kind {
                 names.insert(Name::clone(name));
             }
             true
         });
+        let mut declared = HashSet::new();
+        for argument in &rule.head.args {
+            variables(argument, &mut declared);
+        }
+        visit::walk_exprs(rule, &mut |expr| {
+            match &expr.kind {
+                ExprKind::Call(terms) => {
+                    if let [operator, left, _] = terms.as_slice()
+                        && model::function_name(operator).as_deref() == Some("assign")
+                    {
+                        variables(left, &mut declared);
+                    }
+                }
+                ExprKind::Some(some) => {
+                    for symbol in &some.symbols {
+                        match &symbol.kind {
+                            // The last operand is what is looked through.
+                            TermKind::Call(terms) => {
+                                let symbols = terms.get(1..terms.len().saturating_sub(1));
+                                for term in symbols.unwrap_or_default() {
+                                    variables(term, &mut declared);
+                                }
+                            }
+                            _ => variables(symbol, &mut declared),
+                        }
+                    }
+                }
+                ExprKind::Every(every) => {
+                    for term in every.key.iter().chain([&every.value]) {
+                        variables(term, &mut declared);
+                    }
+                }
+                _ => {}
+            }
+            true
+        });
+        all.extend(names.difference(&declared).cloned());
     }
-    names
+    all
+}
+
+/// The variables of a pattern.
+fn variables(term: &Term, out: &mut HashSet<Name>) {
+    visit::walk_terms(term, &mut |term| {
+        if let TermKind::Var(name) = &term.kind {
+            out.insert(Name::clone(name));
+        }
+        !matches!(term.kind, TermKind::Ref(_) | TermKind::Call(_))
+    });
 }
 
 /// The errors among the findings: what every load looks for beside the language's own rules.

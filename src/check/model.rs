@@ -55,6 +55,14 @@ pub(super) struct Call<'a> {
     pub rule: usize,
 }
 
+impl Call<'_> {
+    /// Whether it has its arguments, and perhaps one more for the result to go into.
+    pub fn is_complete(&self) -> bool {
+        let arguments = self.function.arguments.len();
+        (arguments..=arguments + 1).contains(&self.arguments.len())
+    }
+}
+
 /// A use of a list as a whole: what is cut off from it may change the answer.
 pub(super) struct Whole<'a> {
     pub list: WholeList<'a>,
@@ -275,11 +283,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A variable that isn't bound yet is bound here, where this is where it is first mentioned.
+    /// A variable that nothing bound before is bound here.
     fn bind(&mut self, term: &'a Term, binding: Binding<'a>) {
         let TermKind::Var(name) = &term.kind else { return };
         if let Some(variable) = self.model.variables.get_mut(name)
-            && variable.span == term.span
             && variable.kind == Kind::Local
             && matches!(variable.binding, Binding::Unknown)
         {
@@ -377,6 +384,9 @@ impl<'a> Walk<'a> {
             }
             return;
         } else {
+            if matches!(&operator.kind, TermKind::Ref(_)) && name.starts_with("data.") {
+                self.model.references.push(operator);
+            }
             self.model.others.push((name, arguments, at));
         }
         self.terms(arguments);

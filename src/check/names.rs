@@ -33,44 +33,63 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// Finds names under the prefix that aren't functions, wherever they stand.
+/// Finds names under the prefix that aren't functions, wherever they stand, and imports that take
+/// the prefix for something else.
 pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
     let product = all.product.as_str();
-    for module in all.modules {
-        visit::walk_terms(module, &mut |term| {
-            let wrong = match &term.kind {
-                TermKind::Ref(parts) => match parts.split_first() {
-                    Some((head, rest)) if is(head, product) => {
-                        let name = rest.first().and_then(constant).unwrap_or_default();
-                        let known = builtins::function(name).is_some() && rest.len() == 1;
-                        (!known).then(|| name.to_owned())
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            if let Some(name) = wrong {
-                let near = nearest(&name, builtins::FUNCTIONS.iter().map(|f| f.name));
-                let hint = match near {
-                    Some(near) => format!("did you mean `{product}.{near}`?"),
-                    None => {
-                        let all: Vec<_> = builtins::FUNCTIONS
-                            .iter()
-                            .map(|function| format!("`{product}.{}`", function.name))
-                            .collect();
-                        format!("the functions are {}", all.join(", "))
-                    }
-                };
-                let message = format!("`{product}.{name}` is not a function");
+    for author in all.authors {
+        for import in &author.imports {
+            if super::unused::name(import) == Some(product) {
+                let message =
+                    format!("the import `{product}` hides the functions of the same prefix");
                 out.push(
-                    Diagnostic::error("unknown-name", message)
-                        .with_hint(hint)
-                        .at(all.position(term.span)),
+                    Diagnostic::error("name-collision", message)
+                        .with_hint("import it under another name with `as`")
+                        .at(all.position(import.span)),
                 );
             }
-            true
-        });
+        }
     }
+    for module in all.modules {
+        for rule in &module.rules {
+            visit::walk_terms(rule, &mut |term| {
+                if let TermKind::Ref(parts) = &term.kind
+                    && let Some((head, rest)) = parts.split_first()
+                    && is(head, product)
+                {
+                    let name = rest.first().and_then(constant).unwrap_or_default();
+                    let known = all.enabled.iter().any(|function| function.name == name);
+                    if !known || rest.len() != 1 {
+                        out.push(unknown(all, name).at(all.position(term.span)));
+                    }
+                }
+                true
+            });
+        }
+    }
+}
+
+/// What is said of a name under the prefix that isn't a function, or isn't turned on.
+fn unknown(all: &Policies<'_>, name: &str) -> Diagnostic {
+    let product = all.product.as_str();
+    if builtins::function(name).is_some() {
+        let message = format!("`{product}.{name}` is off by default");
+        return Diagnostic::error("unknown-function", message).with_hint(builtins::turn_on(name));
+    }
+    let near = nearest(name, builtins::FUNCTIONS.iter().map(|f| f.name));
+    let hint = match near {
+        Some(near) => format!("did you mean `{product}.{near}`?"),
+        None => {
+            let all: Vec<_> = all
+                .enabled
+                .iter()
+                .map(|function| format!("`{product}.{}`", function.name))
+                .collect();
+            format!("the functions are {}", all.join(", "))
+        }
+    };
+    let message = format!("`{product}.{name}` is not a function");
+    Diagnostic::error("unknown-function", message).with_hint(hint)
 }
 
 fn is(term: &Term, name: &str) -> bool {

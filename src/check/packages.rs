@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use crate::Diagnostic;
 use super::Policies;
 use crate::evaluate::load::{Package, RuleKind};
+use crate::rego::syntax::tree::Span;
 use crate::text::nearest;
 
 /// Names of verdict rules; `deny` and `warn` also begin some.
@@ -57,6 +58,11 @@ fn finding(all: &Policies<'_>, package: &Package) -> Option<Diagnostic> {
     let module = all.modules.iter().find(|module| {
         super::names::package_path(module).iter().eq(package.path.iter())
     })?;
-    let position = all.position(module.package.span);
+    let path = module.package.path.get(1..).unwrap_or_default();
+    let span = match (path.first(), path.last()) {
+        (Some(first), Some(last)) => Span { end: last.span.end, ..first.span },
+        _ => module.package.span,
+    };
+    let position = all.position(span);
     Some(Diagnostic::warning("no-verdict", message).with_hint(hint).at(position))
 }

@@ -24,7 +24,7 @@ pub(super) fn imports(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnos
 }
 
 /// The name that an import gives to what it imports.
-fn name(import: &Import) -> Option<&str> {
+pub(super) fn name(import: &Import) -> Option<&str> {
     if let Some((alias, _)) = &import.alias {
         return Some(alias);
     }

@@ -97,7 +97,7 @@ pub(super) fn answer(evaluated: Evaluated) -> Result<QueryOutput, Error> {
     evaluated.result.map_err(|error| match position {
         Some(position) if error.diagnostics().is_empty() => {
             let mut diagnostic = Diagnostic::error(error.kind().code(), error.report());
-            if let Some(hint) = error.hint() {
+            if let Some(hint) = crate::report::hint(&error) {
                 diagnostic = diagnostic.with_hint(hint);
             }
             Error::policy(vec![diagnostic.at(position)])

@@ -50,8 +50,8 @@ pub(super) fn error(error: &Error) {
     for diagnostic in diagnostics {
         to_stderr(&styled(diagnostic));
     }
-    if let Some(hint) = error.hint() {
-        labelled(HINT, "hint", hint);
+    if let Some(hint) = crate::report::hint(error) {
+        labelled(HINT, "hint", &hint);
     }
 }
 

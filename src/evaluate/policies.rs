@@ -285,26 +285,31 @@ impl Policies {
         let compiled = Program::compile_with(texts, &functions, &mut looking);
         found.append(&mut looking.found);
         let packages = looking.packages;
+        let mut refused = Vec::new();
         let program = match compiled {
             Ok(program) => Some(program),
             Err(error) => {
-                found.extend(error.problems.iter().map(|p| diagnostic(p, &error.sources)));
+                refused.extend(error.problems.iter().map(|p| diagnostic(p, &error.sources)));
                 None
             }
         };
-        // A wrong name is said once, by the room that knows most about it.
-        let named: HashSet<_> = found
-            .iter()
-            .filter(|finding| finding.code == "unknown-name")
-            .filter_map(|finding| Some((finding.position.as_ref()?.file.clone(), finding.position.as_ref()?.line)))
-            .collect();
+        // A wrong name is reported once, by the check that can say most about it.
+        let line = |finding: &Diagnostic| {
+            finding.position.as_ref().map(|place| (place.file.clone(), place.line))
+        };
+        let named: HashSet<_> =
+            found.iter().filter(|f| f.code == "unknown-function").filter_map(line).collect();
+        let own = found.len();
+        found.extend(refused);
+        let mut index = 0;
         found.retain(|finding| {
-            finding.code != "unknown-function"
-                || finding.position.as_ref().is_none_or(|p| !named.contains(&(p.file.clone(), p.line)))
+            index += 1;
+            let again = matches!(finding.code, "unknown-function" | "type-error" | "compile-error");
+            index <= own || !again || line(finding).is_none_or(|line| !named.contains(&line))
         });
         found.sort_by(|a, b| order(a).cmp(&order(b)));
-        let refused = found.iter().any(|finding| finding.level == Level::Error);
-        let program = program.filter(|_| !refused);
+        let is_refused = found.iter().any(|finding| finding.level == Level::Error);
+        let program = program.filter(|_| !is_refused);
         let policies = program.map(|program| {
             let product = options.product.clone();
             let functions = options.host_functions.clone().into();
@@ -627,6 +632,7 @@ impl Hooks for Looking<'_, '_> {
         let packages = load::packages(resolved.sources, resolved.authors, resolved.modules);
         self.found.extend((self.more)(&check::Policies {
             product: &self.options.product,
+            enabled: self.options.enabled,
             sources: resolved.sources,
             authors: resolved.authors,
             modules: resolved.modules,
@@ -654,7 +660,7 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
     });
     let case = || program::HostFunction {
         name: cases::FUNCTION.to_owned(),
-        signature: "any -> boolean".to_owned(),
+        signature: "array[any] -> boolean".to_owned(),
         nondeterministic: true,
     };
     program::Options {
@@ -675,6 +681,8 @@ fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         ProblemCode::UnsafeVar => "unsafe-variable",
         ProblemCode::Recursion => "recursion",
         ProblemCode::Type if problem.message.starts_with("undefined function") => "unknown-function",
+        ProblemCode::Type if problem.message.contains("arity mismatch") => "arity",
+        ProblemCode::Type if problem.message.contains(" has arity ") => "arity",
         ProblemCode::Type => "type-error",
         ProblemCode::Compile => "compile-error",
         ProblemCode::Unsupported => "unsupported",

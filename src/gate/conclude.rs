@@ -111,7 +111,7 @@ pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
         [] => Failure {
             kind: error.kind().code().to_owned(),
             message: error.report(),
-            hint: error.hint().map(str::to_owned),
+            hint: crate::report::hint(error),
             function: error.function().map(str::to_owned),
             position: at,
         },

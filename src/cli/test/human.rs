@@ -162,7 +162,7 @@ fn errored(error: &Error, position: Option<&Position>) -> String {
             }
         }
     }
-    if let Some(hint) = error.hint() {
+    if let Some(hint) = crate::report::hint(error) {
         let _ = writeln!(out, "  hint: {hint}");
     }
     out

@@ -94,7 +94,7 @@ fn error(error: &Error, position: Option<&Position>) -> Value {
     let mut fields = Map::new();
     fields.insert("kind".to_owned(), json!(error.kind().as_str()));
     fields.insert("message".to_owned(), json!(error.report()));
-    if let Some(hint) = error.hint() {
+    if let Some(hint) = crate::report::hint(error) {
         fields.insert("hint".to_owned(), json!(hint));
     }
     let own = error.diagnostics().first().and_then(|diagnostic| diagnostic.position.as_ref());

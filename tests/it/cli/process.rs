@@ -92,7 +92,7 @@ fn the_table_of_passes_isnt_drowned_by_the_log() {
     let sandbox = Sandbox::new();
     let query = format!("count(platform.discover(\"{CLEAN_IMAGE}\", \"\").references)");
     let output = sandbox.local(&["eval", &query, "-v"]).output().code(0);
-    let output = output.says("pass 1\n").says("passes, 1 calls, 1 of them needed");
+    let output = output.says("pass 1\n").says("passes, 1 call, 1 needed");
     assert!(!output.stderr.contains("attempt{"), "{output:#?}");
     let output = sandbox.local(&["eval", &query, "-vv"]).output().code(0);
     output.says("pass 1\n").says("attempt{path=/discover/sha256:");

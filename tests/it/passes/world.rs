@@ -170,7 +170,11 @@ fn ok(body: Value) -> Response {
 }
 
 fn refusal(status: u16) -> Response {
-    let body = axum::Json(json!({"code": status, "message": format!("refused with {status}")}));
+    let mut body = json!({"code": status, "message": format!("refused with {status}")});
+    if status == 404 {
+        body["reason"] = json!("not found");
+    }
+    let body = axum::Json(body);
     (StatusCode::from_u16(status).unwrap(), body).into_response()
 }
 
@@ -211,6 +215,8 @@ fn discover(digest: &str, query: &str) -> Response {
     if let Some(failure) = failure(world, node) {
         return failure;
     }
+    // A digest is known under whatever kind is asked for.
+    let asked = query.split('&').find_map(|part| part.strip_prefix("kind=")).map(str::to_owned);
     let references: Vec<Value> = references(world, node)
         .into_iter()
         .map(|to| json!({"digest": self::digest(world, to), "kind": kind(world, to), "rank": to}))
@@ -218,7 +224,7 @@ fn discover(digest: &str, query: &str) -> Response {
     ok(json!({
         "result": {
             "digest": digest,
-            "kind": kind(world, node),
+            "kind": asked.unwrap_or_else(|| kind(world, node)),
             "public": mix(&[world, node, 3]).is_multiple_of(2),
             "downloadable": mix(&[world, node, 4]).is_multiple_of(2),
             "createdAt": "2026-01-01T00:00:00Z",
