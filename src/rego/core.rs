@@ -267,6 +267,8 @@ pub enum Head {
     Var(Slot),
     /// `data`
     Data(Resolved),
+    /// A constant, as in `1[_]`: nothing is found in it.
+    Nothing,
 }
 
 /// What the constant operands of a reference to `data` lead to, while nothing replaces data.
@@ -471,6 +473,19 @@ impl Term {
     /// It has no variables.
     pub fn is_const(&self) -> bool {
         matches!(self, Self::Const(_))
+    }
+
+    /// Whether its elements may be looked through in another order than that of their values.
+    pub fn may_be_irregular(&self) -> bool {
+        match self {
+            Self::Const(_) | Self::Var(_) => false,
+            Self::Array(items) => items.iter().any(Self::may_be_irregular),
+            Self::Set(items) => items.len() > 1 || items.iter().any(Self::may_be_irregular),
+            Self::Object(members) => {
+                let keys = members.len() > 1 && members.iter().any(|(key, _)| !key.is_const());
+                keys || members.iter().any(|(_, value)| value.may_be_irregular())
+            }
+        }
     }
 
     /// Calls back with each of its variables.

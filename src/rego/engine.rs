@@ -94,9 +94,7 @@ pub fn evaluate(
     });
     let errors = std::mem::take(&mut machine.errors);
     let result = match flow {
-        // As in OPA, the first error of a built-in function comes before what ended it; but not
-        // before the host's own word.
-        Err(Stop::Fatal(error)) if is_final(&error) => Err(*error),
+        // As in OPA, the first error of a built-in function comes before what ended it.
         _ if settings.strict && !errors.is_empty() => {
             errors.first().cloned().map_or_else(|| Ok(Vec::new()), Err)
         }
@@ -110,9 +108,4 @@ pub fn evaluate(
         steps: machine.steps,
         memory: world.memory(),
     }
-}
-
-/// The evaluation was ended from outside, or by a limit of ours.
-fn is_final(error: &EvalError) -> bool {
-    matches!(error.code, ErrorCode::Cancel | ErrorCode::Host | ErrorCode::Limit)
 }

@@ -253,6 +253,7 @@ impl Printer<'_> {
     fn reference(&self, reference: &Ref) -> String {
         let (mut text, resolved) = match &reference.head {
             Head::Input => ("input".to_owned(), None),
+            Head::Nothing => ("nothing".to_owned(), None),
             Head::Var(slot) => (self.slot(*slot), None),
             Head::Data(Resolved::Rules(_, count)) => ("rule data".to_owned(), Some(*count)),
             Head::Data(Resolved::Base(_, count)) => ("base data".to_owned(), Some(*count)),

@@ -2,7 +2,7 @@
 //! unless something stands in for them.
 
 use super::host::{CallSite, HostAnswer, HostCall};
-use super::machine::{Flow, Machine, Next, Run, Step, Stop};
+use super::machine::{Flow, Given, Machine, Next, Run, Step, Stop};
 use super::reference::{Other, is_false};
 use super::with::Standin;
 use super::{ErrorCode, EvalError};
@@ -38,7 +38,8 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let core = self.core;
                 let Some(set) = core.set(id) else { return Ok(Step::No) };
                 let free = call.output.as_ref().is_none_or(|output| self.is_free(output, run.base));
-                if !set.single || !free || self.tracer.is_some() {
+                let regular = |term| self.irregular(term, run.base).is_none();
+                if !set.single || !free || self.tracer.is_some() || !call.args.iter().all(regular) {
                     return Ok(Step::Many);
                 }
                 let args = self.args(run, op, call)?;
@@ -104,8 +105,20 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let args = self.args(run, op, call)?;
                 let output = call.output.as_ref().filter(|output| !self.is_free(output, run.base));
                 let captured = call.output.is_some();
-                self.function(run, id, args, (output, captured), &mut |machine, value| {
-                    machine.answered(run, call, value, &mut *next)
+                let irregular = call.args.iter().any(|term| self.irregular(term, run.base).is_some());
+                let terms = irregular.then_some(&*call.args);
+                self.function(run, id, (args, terms), (output, captured), &mut |machine, given| {
+                    match (given, &call.output) {
+                        (Given::Value(value), _) => machine.answered(run, call, value, &mut *next),
+                        (Given::Term(..), None) => next(machine),
+                        (Given::Term(term, base), Some(output)) => {
+                            let mark = machine.trail.len();
+                            let holds = machine.unify(output, run.base, term, base);
+                            let flow = if holds { next(machine) } else { Ok(()) };
+                            machine.undo(mark);
+                            flow
+                        }
+                    }
                 })
             }
             Target::Builtin(&Builtin { run: builtins::Run::Each(each), name, .. }) => {

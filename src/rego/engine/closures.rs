@@ -152,6 +152,9 @@ impl<'p> Machine<'p, '_> {
 
     /// Whether `every` holds.
     pub(super) fn every(&mut self, run: &Run<'p>, op: &'p Op, every: &'p Every) -> Result<bool, Stop> {
+        if let Some((term, base)) = self.irregular(&every.domain, run.base) {
+            return self.every_of_term(run, op, every, (term, base));
+        }
         let Some(domain) = self.value(&every.domain, run.base).map(std::borrow::Cow::into_owned) else {
             return Ok(false);
         };
@@ -178,6 +181,37 @@ impl<'p> Machine<'p, '_> {
                 }
             }
             _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The same for a term in its own order.
+    fn every_of_term(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        every: &'p Every,
+        (domain, base): (&'p Term, u32),
+    ) -> Result<bool, Stop> {
+        let members: Vec<(Option<Value>, Option<Value>)> = match domain {
+            Term::Array(items) => (0_i64..)
+                .map(|index| Some(Value::from(index)))
+                .zip(items.iter().map(|item| self.seen(item, base)))
+                .collect(),
+            Term::Set(items) => {
+                items.iter().map(|item| (self.seen(item, base), self.seen(item, base))).collect()
+            }
+            Term::Object(members) => members
+                .iter()
+                .map(|(key, value)| (self.seen(key, base), self.seen(value, base)))
+                .collect(),
+            Term::Const(_) | Term::Var(_) => return Ok(false),
+        };
+        for (key, item) in members {
+            let (Some(key), Some(item)) = (key, item) else { continue };
+            if !self.every_one(run, op, every, &key, &item)? {
+                return Ok(false);
+            }
         }
         Ok(true)
     }

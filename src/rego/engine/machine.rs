@@ -51,7 +51,14 @@ pub(super) type Flow = Result<(), Stop>;
 pub(super) type Next<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>) -> Flow + 'n);
 
 /// What comes next with a value.
-pub(super) type NextWith<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>, Value) -> Flow + 'n);
+pub(super) type NextWith<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>, Given<'p>) -> Flow + 'n);
+
+/// A value that a rule gives.
+pub(super) enum Given<'p> {
+    Value(Value),
+    /// A term of the rule's frame that isn't looked through in the order of its elements' values.
+    Term(&'p Term, u32),
+}
 
 /// The answer of an expression that has at most one; or that it may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -139,6 +139,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
             }
             Head::Data(Resolved::Tree) => Found::Many,
+            Head::Nothing => Found::Undefined,
         })
     }
 
@@ -178,6 +179,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let path = &reference.path;
         match &reference.head {
+            Head::Nothing => Ok(()),
             Head::Input => match self.input.clone() {
                 Some(value) => self.walk(run, value, path, other, next),
                 None => Ok(()),
@@ -342,7 +344,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// The rest of a reference, within a term that has variables: as an operand with a pattern
     /// leaves them in a rule's head.
-    fn walk_term(
+    pub(super) fn walk_term(
         &mut self,
         run: &Run<'p>,
         (within, base): (&'p Term, u32),
@@ -350,45 +352,62 @@ impl<'p, 'r> Machine<'p, 'r> {
         other: Other<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        if let Some(value) = self.value(within, base).map(std::borrow::Cow::into_owned) {
-            return self.walk(run, value, path, other, next);
-        }
+        let (within, base) = match self.irregular(within, base) {
+            Some(irregular) => irregular,
+            None => match self.value(within, base).map(std::borrow::Cow::into_owned) {
+                Some(value) => return self.walk(run, value, path, other, next),
+                None => self.through(within, base),
+            },
+        };
         let Some((operand, rest)) = path.split_first() else {
             let mark = self.trail.len();
             let holds = match other {
                 Other::Term(term, other_base) => self.unify(within, base, term, other_base),
                 Other::Value(value) => self.unify_value(within, base, value),
                 Other::Truth => true,
-                // Two references, or a comprehension: not with terms that have no value yet.
-                Other::Ref(_) | Other::Comprehension(_) | Other::Any(_) => false,
+                // Two references, or a comprehension: only with what has a value.
+                Other::Ref(_) | Other::Comprehension(_) | Other::Any(_) => {
+                    return match self.value(within, base).map(std::borrow::Cow::into_owned) {
+                        Some(value) => self.meet(run, value, other, next),
+                        None => Ok(()),
+                    };
+                }
             };
             let flow = if holds { next(self) } else { Ok(()) };
             self.undo(mark);
             return flow;
         };
+        let keys: Vec<Value> = match self.value(operand, run.base) {
+            Some(key) => vec![key.into_owned()],
+            None => match within {
+                Term::Array(items) => (0_i64..).map(Value::from).take(items.len()).collect(),
+                Term::Object(members) => {
+                    members.iter().filter_map(|(key, _)| self.seen(key, base)).collect()
+                }
+                Term::Set(items) => items.iter().filter_map(|item| self.seen(item, base)).collect(),
+                Term::Const(_) | Term::Var(_) => Vec::new(),
+            },
+        };
         let mut alternatives = Alternatives::new(run);
-        let mut members: Vec<(Value, &'p Term)> = Vec::new();
-        match within {
-            Term::Array(items) => {
-                members.extend((0_i64..).map(Value::from).zip(items.iter()));
-            }
-            Term::Object(items) => {
-                for (key, item) in items {
-                    if let Some(key) = self.value(key, base) {
-                        members.push((key.into_owned(), item));
-                    }
+        for key in keys {
+            self.step()?;
+            let is_key = |term: &Term| self.seen(term, base).is_some_and(|value| value == key);
+            let item = match within {
+                Term::Array(items) => key.as_number().and_then(Number::as_usize).and_then(|at| items.get(at)),
+                Term::Object(members) => {
+                    members.iter().find(|(key, _)| is_key(key)).map(|(_, value)| value)
                 }
-            }
-            Term::Set(items) => {
-                for item in items {
-                    if let Some(key) = self.value(item, base) {
-                        members.push((key.into_owned(), item));
+                // An element is its value from here on.
+                Term::Set(items) => {
+                    if items.iter().any(is_key) {
+                        alternatives
+                            .tried(self.with_key(run, (operand, &key), &key, rest, other, &mut *next))?;
                     }
+                    continue;
                 }
-            }
-            Term::Const(_) | Term::Var(_) => {}
-        }
-        for (key, item) in members {
+                Term::Const(_) | Term::Var(_) => None,
+            };
+            let Some(item) = item else { continue };
             let mark = self.trail.len();
             let flow = if self.unify_value(operand, run.base, &key) {
                 self.deeper(|machine| machine.walk_term(run, (item, base), rest, other, &mut *next))

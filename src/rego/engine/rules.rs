@@ -4,7 +4,7 @@
 //! before the definitions after it are looked at, which must then give the same.
 
 use super::cache::Kept;
-use super::machine::{Flow, Machine, Next, NextWith, Run, Stop, within_rule};
+use super::machine::{Flow, Given, Machine, Next, NextWith, Run, Stop, within_rule};
 use super::reference::{Other, is_false};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Candidate, Rule, RuleId, RuleSet, SetId, Term};
@@ -116,8 +116,11 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             None => {
                 let candidates = self.find_candidates(set, &[]);
-                let flow = self.complete(run, id, candidates, &mut |machine, value| {
-                    machine.walk(run, value, path, other, &mut *next)
+                let flow = self.complete(run, id, candidates, &mut |machine, given| match given {
+                    Given::Value(value) => machine.walk(run, value, path, other, &mut *next),
+                    Given::Term(term, base) => {
+                        machine.walk_term(run, (term, base), path, other, &mut *next)
+                    }
                 });
                 self.drop_candidates(candidates);
                 flow
@@ -157,8 +160,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(None);
         }
         let mut found = None;
-        let flow = self.complete(run, id, candidates, &mut |_, value| {
-            found = Some(value);
+        let flow = self.complete(run, id, candidates, &mut |machine, given| {
+            found = machine.taken(given);
             Ok(())
         });
         self.drop_candidates(candidates);
@@ -247,7 +250,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             first = Some(value.clone());
             machine.caches.keep_document(id, Kept::Value(value.clone()));
-            next(machine, value)?;
+            let given = machine.given(rule, base, value);
+            next(machine, given)?;
             machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
             Ok(())
         });
@@ -264,6 +268,22 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
+    /// What a definition gives when its body holds.
+    fn given(&self, rule: &'p Rule, base: u32, value: Value) -> Given<'p> {
+        match rule.value.as_ref().and_then(|term| self.irregular(term, base)) {
+            Some((term, base)) => Given::Term(term, base),
+            None => Given::Value(value),
+        }
+    }
+
+    /// The value that was given.
+    fn taken(&self, given: Given<'p>) -> Option<Value> {
+        match given {
+            Given::Value(value) => Some(value),
+            Given::Term(term, base) => self.value(term, base).map(std::borrow::Cow::into_owned),
+        }
+    }
+
     /// Two definitions, two values.
     #[cold]
     fn conflict(&self, rule: &Rule, what: &str) -> EvalError {
@@ -276,20 +296,20 @@ impl<'p, 'r> Machine<'p, 'r> {
         EvalError::new(ErrorCode::Conflict, Some(rule.span), message)
     }
 
-    /// Calls a function. `output` is what its value is made equal to before its body runs, where
+    /// Calls a function. `terms` are the arguments, where one is irregular; `output` is what its value is made equal to before its body runs, where
     /// that isn't a free variable; `captured` says whether the value is taken at all.
     pub(super) fn function(
         &mut self,
         run: &Run<'p>,
         id: SetId,
-        args: Vec<Value>,
+        (args, terms): (Vec<Value>, Option<&'p [Term]>),
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
         let core = self.core;
         let Some(set) = core.set(id) else { return Ok(()) };
         let candidates = self.find_candidates(set, &args);
-        let flow = self.function_of(run, (id, candidates), args, (output, captured), next);
+        let flow = self.function_of(run, (id, candidates), (args, terms), (output, captured), next);
         self.drop_candidates(candidates);
         flow
     }
@@ -310,10 +330,11 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(None);
         }
         let mut found = None;
-        let flow = self.function_of(run, (id, candidates), args, (None, captured), &mut |_, value| {
-            found = Some(value);
-            Ok(())
-        });
+        let flow =
+            self.function_of(run, (id, candidates), (args, None), (None, captured), &mut |machine, given| {
+                found = machine.taken(given);
+                Ok(())
+            });
         self.drop_candidates(candidates);
         flow?;
         Ok(Some(found))
@@ -323,7 +344,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         &mut self,
         run: &Run<'p>,
         (id, candidates): (SetId, Candidates<'p>),
-        args: Vec<Value>,
+        (args, terms): (Vec<Value>, Option<&'p [Term]>),
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
@@ -334,9 +355,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             if !captured && is_false(&value) {
                 return Ok(());
             }
-            return next(self, value);
+            return next(self, Given::Value(value));
         }
-        let call = Calling { run, id, args: &args, output, captured };
+        let call = Calling { run, id, args: &args, terms, output, captured };
         let flow = self.deeper(|machine| machine.function_within(&call, candidates, next));
         within_rule(flow)
     }
@@ -413,7 +434,8 @@ impl<'p, 'r> Machine<'p, 'r> {
                 if dropped {
                     return Ok(());
                 }
-                next(machine, value)?;
+                let given = machine.given(rule, base, value);
+                next(machine, given)?;
                 machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
                 Ok(())
             })
@@ -427,8 +449,16 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// Binds a function's arguments, and what its value must be.
     fn bind_args(&mut self, call: &Calling<'_, 'p>, rule: &'p Rule, base: u32) -> bool {
-        let bound =
-            rule.args.iter().zip(call.args).all(|(arg, value)| self.unify_value(arg, base, value));
+        let bound = match call.terms {
+            None => {
+                let mut pairs = rule.args.iter().zip(call.args);
+                pairs.all(|(arg, value)| self.unify_value(arg, base, value))
+            }
+            Some(terms) => {
+                let mut pairs = rule.args.iter().zip(terms);
+                pairs.all(|(arg, term)| self.unify(term, call.run.base, arg, base))
+            }
+        };
         bound
             && match (call.output, &rule.value) {
                 (Some(output), Some(value)) => self.unify(output, call.run.base, value, base),
@@ -548,6 +578,7 @@ struct Calling<'c, 'p> {
     run: &'c Run<'p>,
     id: SetId,
     args: &'c [Value],
+    terms: Option<&'p [Term]>,
     output: Option<&'p Term>,
     captured: bool,
 }

@@ -59,6 +59,14 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
+    /// The term that a term is, through its variables.
+    pub(super) fn through(&self, term: &'p Term, base: u32) -> (&'p Term, u32) {
+        match self.see(term, base) {
+            Seen::Term(term, base) => (term, base),
+            _ => (term, base),
+        }
+    }
+
     /// A term's value, if all its variables have one.
     #[inline]
     pub(super) fn value<'s>(&'s self, term: &'p Term, base: u32) -> Option<Cow<'s, Value>> {
@@ -100,6 +108,41 @@ impl<'p> Machine<'p, '_> {
 
     fn build_all<C: FromIterator<Value>>(&self, items: &[Term], base: u32) -> Option<C> {
         items.iter().map(|item| self.seen(item, base)).collect()
+    }
+
+    /// The term as it is looked through, where that isn't in the order of its elements' values.
+    /// As in OPA, what a term's variables stand for isn't put in their places before it is kept.
+    pub(super) fn irregular(&self, term: &'p Term, base: u32) -> Option<(&'p Term, u32)> {
+        match self.see(term, base) {
+            Seen::Term(term, base) if self.is_irregular(term, base) => Some((term, base)),
+            _ => None,
+        }
+    }
+
+    fn is_irregular(&self, term: &Term, base: u32) -> bool {
+        let in_order = |items: &mut dyn Iterator<Item = &Term>| {
+            let mut before: Option<Value> = None;
+            for item in items {
+                let Some(value) = self.seen(item, base) else { return true };
+                if before.as_ref().is_some_and(|before| *before >= value) {
+                    return false;
+                }
+                before = Some(value);
+            }
+            true
+        };
+        deeper(|| match term {
+            Term::Const(_) => false,
+            Term::Var(slot) => matches!(self.see_slot(base + slot), Seen::Term(..)),
+            Term::Array(items) => items.iter().any(|item| self.is_irregular(item, base)),
+            Term::Set(items) => {
+                !in_order(&mut items.iter()) || items.iter().any(|item| self.is_irregular(item, base))
+            }
+            Term::Object(members) => {
+                !in_order(&mut members.iter().map(|(key, _)| key))
+                    || members.iter().any(|(_, value)| self.is_irregular(value, base))
+            }
+        })
     }
 
     #[inline]
@@ -176,8 +219,8 @@ impl<'p> Machine<'p, '_> {
             }
             (Seen::Free(slot), Seen::Term(term, base)) | (Seen::Term(term, base), Seen::Free(slot)) => {
                 let bound = match self.build(term, base) {
-                    Some(value) => Bound::Value(value),
-                    None => Bound::Term(term, base),
+                    Some(value) if !self.is_irregular(term, base) => Bound::Value(value),
+                    _ => Bound::Term(term, base),
                 };
                 self.bind(slot, bound);
                 true

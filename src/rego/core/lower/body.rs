@@ -142,7 +142,7 @@ fn is_single(frame: &Frame, side: &Side) -> bool {
             let head = match reference.head {
                 Head::Var(slot) => frame.is_bound(&Term::Var(slot)),
                 Head::Data(Resolved::Tree) => return reference.path.iter().all(Term::is_const),
-                Head::Input | Head::Data(_) => true,
+                Head::Input | Head::Data(_) | Head::Nothing => true,
             };
             head && reference.path.iter().all(|term| frame.is_bound(term))
         }

@@ -6,8 +6,10 @@
 //! [x | f(y, x)]        the same, remembered by slot 2, where its compile stage says so
 //! ```
 
+use std::collections::BTreeSet;
+
 use crate::rego::core::{
-    Body, Comprehension, ComprehensionIndex, ComprehensionKind, Slot,
+    Body, Comprehension, ComprehensionIndex, ComprehensionKind, Head, Op, OpKind, Side, Slot, Term,
 };
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, Name, TermKind};
@@ -42,12 +44,57 @@ impl Lowering<'_> {
             _ => return Err(unexpected(span, "what isn't a comprehension")),
         };
         frame.leave(before);
-        let index = if keys.is_empty() {
+        let keys: Box<[Slot]> = keys.iter().map(|name| frame.slot(name)).collect();
+        let index = if keys.is_empty() || !gives_head(&kind, &body) {
             None
         } else {
-            let keys: Box<[Slot]> = keys.iter().map(|name| frame.slot(name)).collect();
             Some(ComprehensionIndex { id: self.add_comprehension(), keys, slots: frame.len() })
         };
         Ok(Comprehension { kind, body, span, index })
+    }
+}
+
+/// Whether a body by itself gives all variables of a head their values. Where one comes from
+/// outside, results can't be kept for the next evaluation.
+fn gives_head(kind: &ComprehensionKind, body: &Body) -> bool {
+    let mut given = BTreeSet::new();
+    let mut give = |term: &Term| term.each_slot(&mut |slot| {
+        given.insert(slot);
+    });
+    for op in body {
+        given_by(op, &mut give);
+    }
+    let mut all = true;
+    let mut look = |term: &Term| term.each_slot(&mut |slot| all &= given.contains(&slot));
+    match kind {
+        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => look(term),
+        ComprehensionKind::Object(key, value, _) => {
+            look(key);
+            look(value);
+        }
+    }
+    all
+}
+
+fn given_by(op: &Op, give: &mut dyn FnMut(&Term)) {
+    let mut side = |side: &Side| match side {
+        Side::Term(term) => give(term),
+        Side::Ref(reference) => {
+            if let Head::Var(slot) = reference.head {
+                give(&Term::Var(slot));
+            }
+            reference.path.iter().for_each(&mut *give);
+        }
+        Side::Comprehension(_) => {}
+    };
+    match &op.kind {
+        OpKind::Unify(sides) => {
+            side(&sides.0);
+            side(&sides.1);
+        }
+        OpKind::Test(it) => side(it),
+        OpKind::Call(call) => call.args.iter().chain(&call.output).for_each(give),
+        OpKind::With(_, op) => given_by(op, give),
+        _ => {}
     }
 }

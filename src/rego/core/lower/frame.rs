@@ -7,11 +7,13 @@
 //! Bodies within a rule share its frame, as they share its bindings in OPA: a name that is unbound
 //! when a comprehension begins is unbound again when it ends.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::rego::core::{Scope, Slot, Term};
 use crate::rego::syntax::tree::Name;
+use crate::rego::value::Value;
 
 /// The slots of a definition while it is lowered, and which of them have a value at this point of
 /// its body.
@@ -72,8 +74,46 @@ impl Frame {
         self.bound = before;
     }
 
+    /// Elements of a set, or members of an object, in OPA's order of terms: it is the order in
+    /// which they are looked through while their variables' values aren't put in their places.
+    pub(super) fn sorted<T>(&self, mut items: Vec<T>, term: impl Fn(&T) -> &Term) -> Box<[T]> {
+        items.sort_by(|a, b| self.order(term(a), term(b)));
+        items.into()
+    }
+
+    fn order(&self, a: &Term, b: &Term) -> Ordering {
+        let slice = |a: &[Term], b: &[Term]| {
+            let pairs = a.iter().zip(b).map(|(a, b)| self.order(a, b));
+            pairs.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
+        };
+        match (a, b) {
+            (Term::Const(a), Term::Const(b)) => a.cmp(b),
+            (Term::Var(a), Term::Var(b)) => {
+                self.names.get(*a as usize).cmp(&self.names.get(*b as usize))
+            }
+            (Term::Array(a), Term::Array(b)) | (Term::Set(a), Term::Set(b)) => slice(a, b),
+            (Term::Object(a), Term::Object(b)) => {
+                let pairs = a.iter().zip(b.iter());
+                let pairs = pairs.map(|(a, b)| self.order(&a.0, &b.0).then_with(|| self.order(&a.1, &b.1)));
+                pairs.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
+            }
+            (a, b) => rank(a).cmp(&rank(b)),
+        }
+    }
+
     /// The frame, when all is lowered.
     pub(super) fn scope(self) -> Scope {
         Scope { slots: self.len(), names: self.names }
+    }
+}
+
+/// The place of a kind of term in OPA's order: scalars, variables, collections.
+fn rank(term: &Term) -> u8 {
+    match term {
+        Term::Const(Value::Array(_)) | Term::Array(_) => 2,
+        Term::Const(Value::Object(_)) | Term::Object(_) => 3,
+        Term::Const(Value::Set(_)) | Term::Set(_) => 4,
+        Term::Const(_) => 0,
+        Term::Var(_) => 1,
     }
 }

@@ -5,6 +5,7 @@
 //! x.y                 slot 0, [const "y"]
 //! data.a.allow        rules #3 after 2 operands
 //! data.base.users[x]  the base document data.base.users, then [slot 0]
+//! 1[x]                nothing, whatever the operands
 //! data.a[x], data.a   the tree of paths, walked when it is evaluated
 //! ```
 
@@ -27,14 +28,17 @@ impl Lowering<'_> {
         let Some((first, rest)) = parts.split_first() else {
             return Err(unexpected(span, "an empty reference"));
         };
-        let TermKind::Var(name) = &first.kind else {
-            return Err(unexpected(first.span, "what this reference begins with"));
-        };
         let path = self.terms(frame, rest)?;
-        let head = match &**name {
-            "input" => Head::Input,
-            "data" => Head::Data(resolve(self.core(), &path)),
-            _ => Head::Var(frame.slot(name)),
+        let head = match &first.kind {
+            TermKind::Var(name) => match &**name {
+                "input" => Head::Input,
+                "data" => Head::Data(resolve(self.core(), &path)),
+                _ => Head::Var(frame.slot(name)),
+            },
+            TermKind::Ref(_) | TermKind::Call(_) => {
+                return Err(unexpected(first.span, "what this reference begins with"));
+            }
+            _ => Head::Nothing,
         };
         Ok(Ref { head, path: path.into(), span })
     }

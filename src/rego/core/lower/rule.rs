@@ -207,7 +207,9 @@ impl Single<'_> {
                 .flat_map(|it| std::iter::once(it.rule).chain(it.otherwise.iter().copied()))
                 .chain(set.default);
             ids.into_iter().filter_map(|id| core.rule(id)).all(|rule| {
-                rule.body.iter().all(|op| op.single && self.within(op))
+                // Such a value is looked through as long as its frame lives.
+                let regular = !rule.value.as_ref().is_some_and(Term::may_be_irregular);
+                regular && rule.body.iter().all(|op| op.single && is_regular(op) && self.within(op))
             })
         });
         if let Some(known) = self.known.get_mut(index) {
@@ -238,6 +240,19 @@ impl Single<'_> {
             },
             _ => true,
         }
+    }
+}
+
+/// Whether an expression binds no variable to what may be irregular.
+fn is_regular(op: &Op) -> bool {
+    let side = |side: &Side| match side {
+        Side::Term(term) => !term.may_be_irregular(),
+        _ => true,
+    };
+    match &op.kind {
+        OpKind::Unify(sides) => side(&sides.0) && side(&sides.1),
+        OpKind::With(_, op) => is_regular(op),
+        _ => true,
     }
 }
 

@@ -38,7 +38,7 @@ impl Lowering<'_> {
                 let items = self.terms(frame, items)?;
                 match constants(&items) {
                     Some(values) => Term::Const(Value::from(values.into_iter().collect::<Set>())),
-                    None => Term::Set(items.into()),
+                    None => Term::Set(frame.sorted(items, |item| item)),
                 }
             }
             TermKind::Object(members) => {
@@ -49,7 +49,10 @@ impl Lowering<'_> {
                         // As in OPA, the last of equal keys is the one.
                         Term::Const(Value::from(keys.into_iter().zip(values).collect::<Object>()))
                     }
-                    None => Term::Object(keys.into_iter().zip(values).collect()),
+                    None => {
+                        let members: Vec<_> = keys.into_iter().zip(values).collect();
+                        Term::Object(frame.sorted(members, |(key, _)| key))
+                    }
                 }
             }
             TermKind::Ref(_) => return Err(unexpected(term.span, "a reference within a term")),
