@@ -34,6 +34,21 @@ pub(super) fn check(
     out: &mut Vec<Diagnostic>,
 ) {
     let literals = Literals { file, constants };
+    for call in file.model.calls.iter().filter(|call| !call.is_complete()) {
+        let (product, function) = (all.product, call.function);
+        let count = function.arguments.len();
+        let message = format!(
+            "`{}` takes {count} argument{}, not {}",
+            product.function(function.name),
+            if count == 1 { "" } else { "s" },
+            call.arguments.len()
+        );
+        out.push(
+            Diagnostic::error("arity", message)
+                .with_hint(function.called_as(product))
+                .at(all.position(call.span)),
+        );
+    }
     // What many calls are given by one name is checked once for each function.
     let mut seen = HashSet::new();
     let before = out.len();

@@ -131,7 +131,7 @@ fn unused_imports_and_variables() {
         ("a if { some k, x in [1]; x }", &[(local, 1, 13)]),
         ("a if { some _, x in [1]; x }", &[]),
         ("a if { [x, y] := [1, 2]; x }", &[(local, 1, 12)]),
-        ("a if { every x in [1] { true } }", &[(local, 1, 14)]),
+        ("a if { every x in [1] { true } }", &[(local, 1, 14), ("compile-error", 1, 25)]),
         ("a if { every k, x in [1] { x } }", &[(local, 1, 14)]),
         ("a if { _x := 1 }", &[]),
         ("a(x, y) := x", &[(local, 1, 6)]),
