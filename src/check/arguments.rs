@@ -159,7 +159,10 @@ impl<'a> Check<'_, 'a> {
         let mut diagnostic = Diagnostic::error("invalid-argument", format!("`{name}`: {error}"))
             .at(self.all.position(at.span));
         diagnostic.hint = error.hint().map(str::to_owned);
-        out.push(diagnostic);
+        // One literal may be wrong in several ways: the first is enough.
+        if out.last().is_none_or(|last| last.position != diagnostic.position) {
+            out.push(diagnostic);
+        }
     }
 }
 

@@ -694,9 +694,12 @@ fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
 /// A problem of the language as a finding.
 fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     let mut message = problem.message.clone();
-    for detail in &problem.details {
-        message.push_str("; ");
-        message.push_str(detail);
+    // The lines with which OPA draws a caret say nothing beside the position.
+    for detail in problem.details.iter().map(|line| line.trim()) {
+        if detail.starts_with("have") || detail.starts_with("want") {
+            message.push_str("; ");
+            message.push_str(&detail.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
     }
     let starts = |text: &str| problem.message.starts_with(text);
     let arity = problem.message.contains("arity mismatch") || problem.message.contains(" has arity ");

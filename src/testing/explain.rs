@@ -90,10 +90,11 @@ fn cause(
     for term in operands(statement) {
         let values = match &term.kind {
             TermKind::Var(name) => state.of_author(suite, name),
-            _ => match made.get(&term.span) {
-                Some(local) => state.locals.get(&**local).cloned(),
+            _ => match (made.get(&term.span), state.field(suite, term)) {
+                (Some(local), _) => state.locals.get(&**local).cloned(),
+                (None, Some(value)) => Some(vec![value]),
                 // Nothing keeps its value: it can't be told.
-                None => continue,
+                (None, None) => continue,
             },
         };
         let text = texts.text(term.span).to_owned();
@@ -201,7 +202,7 @@ fn made(suite: &Suite, rule: &Rule) -> BTreeMap<Span, Name> {
     walk_exprs(compiled, &mut |expr| {
         if let ExprKind::Call(terms) = &expr.kind {
             match terms.as_slice() {
-                [operator, left, right] if is(operator, "eq") => {
+                [operator, left, right] if is(operator, "eq") && expr.generated => {
                     for (one, other) in [(left, right), (right, left)] {
                         if let (TermKind::Var(name), false) =
                             (&one.kind, matches!(other.kind, TermKind::Var(_)))
@@ -238,6 +239,20 @@ struct State {
 }
 
 impl State {
+    /// What a reference of names leads to in a variable that has one value.
+    fn field(&self, suite: &Suite, term: &Term) -> Option<Value> {
+        let TermKind::Ref(parts) = &term.kind else { return None };
+        let (head, rest) = parts.split_first()?;
+        let TermKind::Var(name) = &head.kind else { return None };
+        let values = self.of_author(suite, name)?;
+        let [value] = values.as_slice() else { return None };
+        let found = rest.iter().try_fold(value, |value, part| match &part.kind {
+            TermKind::String(key) => value.get_str(key),
+            _ => None,
+        });
+        found.cloned()
+    }
+
     /// The values of a variable by its author's name.
     fn of_author(&self, suite: &Suite, name: &str) -> Option<Vec<Value>> {
         let renamed = &suite.policies.program().compiled().rewritten;
