@@ -245,13 +245,12 @@ fn edits<'a>(text: &'a str, tokens: &[Token], at: usize) -> Vec<(usize, usize, &
         }
     }
     // A call or an indexed name: its bracket's content.
-    if at + 1 < tokens.len() && matches!(word(at + 1), "(" | "[") && first_end == tokens[at + 1].0 {
-        if let Some(close) = closing(text, tokens, at + 1) {
+    if at + 1 < tokens.len() && matches!(word(at + 1), "(" | "[") && first_end == tokens[at + 1].0
+        && let Some(close) = closing(text, tokens, at + 1) {
             let end = tokens[close].1;
             list.push((start, end, text[tokens[at + 1].1..tokens[close].0].trim()));
             list.push((start, end, "1"));
         }
-    }
     if first_end - start > 1 && word(at) != "\n" {
         list.push((start, first_end, "1"));
     }
