@@ -37,6 +37,7 @@ mod numbers;
 mod objects;
 mod operands;
 mod regex;
+mod render_template;
 mod runtime;
 mod semver;
 mod sprintf;

@@ -29,6 +29,7 @@ const FAMILIES: &[Family] = &[
     super::numbers::FUNCTIONS,
     super::objects::FUNCTIONS,
     super::regex::FUNCTIONS,
+    super::render_template::FUNCTIONS,
     super::runtime::FUNCTIONS,
     super::semver::FUNCTIONS,
     super::sprintf::FUNCTIONS,
