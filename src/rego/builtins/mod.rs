@@ -36,6 +36,7 @@ mod net_lookup;
 mod numbers;
 mod objects;
 mod operands;
+mod parse_module;
 mod regex;
 mod render_template;
 mod runtime;

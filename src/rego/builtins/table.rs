@@ -28,6 +28,7 @@ const FAMILIES: &[Family] = &[
     super::net_lookup::FUNCTIONS,
     super::numbers::FUNCTIONS,
     super::objects::FUNCTIONS,
+    super::parse_module::FUNCTIONS,
     super::regex::FUNCTIONS,
     super::render_template::FUNCTIONS,
     super::runtime::FUNCTIONS,
