@@ -22,7 +22,12 @@ pub fn shrink(case: &Case, tries: usize, holds: &mut dyn FnMut(&Case) -> bool) -
     }
 }
 
-fn attempt(best: &mut Case, next: Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool) -> bool {
+fn attempt(
+    best: &mut Case,
+    next: Case,
+    left: &mut usize,
+    holds: &mut dyn FnMut(&Case) -> bool,
+) -> bool {
     if *left == 0 || next == *best {
         return false;
     }
@@ -245,12 +250,13 @@ fn edits<'a>(text: &'a str, tokens: &[Token], at: usize) -> Vec<(usize, usize, &
         }
     }
     // A call or an indexed name: its bracket's content.
-    if at + 1 < tokens.len() && matches!(word(at + 1), "(" | "[") && first_end == tokens[at + 1].0
-        && let Some(close) = closing(text, tokens, at + 1) {
+    if at + 1 < tokens.len() && matches!(word(at + 1), "(" | "[") && first_end == tokens[at + 1].0 {
+        if let Some(close) = closing(text, tokens, at + 1) {
             let end = tokens[close].1;
             list.push((start, end, text[tokens[at + 1].1..tokens[close].0].trim()));
             list.push((start, end, "1"));
         }
+    }
     if first_end - start > 1 && word(at) != "\n" {
         list.push((start, first_end, "1"));
     }
@@ -266,7 +272,11 @@ fn inputs(best: &mut Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> boo
             let mut done = false;
             for next in smaller(&json) {
                 let mut case = best.clone();
-                let slot = if which == best.inputs.len() { &mut case.data } else { &mut case.inputs[which] };
+                let slot = if which == best.inputs.len() {
+                    &mut case.data
+                } else {
+                    &mut case.inputs[which]
+                };
                 *slot = next.to_string();
                 if which == best.inputs.len() && !next.is_object() {
                     continue;
