@@ -14,6 +14,7 @@ mod emulator;
 mod functions;
 mod gate;
 mod hostile;
+mod interpreter;
 mod passes;
 mod policies;
 mod readme;
