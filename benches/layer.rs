@@ -233,10 +233,8 @@ fn evaluate(style: &str, policy: &str, components: usize, batch: u32) {
     clone.set_input(engine_input.clone());
     let found = ours_value.value().and_then(Value::as_set).unwrap().len();
     assert_eq!(found, clone.eval_rule(rule.to_owned()).unwrap().as_set().unwrap().len());
-    let mut contenders = [
-        Contender::new("rego-platform", ours),
-        Contender::new("regorus", || alone(&engine)),
-    ];
+    let mut contenders =
+        [Contender::new("rego-platform", ours), Contender::new("regorus", || alone(&engine))];
     compare(&format!("{style}, {components} components, {batch} times"), 601, &mut contenders);
     let each = contenders[1].median() / batch;
     println!("  one evaluation on regorus: {}", support::show(each));

@@ -84,11 +84,9 @@ y := a.z"#,
     },
     Case {
         name: "not over an undefined operand",
-        modules: &[
-            r#"package p
+        modules: &[r#"package p
 r if not input.x == 1
-s if not startswith(input.x, "a")"#,
-        ],
+s if not startswith(input.x, "a")"#],
         data: "{}",
         input: "{}",
         query: "data.p",
@@ -96,10 +94,8 @@ s if not startswith(input.x, "a")"#,
     },
     Case {
         name: "an undefined operand in a head",
-        modules: &[
-            r#"package p
-r contains sprintf("%s", [input.x]) if true"#,
-        ],
+        modules: &[r#"package p
+r contains sprintf("%s", [input.x]) if true"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -107,10 +103,8 @@ r contains sprintf("%s", [input.x]) if true"#,
     },
     Case {
         name: "some in what is no collection",
-        modules: &[
-            r#"package p
-r := [x | some x in input.s]"#,
-        ],
+        modules: &[r#"package p
+r := [x | some x in input.s]"#],
         data: "{}",
         input: r#"{"s": "abc"}"#,
         query: "data.p.r",
@@ -118,12 +112,10 @@ r := [x | some x in input.s]"#,
     },
     Case {
         name: "with on a some",
-        modules: &[
-            r#"package p
+        modules: &[r#"package p
 r := [x, input] if {
 	some x in input.a with input as {"a": [1]}
-}"#,
-        ],
+}"#],
         data: "{}",
         input: r#"{"a": [2]}"#,
         query: "data.p.r",
@@ -131,12 +123,10 @@ r := [x, input] if {
     },
     Case {
         name: "a with value that reads a rule",
-        modules: &[
-            r#"package p
+        modules: &[r#"package p
 v := {"x": 1}
 r if q with input as v
-q if input.x == 1"#,
-        ],
+q if input.x == 1"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -144,11 +134,9 @@ q if input.x == 1"#,
     },
     Case {
         name: "an object pattern of another length",
-        modules: &[
-            r#"package p
+        modules: &[r#"package p
 r if {"a": 1} = input
-s := x if {"a": x} = input"#,
-        ],
+s := x if {"a": x} = input"#],
         data: "{}",
         input: r#"{"a": 1, "b": 2}"#,
         query: "data.p",
@@ -156,13 +144,11 @@ s := x if {"a": x} = input"#,
     },
     Case {
         name: "outer variables in every",
-        modules: &[
-            r#"package p
+        modules: &[r#"package p
 r if {
 	x := 1
 	every k, v in {"a": 1} { v == x; k == "a" }
-}"#,
-        ],
+}"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -170,10 +156,8 @@ r if {
     },
     Case {
         name: "numbers",
-        modules: &[
-            r#"package p
-r := [0.1 + 0.2 == 0.3, 9223372036854775807 + 1, 1.50]"#,
-        ],
+        modules: &[r#"package p
+r := [0.1 + 0.2 == 0.3, 9223372036854775807 + 1, 1.50]"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -181,10 +165,8 @@ r := [0.1 + 0.2 == 0.3, 9223372036854775807 + 1, 1.50]"#,
     },
     Case {
         name: "sets and objects in order",
-        modules: &[
-            r#"package p
-r := sort([{1}, {"a": 1}, [1]])"#,
-        ],
+        modules: &[r#"package p
+r := sort([{1}, {"a": 1}, [1]])"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -192,10 +174,8 @@ r := sort([{1}, {"a": 1}, [1]])"#,
     },
     Case {
         name: "built-ins that differ",
-        modules: &[
-            r#"package p
-r := [sprintf("%05d|%f", [3, 1.5]), floor(-0.5), strings.count("a", ""), object.subset([1], []), regex.split("a", "bab")]"#,
-        ],
+        modules: &[r#"package p
+r := [sprintf("%05d|%f", [3, 1.5]), floor(-0.5), strings.count("a", ""), object.subset([1], []), regex.split("a", "bab")]"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -203,12 +183,10 @@ r := [sprintf("%05d|%f", [3, 1.5]), floor(-0.5), strings.count("a", ""), object.
     },
     Case {
         name: "partial documents by a variable",
-        modules: &[
-            r#"package p
+        modules: &[r#"package p
 q["a"] := 1
 q["b"] := 2
-r := [k | some k; q[k] == 2]"#,
-        ],
+r := [k | some k; q[k] == 2]"#],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -217,7 +195,10 @@ r := [k | some k; q[k] == 2]"#,
 ];
 
 fn ask(modules: &[&str], data: &str, input: &str, query: &str) -> Result<QueryOutput, Error> {
-    let module = |(n, text): (usize, &&str)| ModuleSource { path: format!("{n}.rego"), text: (*text).to_owned() };
+    let module = |(n, text): (usize, &&str)| ModuleSource {
+        path: format!("{n}.rego"),
+        text: (*text).to_owned(),
+    };
     let data = DataSource { path: "data.json".to_owned(), value: Value::from_json(data).unwrap() };
     let sources =
         Sources { modules: modules.iter().enumerate().map(module).collect(), data: vec![data] };
@@ -244,13 +225,15 @@ fn a_query_is_undefined_where_one_of_its_expressions_is_false() {
 
 #[test]
 fn an_error_in_one_of_several_definitions_is_the_result() {
-    let module = "package p\nf(x) := 1 if to_number(x) == 1\nf(x) := 2 if x == \"a\"\nr := f(\"a\")";
+    let module =
+        "package p\nf(x) := 1 if to_number(x) == 1\nf(x) := 2 if x == \"a\"\nr := f(\"a\")";
     assert_eq!(ask(&[module], "{}", "{}", "data.p.r").unwrap_err().kind(), ErrorKind::Policy);
 }
 
 #[test]
 fn functions_are_remembered_and_depth_ends_nothing() {
-    let doubling: String = (0..22).map(|n| format!("f{n}(x) := f{0}(x) + f{0}(x)\n", n + 1)).collect();
+    let doubling: String =
+        (0..22).map(|n| format!("f{n}(x) := f{0}(x) + f{0}(x)\n", n + 1)).collect();
     let doubling = format!("package p\n{doubling}f22(x) := x\nr := f0(1)");
     let found = ask(&[&doubling], "{}", "{}", "data.p.r").unwrap();
     assert_eq!(found.value().unwrap().to_json(), "4194304");
