@@ -34,6 +34,21 @@ pub(super) fn check(
     out: &mut Vec<Diagnostic>,
 ) {
     let literals = Literals { file, constants };
+    for call in file.model.calls.iter().filter(|call| !call.is_complete()) {
+        let (product, function) = (all.product, call.function);
+        let count = function.arguments.len();
+        let message = format!(
+            "`{}` takes {count} argument{}, not {}",
+            product.function(function.name),
+            if count == 1 { "" } else { "s" },
+            call.arguments.len()
+        );
+        out.push(
+            Diagnostic::error("arity", message)
+                .with_hint(function.called_as(product))
+                .at(all.position(call.span)),
+        );
+    }
     // What many calls are given by one name is checked once for each function.
     let mut seen = HashSet::new();
     let before = out.len();
@@ -144,7 +159,10 @@ impl<'a> Check<'_, 'a> {
         let mut diagnostic = Diagnostic::error("invalid-argument", format!("`{name}`: {error}"))
             .at(self.all.position(at.span));
         diagnostic.hint = error.hint().map(str::to_owned);
-        out.push(diagnostic);
+        // One literal may be wrong in several ways: the first is enough.
+        if out.last().is_none_or(|last| last.position != diagnostic.position) {
+            out.push(diagnostic);
+        }
     }
 }
 

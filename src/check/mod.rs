@@ -12,6 +12,7 @@ mod limit;
 mod model;
 mod names;
 mod negation;
+mod network;
 mod packages;
 mod rules;
 mod unknown;
@@ -29,6 +30,7 @@ use crate::rego::syntax::visit;
 use crate::{Diagnostic, Error, Position, Product};
 
 pub use capabilities::{capabilities, merged};
+pub(crate) use names::unknown_function;
 pub use rules::{RULES, Rule, rule};
 
 /// Everything that is wrong with sources, tests included, by file and line; empty when nothing is.
@@ -228,6 +230,7 @@ fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
     for file in &files {
         fields::check(all, file, &constants, &mut found);
         negation::check(all, file, &mut found);
+        network::check(all, file, &mut found);
         unknown::check(all, file, &known, &mut found);
         unused::imports(all, file, &mut found);
         unused::variables(all, file, &mut found);

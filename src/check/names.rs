@@ -4,12 +4,13 @@
 //! undefined, and a gate would pass where it never asked.
 
 use crate::Diagnostic;
-use crate::builtins;
+use crate::builtins::{self, FunctionSet};
 use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::text::nearest;
 
 use super::Policies;
+use crate::Product;
 
 /// A module's package, as a path below `data`.
 pub(super) fn package_path(module: &Module) -> Vec<&str> {
@@ -71,7 +72,11 @@ pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
 
 /// What is said of a name under the prefix that isn't a function, or isn't turned on.
 fn unknown(all: &Policies<'_>, name: &str) -> Diagnostic {
-    let product = all.product.as_str();
+    unknown_function(all.product, all.enabled, name)
+}
+
+/// What is said of `name`, without prefix, that isn't a function or isn't turned on.
+pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &str) -> Diagnostic {
     if builtins::function(name).is_some() {
         let message = format!("`{product}.{name}` is off by default");
         return Diagnostic::error("unknown-function", message).with_hint(builtins::turn_on(name));
@@ -80,8 +85,7 @@ fn unknown(all: &Policies<'_>, name: &str) -> Diagnostic {
     let hint = match near {
         Some(near) => format!("did you mean `{product}.{near}`?"),
         None => {
-            let all: Vec<_> = all
-                .enabled
+            let all: Vec<_> = enabled
                 .iter()
                 .map(|function| format!("`{product}.{}`", function.name))
                 .collect();

@@ -33,6 +33,11 @@ pub static RULES: &[Rule] = &[
         "a call with the wrong number of arguments",
         "Give every argument that the function takes; a function in another's place must take as many.",
     ),
+    error(
+        "compile-error",
+        "what the language's compiler refuses",
+        "The message is OPA's: `opa check` refuses the same policy.",
+    ),
     warning(
         "cut-list",
         "a list that a `limit` may have cut, used as a whole",
@@ -41,7 +46,7 @@ pub static RULES: &[Rule] = &[
     error(
         "data-conflict",
         "data and rules, or two data documents, under one path",
-        "Move one of them: the interpreter would let one override the other without a word.",
+        "Move one of them: OPA refuses it too.",
     ),
     error(
         "data-error",
@@ -49,36 +54,15 @@ pub static RULES: &[Rule] = &[
         "Mend the file, or don't load it as data.",
     ),
     error(
-        "default-value",
-        "a default value that depends on something",
-        "A default value must be known before the evaluation.",
-    ),
-    error(
-        "deprecated-builtin",
-        "a built-in that modules of today can't call",
-        "Use what replaced it.",
-    ),
-    error(
         "evaluation-error",
-        "an error of the interpreter's",
-        "The message says what the interpreter refused.",
+        "an error of the evaluation",
+        "The message has OPA's code and words.",
     ),
     error(
         "folder-loop",
         "a folder that contains itself through a link",
         "Remove the link, or name the folders to load one by one.",
     ),
-    error(
-        "function-as-value",
-        "a function that is used and not called",
-        "Call it with its arguments in parentheses.",
-    ),
-    error(
-        "function-over-files",
-        "a function defined in several files",
-        "Define it in one file: the interpreter would look at some definitions only.",
-    ),
-    error("import-conflict", "two imports of one name", "Give one of them another name with `as`."),
     error(
         "invalid-argument",
         "an argument that is wrong whatever the input is",
@@ -100,33 +84,23 @@ pub static RULES: &[Rule] = &[
         "a package without a verdict rule that nothing imports",
         "A gate looks at `result`, `deny`, `deny_*`, `violations`, `warn` and `warn_*`; a misspelt one would never be seen. Name the rule so, or import the package where it is used.",
     ),
-    error(
-        "package-conflict",
-        "a rule and a package under one path",
-        "Rename the rule or the package.",
-    ),
     error("parse-error", "text that is no Rego", "Only the first error of a file is reported."),
     error(
         "recursion",
         "rules that need their own value",
         "Rego refuses recursion: write out the steps, or use `walk` or `graph.reachable`.",
     ),
-    error(
-        "rule-conflict",
-        "definitions of a rule that contradict each other",
-        "Rename one, or make them of one kind.",
-    ),
-    error(
-        "rule-overlap",
-        "a rule that is looked at as a whole and in part",
-        "Name the parts that are needed.",
-    ),
-    error(
-        "too-deep",
-        "nesting that the parser can't take",
-        "Name parts of the expression by rules or variables of their own.",
-    ),
     error("too-large", "a file or a module that is too large", "Split it."),
+    error(
+        "type-error",
+        "types that can't fit",
+        "The message is OPA's: the expression could never hold, or names what isn't there.",
+    ),
+    error(
+        "unsupported",
+        "what OPA takes and this doesn't",
+        "`docs/conformance.md` has the list, each with its reason.",
+    ),
     error(
         "unknown-file",
         "a file that is neither Rego nor data",
@@ -141,11 +115,6 @@ pub static RULES: &[Rule] = &[
         "unknown-function",
         "a call of a function that doesn't exist",
         "The hint names the nearest one, if one is near.",
-    ),
-    error(
-        "unknown-name",
-        "a name under the product's prefix that is no function",
-        "Only the functions have that prefix.",
     ),
     warning(
         "unknown-rule",
@@ -165,7 +134,7 @@ pub static RULES: &[Rule] = &[
     error(
         "unsupported-builtin",
         "a built-in that isn't available here",
-        "The interpreter lacks it or only pretends to have it; the policy would be evaluated wrongly.",
+        "The evaluation ends with an error where it reaches the call.",
     ),
     warning(
         "unused-ignore",
@@ -177,26 +146,6 @@ pub static RULES: &[Rule] = &[
         "unused-local",
         "a local variable or an argument that nothing uses",
         "Use it, or write `_`, or a name that begins with `_`, in its place.",
-    ),
-    error(
-        "unused-variable",
-        "a variable declared by `some` that nothing uses",
-        "Remove it, or correct the misspelt one.",
-    ),
-    error(
-        "variable-conflict",
-        "a variable that is declared twice",
-        "Give one of them another name.",
-    ),
-    error(
-        "whole-package",
-        "a package that is looked at as a whole",
-        "Name the rules that are needed: the interpreter would miss some of the others.",
-    ),
-    error(
-        "with-target",
-        "a `with` whose target can't be replaced",
-        "A misspelt target would be ignored and the real function called.",
     ),
     error(
         "wrong-shape",

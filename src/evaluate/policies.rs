@@ -25,6 +25,7 @@ use super::recording::{Recording, Replay};
 use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
 use super::session::Session;
 use super::sources::Sources;
+use crate::builtins::FunctionSet;
 use crate::check;
 use crate::testing::{Covered, Tracing, cases};
 use crate::rego::Value;
@@ -46,6 +47,7 @@ struct Inner {
     packages: Vec<Package>,
     data: Value,
     product: Product,
+    enabled: FunctionSet,
     functions: Arc<[HostFunction]>,
 }
 
@@ -149,8 +151,7 @@ pub struct Site {
 pub struct Evaluated {
     /// The answer to the query, or why there is none.
     pub result: Result<QueryOutput, Error>,
-    /// Where in the policy the call is that made the evaluation fail; nothing where no call
-    /// failed.
+    /// Where in the policy the evaluation failed.
     pub failed_at: Option<Position>,
     /// What the policy printed.
     pub prints: Vec<Print>,
@@ -298,22 +299,25 @@ impl Policies {
             finding.position.as_ref().map(|place| (place.file.clone(), place.line))
         };
         let named: HashSet<_> =
-            found.iter().filter(|f| f.code == "unknown-function").filter_map(line).collect();
+            found.iter().filter(|f| matches!(f.code, "unknown-function" | "arity")).filter_map(line).collect();
         let own = found.len();
         found.extend(refused);
         let mut index = 0;
         found.retain(|finding| {
             index += 1;
-            let again = matches!(finding.code, "unknown-function" | "type-error" | "compile-error");
+            let again = matches!(finding.code, "unknown-function" | "arity" | "type-error" | "compile-error");
             index <= own || !again || line(finding).is_none_or(|line| !named.contains(&line))
         });
         found.sort_by(|a, b| order(a).cmp(&order(b)));
+        found.dedup();
         let is_refused = found.iter().any(|finding| finding.level == Level::Error);
         let program = program.filter(|_| !is_refused);
         let policies = program.map(|program| {
             let product = options.product.clone();
             let functions = options.host_functions.clone().into();
-            Self { inner: Arc::new(Inner { program, packages, data, product, functions }) }
+            let enabled = options.enabled;
+            let inner = Inner { program, packages, data, product, enabled, functions };
+            Self { inner: Arc::new(inner) }
         });
         Ok((found, policies))
     }
@@ -360,8 +364,18 @@ impl Policies {
     /// [`ErrorKind::Policy`] with everything that is wrong with it.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
         let compiled = self.inner.program.query(text).map_err(|error| {
-            let problems = error.problems.iter();
-            Error::policy(problems.map(|problem| diagnostic(problem, &error.sources)).collect())
+            let prefix = format!("undefined function {}.", self.inner.product);
+            let found = error.problems.iter().map(|problem| {
+                let own = diagnostic(problem, &error.sources);
+                match (problem.message.strip_prefix(&prefix), own.position.clone()) {
+                    (Some(name), Some(place)) => {
+                        let (product, enabled) = (&self.inner.product, self.inner.enabled);
+                        check::unknown_function(product, enabled, name).at(place)
+                    }
+                    _ => own,
+                }
+            });
+            Error::policy(found.collect())
         })?;
         let asks = text.contains(self.inner.product.as_str());
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
@@ -531,7 +545,10 @@ impl Policies {
                         failed_at = place;
                         Err(failure.clone())
                     }
-                    None => Err(explained(&error, place)),
+                    None => {
+                        failed_at.clone_from(&place);
+                        Err(explained(&error, place))
+                    }
                 }
             }
         };
@@ -676,24 +693,30 @@ fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
 
 /// A problem of the language as a finding.
 fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
-    let code = match problem.code {
-        ProblemCode::Parse => "parse-error",
-        ProblemCode::UnsafeVar => "unsafe-variable",
-        ProblemCode::Recursion => "recursion",
-        ProblemCode::Type if problem.message.starts_with("undefined function") => "unknown-function",
-        ProblemCode::Type if problem.message.contains("arity mismatch") => "arity",
-        ProblemCode::Type if problem.message.contains(" has arity ") => "arity",
-        ProblemCode::Type => "type-error",
-        ProblemCode::Compile => "compile-error",
-        ProblemCode::Unsupported => "unsupported",
-        ProblemCode::Limit => "too-large",
-    };
     let mut message = problem.message.clone();
-    for detail in &problem.details {
-        message.push_str("; ");
-        message.push_str(detail);
+    // The lines with which OPA draws a caret say nothing beside the position.
+    for detail in problem.details.iter().map(|line| line.trim()) {
+        if detail.starts_with("have") || detail.starts_with("want") {
+            message.push_str("; ");
+            message.push_str(&detail.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
     }
-    let mut finding = Diagnostic::error(code, message).at(position(texts, problem.span));
+    let starts = |text: &str| problem.message.starts_with(text);
+    let arity = problem.message.contains("arity mismatch") || problem.message.contains(" has arity ");
+    let finding = match problem.code {
+        ProblemCode::Parse => Diagnostic::error("parse-error", message),
+        ProblemCode::UnsafeVar => Diagnostic::error("unsafe-variable", message),
+        ProblemCode::Recursion => Diagnostic::error("recursion", message),
+        ProblemCode::Type if starts("undefined function") => {
+            Diagnostic::error("unknown-function", message)
+        }
+        ProblemCode::Type if arity => Diagnostic::error("arity", message),
+        ProblemCode::Type => Diagnostic::error("type-error", message),
+        ProblemCode::Compile => Diagnostic::error("compile-error", message),
+        ProblemCode::Unsupported => Diagnostic::error("unsupported", message),
+        ProblemCode::Limit => Diagnostic::error("too-large", message),
+    };
+    let mut finding = finding.at(position(texts, problem.span));
     if !problem.hints.is_empty() {
         finding = finding.with_hint(problem.hints.join("; "));
     }

@@ -40,6 +40,7 @@ pub(super) fn announce(modules: &mut [Module]) {
             .max();
         let at = below.map_or(0, |index| index + 1);
         rule.body.insert(at.min(rule.body.len()), call(keys, rule.head.span));
+
     }
 }
 
@@ -54,7 +55,8 @@ fn call(keys: Vec<Term>, span: crate::rego::syntax::tree::Span) -> Expr {
         negated: false,
         with: Vec::new(),
         span,
-        generated: true,
+        // What a stage makes of a term has a variable for its result; this is a statement.
+        generated: false,
         from_assignment: false,
     }
 }

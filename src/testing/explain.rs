@@ -14,7 +14,8 @@ use super::{Cause, Operand, Outcome, cases};
 use crate::evaluate::{EvaluateOptions, position};
 use crate::rego::Value;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::rego::syntax::tree::{Expr, ExprKind, Rule, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind};
+use crate::rego::syntax::visit::walk_exprs;
 
 /// How many tests are explained; more is more than anyone reads.
 const MOST: usize = 100;
@@ -58,6 +59,7 @@ fn cause(
     if rule.else_rule.is_some() {
         return None;
     }
+    let made = made(suite, rule);
     let options = replaying(ran.evaluated.as_ref()?, options).ok()?;
     let keys = ran.failed.as_deref().unwrap_or_default();
     let watch = Watch { rule, keys, state: RefCell::default() };
@@ -70,10 +72,12 @@ fn cause(
         // The body holds: the rule's value is what isn't true.
         None => {
             let value = rule.head.value.as_ref()?;
-            let operand = Operand {
-                text: texts.text(value.span).to_owned(),
-                values: state.values.get(&value.span).cloned().unwrap_or_default(),
+            let values = match &value.kind {
+                TermKind::Var(name) => state.of_author(suite, name),
+                _ => made.get(&value.span).and_then(|local| state.locals.get(&**local)).cloned(),
             };
+            let text = texts.text(value.span).to_owned();
+            let operand = Operand { text, values: values.unwrap_or_default() };
             return Some(Cause {
                 case: keys.iter().map(cases::name).collect(),
                 position: position(texts, value.span),
@@ -85,12 +89,17 @@ fn cause(
     let mut shown: Vec<Operand> = Vec::new();
     for term in operands(statement) {
         let values = match &term.kind {
-            TermKind::Var(name) => state.variables.get(&**name),
-            _ => state.values.get(&term.span),
+            TermKind::Var(name) => state.of_author(suite, name),
+            _ => match (made.get(&term.span), state.field(suite, term)) {
+                (Some(local), _) => state.locals.get(&**local).cloned(),
+                (None, Some(value)) => Some(vec![value]),
+                // Nothing keeps its value: it can't be told.
+                (None, None) => continue,
+            },
         };
         let text = texts.text(term.span).to_owned();
         if !text.is_empty() && !shown.iter().any(|operand| operand.text == text) {
-            shown.push(Operand { text, values: values.cloned().unwrap_or_default() });
+            shown.push(Operand { text, values: values.unwrap_or_default() });
         }
     }
     let undefined = shown.iter().any(|operand| operand.values.is_empty());
@@ -182,6 +191,37 @@ fn operand<'a>(term: &'a Term, found: &mut Vec<&'a Term>) {
     }
 }
 
+/// The variables that compile stages made for the terms of a rule, by where these stand.
+fn made(suite: &Suite, rule: &Rule) -> BTreeMap<Span, Name> {
+    let mut made = BTreeMap::new();
+    let modules = &suite.policies.program().compiled().modules;
+    let own = modules.iter().filter(|module| module.span.file == rule.span.file);
+    let Some(compiled) = own.flat_map(|m| &m.rules).find(|other| other.span == rule.span) else {
+        return made;
+    };
+    walk_exprs(compiled, &mut |expr| {
+        if let ExprKind::Call(terms) = &expr.kind {
+            match terms.as_slice() {
+                [operator, left, right] if is(operator, "eq") && expr.generated => {
+                    for (one, other) in [(left, right), (right, left)] {
+                        if let (TermKind::Var(name), false) =
+                            (&one.kind, matches!(other.kind, TermKind::Var(_)))
+                        {
+                            made.entry(other.span).or_insert_with(|| Name::clone(name));
+                        }
+                    }
+                }
+                [_, .., Term { kind: TermKind::Var(name), .. }] if expr.generated => {
+                    made.entry(expr.span).or_insert_with(|| Name::clone(name));
+                }
+                _ => {}
+            }
+        }
+        true
+    });
+    made
+}
+
 /// Watches the body of one rule.
 struct Watch<'a> {
     rule: &'a Rule,
@@ -194,9 +234,34 @@ struct Watch<'a> {
 struct State {
     /// The last statement that failed, by its place in the body.
     failed: Option<usize>,
-    /// Values of terms and of variables at that statement.
-    values: BTreeMap<Span, Vec<Value>>,
-    variables: BTreeMap<String, Vec<Value>>,
+    /// The values of variables when it failed, by the names that the compiler gave them.
+    locals: BTreeMap<String, Vec<Value>>,
+}
+
+impl State {
+    /// What a reference of names leads to in a variable that has one value.
+    fn field(&self, suite: &Suite, term: &Term) -> Option<Value> {
+        let TermKind::Ref(parts) = &term.kind else { return None };
+        let (head, rest) = parts.split_first()?;
+        let TermKind::Var(name) = &head.kind else { return None };
+        let values = self.of_author(suite, name)?;
+        let [value] = values.as_slice() else { return None };
+        let found = rest.iter().try_fold(value, |value, part| match &part.kind {
+            TermKind::String(key) => value.get_str(key),
+            _ => None,
+        });
+        found.cloned()
+    }
+
+    /// The values of a variable by its author's name.
+    fn of_author(&self, suite: &Suite, name: &str) -> Option<Vec<Value>> {
+        let renamed = &suite.policies.program().compiled().rewritten;
+        let found = self.locals.iter().find(|(local, _)| {
+            let local: Name = local.as_str().into();
+            renamed.get(&local).is_some_and(|author| &**author == name)
+        });
+        found.map(|(_, values)| values.clone()).or_else(|| self.locals.get(name).cloned())
+    }
 }
 
 impl Watch<'_> {
@@ -211,9 +276,16 @@ impl Watch<'_> {
 
 impl Tracer for Watch<'_> {
     fn event(&self, event: &TraceEvent<'_>) {
-        if event.node != TraceNode::Expression
-            || !matches!(event.op, TraceOp::Eval | TraceOp::Fail)
-        {
+        let is_exit = event.op == TraceOp::Exit && event.node == TraceNode::Rule;
+        if is_exit && event.span == self.rule.head.span {
+            // The body holds: what it bound is what the rule's value is made of.
+            let mut state = self.state.borrow_mut();
+            if state.failed.is_none() {
+                keep_all(&mut state, event);
+            }
+            return;
+        }
+        if event.node != TraceNode::Expression || event.op != TraceOp::Fail {
             return;
         }
         let Some(index) = self.statement(event.span) else { return };
@@ -222,23 +294,12 @@ impl Tracer for Watch<'_> {
             return;
         }
         let mut state = self.state.borrow_mut();
-        if event.op == TraceOp::Fail && state.failed.is_none_or(|known| known < index) {
-            if state.failed.is_some() {
-                state.values.clear();
-                state.variables.clear();
-            }
+        if state.failed.is_none_or(|known| known < index) {
+            state.locals.clear();
             state.failed = Some(index);
         }
-        for (span, value) in event.locals.operands() {
-            if let Some(value) = value {
-                keep(state.values.entry(span).or_default(), value);
-            }
-        }
-        if event.op == TraceOp::Fail && state.failed == Some(index) {
-            let variables = &mut state.variables;
-            event.locals.each(&mut |name, value| {
-                keep(variables.entry(name.to_owned()).or_default(), value.clone());
-            });
+        if state.failed == Some(index) {
+            keep_all(&mut state, event);
         }
     }
 }
@@ -249,8 +310,11 @@ fn mentions(event: &TraceEvent<'_>, keys: &[Value]) -> bool {
     left.is_empty()
 }
 
-fn keep(values: &mut Vec<Value>, value: Value) {
-    if values.len() < VALUES && !values.contains(&value) {
-        values.push(value);
-    }
+fn keep_all(state: &mut State, event: &TraceEvent<'_>) {
+    event.locals.each(&mut |name, value| {
+        let values = state.locals.entry(name.to_owned()).or_default();
+        if values.len() < VALUES && !values.contains(value) {
+            values.push(value.clone());
+        }
+    });
 }

@@ -1,5 +1,6 @@
 //! The coverage for people: each file's part, and the lines that no test evaluated.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::testing::{CoverageReport, Range};
@@ -26,9 +27,16 @@ pub(super) fn human(report: &CoverageReport, out: &mut String) {
 
 /// `3, 5-7`.
 fn lines(ranges: &[Range]) -> String {
-    let each = ranges.iter().map(|range| match (range.start.row, range.end.row) {
-        (first, last) if first == last => first.to_string(),
-        (first, last) => format!("{first}-{last}"),
+    let rows: BTreeSet<u32> = ranges.iter().flat_map(|r| r.start.row..=r.end.row).collect();
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for row in rows {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == row => *last = row,
+            _ => spans.push((row, row)),
+        }
+    }
+    let each = spans.iter().map(|(first, last)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     });
     each.collect::<Vec<_>>().join(", ")
 }

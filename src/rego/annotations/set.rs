@@ -194,9 +194,16 @@ impl Annotations {
             Value::from(members)
         });
         put("schemas", schemas.collect::<Array>().into());
+        let not_json = |name: &str| {
+            let why = "ast: interface conversion: json: unsupported type: map[interface {}]interface {}";
+            Problem::compile(self.span, format!("invalid {name} annotation {why}"))
+        };
+        if self.schemas.iter().any(|it| matches!(&it.schema, Schema::Definition(it) if !has_string_keys(it))) {
+            return Err(not_json("schema"));
+        }
         for (name, object) in [("custom", &self.custom), ("labels", &self.labels)] {
             if !object.values().all(has_string_keys) {
-                return Err(Problem::compile(self.span, format!("invalid {name} annotation: a key isn't a string")));
+                return Err(not_json(name));
             }
             put(name, object.clone().into());
         }

@@ -75,6 +75,14 @@ impl<'de> Visitor<'de> for Top<'_> {
                 _ => Want::Any,
             };
             let value = map.next_value_seed(Seed { text: self.text, want, depth: 0 })?;
+            if key.as_str() == Some("<<") {
+                if let Value::Object(merged) = &value {
+                    for (key, value) in merged.iter() {
+                        members.entry(key.clone()).or_insert_with(|| value.clone());
+                    }
+                }
+                continue;
+            }
             if members.contains_key(&key) {
                 let key = key.as_str().unwrap_or_default();
                 return Err(A::Error::custom(format!("mapping key \"{key}\" already defined")));

@@ -296,9 +296,12 @@ fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let values = || wrong(1, "values must be string, array[string], or set[string]");
     // By the text of the keys; of equal ones the last.
-    let mut members: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut named: BTreeMap<String, &Value> = BTreeMap::new();
     for (key, value) in object {
-        let key = key.as_str().map_or_else(|| key.to_json_styled(HTML), str::to_owned);
+        named.insert(key.as_str().map_or_else(|| key.to_json_styled(HTML), str::to_owned), value);
+    }
+    let mut members: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (key, value) in named {
         let list = match value {
             Value::String(text) => vec![&**text],
             other => {

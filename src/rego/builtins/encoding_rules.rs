@@ -17,7 +17,11 @@ const BARE: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_encode_padding(false)
     .with_decode_padding_mode(DecodePaddingMode::RequireNone);
 
-fn decode(alphabet: &Alphabet, config: GeneralPurposeConfig, text: &[u8]) -> Result<Vec<u8>, Error> {
+fn decode(
+    alphabet: &Alphabet,
+    config: GeneralPurposeConfig,
+    text: &[u8],
+) -> Result<Vec<u8>, Error> {
     let engine = GeneralPurpose::new(alphabet, config);
     let broken = |byte: &u8| matches!(byte, b'\n' | b'\r');
     let bytes = if text.iter().any(broken) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::crypto::jwk::{self, Jwk, Key};
 use super::crypto::signature::{self, Algorithm, Hash, Padding};
 use super::encoding_rules::{base64url, hex, lossy, to_base64url};
-use super::operands::{any, answer, object, string};
+use super::operands::{answer, any, object, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value};
@@ -201,9 +201,8 @@ fn verify(ctx: &dyn Context, args: &[Value], check: Check) -> Answer {
     let object = token.header()?;
     let header = Header::read(&object)?;
     let signed = token.signed();
-    let valid = first_valid(ctx, &keys, &header, |key| {
-        check.valid(key, signed.as_bytes(), &signature)
-    })?;
+    let valid =
+        first_valid(ctx, &keys, &header, |key| check.valid(key, signed.as_bytes(), &signature))?;
     answer(valid)
 }
 
@@ -280,7 +279,8 @@ impl Constraints {
                 "iss" => text()?.clone_into(&mut read.iss),
                 "aud" => text()?.clone_into(&mut read.aud),
                 "time" => {
-                    let failed = |what: &str| Error::failed(format!("token time constraint: {what}"));
+                    let failed =
+                        |what: &str| Error::failed(format!("token time constraint: {what}"));
                     let number = value.as_number().ok_or_else(|| failed("must be a number"))?;
                     let time = number.as_finite_f64();
                     read.time = time.ok_or_else(|| failed("unvalid float64"))?;
@@ -344,7 +344,8 @@ impl Constraints {
         let claim = |name: &str| payload.get(&Value::from(name));
         if !self.iss.is_empty() {
             let Some(issuer) = claim("iss") else { return Ok(false) };
-            let issuer = issuer.as_str().ok_or_else(|| Error::failed("iss value must be a string"))?;
+            let issuer =
+                issuer.as_str().ok_or_else(|| Error::failed("iss value must be a string"))?;
             if issuer != self.iss {
                 return Ok(false);
             }
@@ -369,8 +370,7 @@ impl Constraints {
 
 fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
     let constraints = Constraints::read(ctx, object(args, 1)?)?;
-    let unverified =
-        || answer(vec![Value::from(false), Value::new_object(), Value::new_object()]);
+    let unverified = || answer(vec![Value::from(false), Value::new_object(), Value::new_object()]);
     let mut text = string(args, 0)?.to_owned();
     for _ in 0..MOST_NESTED {
         ctx.charge(text.len() as u64 * 4)?;
@@ -421,8 +421,7 @@ fn sign(ctx: &dyn Context, header: &str, payload: &str, key: &str) -> Answer {
     let key = jwk::signing_key(ctx, key)?;
     let object = Value::from_json(header).ok();
     let member = |name| object.as_ref().and_then(|object| object.get_str(name)?.as_str());
-    let name =
-        member("alg").ok_or_else(|| Error::failed("missing or invalid 'alg' header"))?;
+    let name = member("alg").ok_or_else(|| Error::failed("missing or invalid 'alg' header"))?;
     let algorithm = Algorithm::named(name)
         .ok_or_else(|| Error::failed(format!("unknown JWS algorithm: {name}")))?;
     if member("typ").is_none_or(|kind| kind == "JWT") && Value::from_json(payload).is_err() {

@@ -99,7 +99,8 @@ impl Part {
         for byte in bytes {
             if self.escapes(*byte) {
                 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-                let digit = |value: u8| DIGITS.get(usize::from(value)).map_or('0', |it| char::from(*it));
+                let digit =
+                    |value: u8| DIGITS.get(usize::from(value)).map_or('0', |it| char::from(*it));
                 text.extend(['%', digit(byte >> 4), digit(byte & 15)]);
             } else {
                 text.push(char::from(*byte));
@@ -482,7 +483,10 @@ mod tests {
         let url = Url::parse("HTTPS://u:p@[fe80::1%25en0]:8443/a%2Fb c?q=1#f%20").unwrap();
         assert_eq!((url.scheme.as_str(), url.hostname()), ("https", b"fe80::1%en0".as_slice()));
         assert_eq!(url.port(), b"8443");
-        assert_eq!((url.path.as_slice(), url.raw_path.as_slice()), (&b"/a/b c"[..], &b"/a%2Fb c"[..]));
+        assert_eq!(
+            (url.path.as_slice(), url.raw_path.as_slice()),
+            (&b"/a/b c"[..], &b"/a%2Fb c"[..])
+        );
         assert_eq!(url.escaped_path(), "/a/b%20c");
         assert_eq!(url.fragment, b"f ");
         for bad in [":a", "a:b/c d\n", "1a:b", "http://a:b", "http://a%41/", "http://[::1", "%zz"] {

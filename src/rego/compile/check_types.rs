@@ -1,5 +1,6 @@
 //! Types fit: rules are checked in the order of their dependencies, queries against them.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::rego::problem::Problem;
@@ -9,7 +10,7 @@ use crate::rego::types::{Checker, TypedRule};
 use super::graph::Graph;
 use super::names::NameMap;
 use super::rule_tree::{RuleId, rule_path};
-use super::walk::{self, NodeMut};
+use super::walk::{self, Node, NodeMut};
 use super::{Compiled, Compiler, exprs};
 
 impl Compiler<'_> {
@@ -21,7 +22,13 @@ impl Compiler<'_> {
         for function in self.options.functions.iter() {
             types.declare(&function.name, &function.signature);
         }
-        let names = |parts: &[Term]| authors_reference(parts, &self.subjects, &[&self.rewritten]);
+        let hoisted = Hoisted::default();
+        let names = |parts: &[Term]| {
+            let show = |f: &mut dyn FnMut(Node<'_>) -> bool| {
+                self.modules.iter().flat_map(|it| &it.rules).for_each(|it| walk::rule(it, &mut |node| f(node)));
+            };
+            authors_reference(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
+        };
         let dependents = |target: &[Term]| dependents(self, &self.graph, &self.modules, target);
         let checker = Checker::new().names(&names).dependents(&dependents);
         let rules = self.sorted.iter().filter_map(|id| {
@@ -43,13 +50,42 @@ pub(super) fn check_query(
     subjects: &NameMap<Term>,
     rewritten: &NameMap<Name>,
 ) -> Vec<Problem> {
-    let names = |parts: &[Term]| authors_reference(parts, subjects, &[rewritten, &compiled.rewritten]);
+    let hoisted = Hoisted::default();
+    let names = |parts: &[Term]| {
+        let show = |f: &mut dyn FnMut(Node<'_>) -> bool| walk::body(body, &mut |node| f(node));
+        authors_reference(parts, &[subjects, hoisted.get(show)], &[rewritten, &compiled.rewritten])
+    };
     let dependents = |target: &[Term]| dependents(compiler, &compiled.graph, &compiled.modules, target);
     Checker::new().names(&names).dependents(&dependents).check_body(&compiled.types, body)
 }
 
+/// What was taken out of terms into statements of its own, by the variable that stands for it; read
+/// from these statements once a message needs it.
+#[derive(Default)]
+struct Hoisted(OnceCell<NameMap<Term>>);
+
+impl Hoisted {
+    fn get(&self, show: impl FnOnce(&mut dyn FnMut(Node<'_>) -> bool)) -> &NameMap<Term> {
+        self.0.get_or_init(|| {
+            let mut hoisted = NameMap::default();
+            show(&mut |node| {
+                if let Node::Expr(expr) = node
+                    && expr.generated
+                    && exprs::is_equality(expr)
+                    && let [Term { kind: TermKind::Var(name), .. }, term] = exprs::operands(expr)
+                    && (matches!(term.kind, TermKind::Ref(_)) || exprs::is_comprehension(term))
+                {
+                    hoisted.insert(Name::clone(name), term.clone());
+                }
+                false
+            });
+            hoisted
+        })
+    }
+}
+
 /// A reference with the terms and names that its author wrote.
-fn authors_reference(parts: &[Term], subjects: &NameMap<Term>, renamed: &[&NameMap<Name>]) -> Vec<Term> {
+fn authors_reference(parts: &[Term], subjects: &[&NameMap<Term>], renamed: &[&NameMap<Name>]) -> Vec<Term> {
     let mut parts = parts.to_vec();
     // What a variable stands for may hold others.
     for part in &mut parts {
@@ -59,7 +95,7 @@ fn authors_reference(parts: &[Term], subjects: &NameMap<Term>, renamed: &[&NameM
                 if let NodeMut::Term(term) = node
                     && let TermKind::Var(name) = &term.kind
                 {
-                    if let Some(subject) = subjects.get(name) {
+                    if let Some(subject) = subjects.iter().find_map(|it| it.get(name)) {
                         term.kind = subject.kind.clone();
                         again = true;
                     } else if let Some(name) = renamed.iter().find_map(|it| it.get(name)) {

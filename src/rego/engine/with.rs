@@ -1,8 +1,10 @@
 //! Modifiers: what `with` replaces, for as long as its expression is evaluated.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::machine::{Machine, Run, Stop};
+use super::reference::Other;
 use super::{ErrorCode, EvalError};
 use crate::rego::core::{Ref, Target, With, WithTarget, WithValue};
 use crate::rego::syntax::tree::Span;
@@ -89,7 +91,21 @@ impl<'p> Machine<'p, '_> {
                     data = Some(place(data.as_ref(), path, value, span)?);
                     data_targets += 1;
                 }
-                (_, Standin::Function(..) | Standin::Ref(..)) => {
+                // The compile stages leave these in closures of queries only.
+                (target, Standin::Ref(reference, _)) => {
+                    let found = RefCell::new(None);
+                    self.refer(run, reference, Other::Any(&found), &mut |_| Ok(()))?;
+                    let Some(value) = found.into_inner() else { continue };
+                    match target {
+                        WithTarget::Input(path) => input = Some(place(input.as_ref(), path, value, span)?),
+                        WithTarget::Data(path) => {
+                            data = Some(place(data.as_ref(), path, value, span)?);
+                            data_targets += 1;
+                        }
+                        WithTarget::Function(_) => {}
+                    }
+                }
+                (_, Standin::Function(..)) => {
                     let message = "a function replaces what isn't one";
                     return Err(EvalError::new(ErrorCode::Internal, Some(span), message).into());
                 }

@@ -131,7 +131,7 @@ fn functions_are_turned_on_by_name() {
         .local(&eval)
         .output()
         .code(2)
-        .says("nobody turned on the function `chainloop.products`");
+        .says("`chainloop.products` is off by default");
     let output = sandbox.local(&[&eval[..], &["--functions", "all"]].concat()).output().code(0);
     assert_eq!(output.stdout, "2\n");
     let check = sandbox.run(&["check", &policy]).output().code(1);

@@ -11,7 +11,9 @@ use num_bigint::{BigInt, Sign};
 use super::super::encoding_rules::{lossy, to_base64};
 use super::super::uri::Url;
 use super::super::{Code, Context, Error};
-use super::der::{self, Der, GENERALIZED_TIME, OBJECT_IDENTIFIER, OCTET_STRING, Oid, SEQUENCE, SET, UTC_TIME};
+use super::der::{
+    self, Der, GENERALIZED_TIME, OBJECT_IDENTIFIER, OCTET_STRING, Oid, SEQUENCE, SET, UTC_TIME,
+};
 use super::keys::{self, PublicKey, algorithm, object, right_align};
 use super::signature::{Hash, Padding};
 use crate::rego::value::{Number, Value};
@@ -150,7 +152,11 @@ impl Certificate {
     /// One certificate, and nothing after it.
     pub(in super::super) fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let certificate = Self::parse_first(bytes)?;
-        if certificate.raw.len() == bytes.len() { Ok(certificate) } else { Err(bad("trailing data")) }
+        if certificate.raw.len() == bytes.len() {
+            Ok(certificate)
+        } else {
+            Err(bad("trailing data"))
+        }
     }
 
     fn parse_first(bytes: &[u8]) -> Result<Self, Error> {
@@ -237,7 +243,8 @@ impl Certificate {
     pub(super) fn to_value(&self, uris: bool) -> Value {
         let found = &self.found;
         let bytes = |bytes: &[u8]| Value::from(to_base64(bytes));
-        let optional = |it: Option<&Vec<u8>>| it.map_or(Value::Null, |it| Value::from(to_base64(it)));
+        let optional =
+            |it: Option<&Vec<u8>>| it.map_or(Value::Null, |it| Value::from(to_base64(it)));
         let names = &found.names;
         let none = Constraints::default();
         let constraints = found.constraints.as_ref().unwrap_or(&none);
@@ -294,12 +301,15 @@ impl Certificate {
         members.extend([
             ("PolicyIdentifiers", oids.map_or(Value::Null, Value::from)),
             ("Policies", list(policies.unwrap_or_default(), |it| Value::from(der::oid_text(it)))),
-            ("PolicyMappings", list(&found.policy_mappings, |(issuer, subject)| {
-                object([
-                    ("IssuerDomainPolicy", Value::from(der::oid_text(issuer))),
-                    ("SubjectDomainPolicy", Value::from(der::oid_text(subject))),
-                ])
-            })),
+            (
+                "PolicyMappings",
+                list(&found.policy_mappings, |(issuer, subject)| {
+                    object([
+                        ("IssuerDomainPolicy", Value::from(der::oid_text(issuer))),
+                        ("SubjectDomainPolicy", Value::from(der::oid_text(subject))),
+                    ])
+                }),
+            ),
         ]);
         for (name, zero, value) in [
             ("InhibitAnyPolicy", "InhibitAnyPolicyZero", found.inhibit_any_policy),
@@ -417,7 +427,10 @@ pub(super) fn sized(number: BigInt) -> Result<BigInt, Error> {
     if number.bits() <= MOST_BITS {
         return Ok(number);
     }
-    Err(Error::halt(Code::Limit, format!("an integer of {} bits is above the limit", number.bits())))
+    Err(Error::halt(
+        Code::Limit,
+        format!("an integer of {} bits is above the limit", number.bits()),
+    ))
 }
 
 fn version(tbs: &mut Der<'_>) -> Option<i64> {
@@ -799,8 +812,7 @@ impl Subtrees {
         let mut subtrees = Self::default();
         while !der.is_empty() {
             let read = der.read(SEQUENCE).and_then(|mut sequence| sequence.any());
-            let (tag, _, content) =
-                read.ok_or_else(|| bad("invalid NameConstraints extension"))?;
+            let (tag, _, content) = read.ok_or_else(|| bad("invalid NameConstraints extension"))?;
             let text = || ascii(content.0, "invalid constraint value");
             let failed = |kind: &str, text: &str| {
                 Err(bad(&format!("failed to parse {kind} constraint {text:?}")))
@@ -836,7 +848,9 @@ impl Subtrees {
                     let bytes = content.0;
                     if !matches!(bytes.len(), 8 | 32) {
                         let length = bytes.len();
-                        return Err(bad(&format!("IP constraint contained value of length {length}")));
+                        return Err(bad(&format!(
+                            "IP constraint contained value of length {length}"
+                        )));
                     }
                     let (address, mask) = bytes.split_at(bytes.len() / 2);
                     if !mask_valid(mask) {
@@ -984,9 +998,8 @@ impl Name {
 
 /// A text of one of the seven types.
 fn text(tag: u8, bytes: &[u8]) -> Option<String> {
-    let ascii = |allowed: fn(u8) -> bool| {
-        bytes.iter().all(|byte| allowed(*byte)).then(|| lossy(bytes))
-    };
+    let ascii =
+        |allowed: fn(u8) -> bool| bytes.iter().all(|byte| allowed(*byte)).then(|| lossy(bytes));
     match tag {
         12 => std::str::from_utf8(bytes).ok().map(str::to_owned),
         18 => ascii(|byte| byte.is_ascii_digit() || byte == b' '),
@@ -1037,7 +1050,11 @@ fn loose_value(tag: u8, bytes: &[u8]) -> Option<Value> {
 
 /// What a list shows as: null where it is empty.
 fn list<T>(items: &[T], show: impl Fn(&T) -> Value) -> Value {
-    if items.is_empty() { Value::Null } else { Value::from(items.iter().map(show).collect::<Vec<_>>()) }
+    if items.is_empty() {
+        Value::Null
+    } else {
+        Value::from(items.iter().map(show).collect::<Vec<_>>())
+    }
 }
 
 fn texts(items: &[String]) -> Value {

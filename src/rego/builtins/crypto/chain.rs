@@ -201,7 +201,8 @@ impl<'a> Search<'a, '_> {
         let root = parents(std::slice::from_ref(self.root), child);
         let between = parents(self.between, child);
         let candidates = root.into_iter().map(|it| (Place::Root, it));
-        for (place, parent) in candidates.chain(between.into_iter().map(|it| (Place::Between, it))) {
+        for (place, parent) in candidates.chain(between.into_iter().map(|it| (Place::Between, it)))
+        {
             self.ctx.check()?;
             self.checks += 1;
             if self.checks > MOST_CHECKS {
@@ -404,7 +405,12 @@ impl<'a> Subject<'a> {
         Some(Self { names, domains, mailboxes: mailboxes.collect::<Option<_>>()? })
     }
 
-    fn fit(&self, ctx: &dyn Context, permitted: &Subtrees, excluded: &Subtrees) -> Result<bool, Error> {
+    fn fit(
+        &self,
+        ctx: &dyn Context,
+        permitted: &Subtrees,
+        excluded: &Subtrees,
+    ) -> Result<bool, Error> {
         let within = |subtrees: &Subtrees, ip: &[u8]| {
             subtrees.addresses.iter().any(|(address, mask)| {
                 address.len() == ip.len()
@@ -419,7 +425,8 @@ impl<'a> Subject<'a> {
         }
         let fits = |name: &str, permitted: &[String], excluded: &[String]| {
             domain_valid(name, false)
-                && (permitted.is_empty() || permitted.iter().any(|it| within_domain(it, name, true)))
+                && (permitted.is_empty()
+                    || permitted.iter().any(|it| within_domain(it, name, true)))
                 && !excluded.iter().any(|it| within_domain(it, name, false))
         };
         for name in &self.names.dns {
@@ -509,7 +516,9 @@ pub(super) fn mailbox(text: &str) -> Option<(Vec<u8>, &str)> {
     }
     let domain = text.get(text.len() - bytes.len()..)?.strip_prefix('@')?;
     let labels = domain.is_empty()
-        || domain.split('.').all(|it| !it.is_empty() && it.bytes().all(|b| (33..=126).contains(&b)));
+        || domain
+            .split('.')
+            .all(|it| !it.is_empty() && it.bytes().all(|b| (33..=126).contains(&b)));
     labels.then_some((name, domain))
 }
 
@@ -580,10 +589,9 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
             let has_any = policies.iter().any(|it| it == ANY_POLICY);
             if has_any && (inhibit_any > 0 || (index > 0 && own)) {
                 for (expected, parents) in expecting {
-                    stratum.entry(expected.clone()).or_insert_with(|| Node {
-                        expected: vec![expected.clone()],
-                        parents,
-                    });
+                    stratum
+                        .entry(expected.clone())
+                        .or_insert_with(|| Node { expected: vec![expected.clone()], parents });
                 }
             }
             nodes += stratum.len();
@@ -645,9 +653,7 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
     let some = graph.is_some_and(|strata| {
         strata.last().is_some_and(|stratum| stratum.contains_key(ANY_POLICY))
             || strata.iter().flatten().any(|(policy, node)| {
-                policy != ANY_POLICY
-                    && node.parents.len() == 1
-                    && node.parents.contains(ANY_POLICY)
+                policy != ANY_POLICY && node.parents.len() == 1 && node.parents.contains(ANY_POLICY)
             })
     });
     Ok(explicit > 0 || some)

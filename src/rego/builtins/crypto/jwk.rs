@@ -116,8 +116,8 @@ fn parse(ctx: &dyn Context, text: &str) -> Result<Vec<Parsed>, Error> {
         Ok(value) => (value, true),
         Err(error) => {
             // What follows a single key isn't looked at.
-            let mut stream = serde_json::Deserializer::from_str(text)
-                .into_iter::<serde::de::IgnoredAny>();
+            let mut stream =
+                serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
             stream.next();
             let first = text.get(..stream.byte_offset()).filter(|first| !first.is_empty());
             let first = first.ok_or_else(|| failed(error.to_string()))?;

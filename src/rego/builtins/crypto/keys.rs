@@ -112,12 +112,23 @@ fn on_p224(point: &[u8]) -> bool {
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum PublicKey {
-    Rsa { n: BigUint, e: u64 },
+    Rsa {
+        n: BigUint,
+        e: u64,
+    },
     /// Its point is uncompressed and on the curve.
-    Ec { curve: Curve, point: Vec<u8> },
+    Ec {
+        curve: Curve,
+        point: Vec<u8>,
+    },
     Ed25519(Vec<u8>),
     X25519,
-    Dsa { p: BigUint, q: BigUint, g: BigUint, y: BigUint },
+    Dsa {
+        p: BigUint,
+        q: BigUint,
+        g: BigUint,
+        y: BigUint,
+    },
 }
 
 fn invalid(what: &str) -> Error {
@@ -139,16 +150,20 @@ impl PublicKey {
                 if parameters != [5, 0] {
                     return Err(invalid("RSA key missing NULL parameters"));
                 }
-                let mut der = der.read(SEQUENCE).ok_or_else(|| invalid("invalid RSA public key"))?;
+                let mut der =
+                    der.read(SEQUENCE).ok_or_else(|| invalid("invalid RSA public key"))?;
                 let n = der.integer().ok_or_else(|| invalid("invalid RSA modulus"))?;
-                let e = der.small_integer().ok_or_else(|| invalid("invalid RSA public exponent"))?;
-                let n = positive(sized(n)?).ok_or_else(|| invalid("RSA modulus is not a positive number"))?;
+                let e =
+                    der.small_integer().ok_or_else(|| invalid("invalid RSA public exponent"))?;
+                let n = positive(sized(n)?)
+                    .ok_or_else(|| invalid("RSA modulus is not a positive number"))?;
                 let e = u64::try_from(e).ok().filter(|e| *e > 0);
                 let e = e.ok_or_else(|| invalid("RSA public exponent is not a positive number"))?;
                 Self::Rsa { n, e }
             }
             EC => {
-                let oid = parameters_der.oid().ok_or_else(|| invalid("invalid ECDSA parameters"))?;
+                let oid =
+                    parameters_der.oid().ok_or_else(|| invalid("invalid ECDSA parameters"))?;
                 let curve = Curve::of(&oid).ok_or_else(|| invalid("unsupported elliptic curve"))?;
                 if !curve.has(data) {
                     return Err(Error::failed("ecdsa: invalid uncompressed public key"));
@@ -196,8 +211,7 @@ impl PublicKey {
         if !outer.is_empty() {
             return Err(invalid("trailing data after ASN.1 of public-key"));
         }
-        Self::of(&oid, parameters, &data)?
-            .ok_or_else(|| invalid("unknown public key algorithm"))
+        Self::of(&oid, parameters, &data)?.ok_or_else(|| invalid("unknown public key algorithm"))
     }
 
     /// As OPA shows it.
@@ -215,7 +229,8 @@ impl PublicKey {
 }
 
 fn ec_members(curve: Curve, point: &[u8]) -> [(&'static str, Value); 3] {
-    let (x, y) = point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default();
+    let (x, y) =
+        point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default();
     let number = |bytes| big(&BigUint::from_bytes_be(bytes));
     [("Curve", Value::new_object()), ("X", number(x)), ("Y", number(y))]
 }
@@ -400,8 +415,7 @@ impl PrivateKey {
         if !outer.is_empty() {
             return Err(Error::failed("asn1: syntax error: trailing data"));
         }
-        let key =
-            key.ok_or_else(|| invalid("private key contains zero or negative value"))?;
+        let key = key.ok_or_else(|| invalid("private key contains zero or negative value"))?;
         key.validate()?;
         Ok(Self::Rsa(key))
     }
@@ -528,8 +542,11 @@ impl PrivateKey {
                 ])
             }
             Self::Ec { curve, d, point } => {
-                let (x, y) =
-                    point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default();
+                let (x, y) = point
+                    .get(1..)
+                    .unwrap_or_default()
+                    .split_at_checked(curve.size())
+                    .unwrap_or_default();
                 object([
                     ("crv", Value::from(curve.name())),
                     ("d", text(d)),
@@ -600,5 +617,7 @@ pub(super) fn big(value: &BigUint) -> Value {
 
 /// An object of these members.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    Value::from(members.into_iter().map(|(key, value)| (Value::from(key), value)).collect::<Object>())
+    Value::from(
+        members.into_iter().map(|(key, value)| (Value::from(key), value)).collect::<Object>(),
+    )
 }

@@ -80,7 +80,8 @@ fn line(text: &[u8], start: usize) -> (&[u8], usize) {
         Some(index) => (rest.get(..index).unwrap_or_default(), start + index + 1),
         None => (rest, start + rest.len()),
     };
-    let line = if next > start + line.len() { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+    let line =
+        if next > start + line.len() { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
     let spaces = line.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     (line.get(..line.len() - spaces).unwrap_or_default(), next)
 }

@@ -338,7 +338,8 @@ fn sign_rsa(key: &RsaPrivate, padding: Padding, hash: Hash, text: &[u8]) -> Resu
         return Err(Error::failed("an RSA private key needs its primes"));
     };
     let crt = key.crt()?;
-    let (n, e, d, p, q) = (number(&key.n), number(&BigUint::from(key.e)), number(&key.d), number(p), number(q));
+    let (n, e, d, p, q) =
+        (number(&key.n), number(&BigUint::from(key.e)), number(&key.d), number(p), number(q));
     let (dp, dq, qinv) = (number(&crt.dp), number(&crt.dq), number(&crt.qinv));
     let components = ring::rsa::KeyPairComponents {
         public_key: ring::rsa::PublicKeyComponents { n: &n, e: &e },

@@ -374,9 +374,6 @@ impl<'a> Parser<'a> {
             {
                 return failed("invalid named capture", self.since(start));
             }
-            if self.names.iter().flatten().any(|known| known == name) {
-                return failed("duplicate capture group name", name);
-            }
             self.names.push(Some(name.to_owned()));
             self.frames.push(frame);
             return Ok(());

@@ -161,10 +161,7 @@ pub(super) fn format(time: &Time, layout: &str) -> String {
             Part::ZeroSecond => format!("{:02}", civil.second),
             Part::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_owned(),
             Part::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_owned(),
-            Part::ZoneName => time
-                .zone
-                .name(time.seconds)
-                .unwrap_or_else(|| offset_text(time.zone.offset(time.seconds), false, To::Minutes)),
+            Part::ZoneName => time.zone.name(time.seconds),
             Part::Offset { z, colons, to } => match time.zone.offset(time.seconds) {
                 0 if z => "Z".to_owned(),
                 offset => offset_text(offset, colons, to),

@@ -9,6 +9,21 @@ use crate::rego::builtins::Error;
 /// The database here ends with this year; later ones are as those before it.
 const LAST_YEAR: i64 = 2099;
 
+/// Old names that newer releases of the database give to zones of places.
+const LINKS: &[(&str, &str)] = &[
+    ("CET", "Europe/Brussels"),
+    ("CST6CDT", "America/Chicago"),
+    ("EET", "Europe/Athens"),
+    ("EST", "America/Panama"),
+    ("EST5EDT", "America/New_York"),
+    ("HST", "Pacific/Honolulu"),
+    ("MET", "Europe/Brussels"),
+    ("MST", "America/Phoenix"),
+    ("MST7MDT", "America/Denver"),
+    ("PST8PDT", "America/Los_Angeles"),
+    ("WET", "Europe/Lisbon"),
+];
+
 /// A zone.
 #[derive(Clone)]
 pub(super) struct Zone(Option<Tz>);
@@ -26,20 +41,22 @@ impl Zone {
         if name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..") {
             return Err(Error::failed("time: invalid location name"));
         }
+        let name = LINKS.iter().find(|(link, _)| *link == name).map_or(name, |(_, name)| name);
         match name.parse::<Tz>() {
             Ok(zone) => Ok(Self(Some(zone))),
             Err(_) => Err(Error::failed(format!("unknown time zone {name}"))),
         }
     }
 
-    fn lookup(&self, seconds: i64) -> (i64, Option<String>) {
-        let Some(zone) = &self.0 else { return (0, Some("UTC".to_owned())) };
+    fn lookup(&self, seconds: i64) -> (i64, String) {
+        let Some(zone) = &self.0 else { return (0, "UTC".to_owned()) };
         let year = Civil::at(seconds).year;
         let seconds = if year > LAST_YEAR { seconds_in_known_year(seconds, year) } else { seconds };
-        let Some(time) = DateTime::from_timestamp(seconds, 0) else { return (0, None) };
+        let Some(time) = DateTime::from_timestamp(seconds, 0) else { return (0, "UTC".to_owned()) };
         let offset = zone.offset_from_utc_datetime(&time.naive_utc());
-        let name = offset.abbreviation().map(str::to_owned);
-        (i64::from(offset.fix().local_minus_utc()), name)
+        let seconds = i64::from(offset.fix().local_minus_utc());
+        let name = offset.abbreviation().map_or_else(|| unnamed(seconds), str::to_owned);
+        (seconds, name)
     }
 
     /// Seconds that the zone is ahead of UTC at a point in time.
@@ -48,7 +65,7 @@ impl Zone {
     }
 
     /// What the zone is called at a point in time, such as `CEST`.
-    pub(super) fn name(&self, seconds: i64) -> Option<String> {
+    pub(super) fn name(&self, seconds: i64) -> String {
         self.lookup(seconds).1
     }
 
@@ -60,6 +77,17 @@ impl Zone {
         }
         // Near a change the first guess may have been of the other side.
         local - self.offset(local - first)
+    }
+}
+
+/// What a zone without a name is called: its offset, as short as it can be.
+fn unnamed(offset: i64) -> String {
+    let (sign, rest) = (if offset < 0 { '-' } else { '+' }, offset.abs());
+    let (hours, minutes, seconds) = (rest / 3600, rest / 60 % 60, rest % 60);
+    match (minutes, seconds) {
+        (0, 0) => format!("{sign}{hours:02}"),
+        (_, 0) => format!("{sign}{hours:02}{minutes:02}"),
+        _ => format!("{sign}{hours:02}{minutes:02}{seconds:02}"),
     }
 }
 

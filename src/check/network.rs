@@ -1,0 +1,20 @@
+//! Built-ins that ask the network, which is off.
+//!
+//! The evaluation ends with an error when it reaches one, and a `with` may replace them.
+
+use super::{File, Policies};
+use crate::Diagnostic;
+
+/// Finds calls that can only fail.
+pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+    for (name, _, span) in &file.model.others {
+        if matches!(name.as_str(), "http.send" | "net.lookup_ip_addr") {
+            let message = format!("`{name}` isn't enabled here");
+            out.push(
+                Diagnostic::error("unsupported-builtin", message)
+                    .with_hint("pass what the policy needs to know as input or data")
+                    .at(all.position(*span)),
+            );
+        }
+    }
+}
