@@ -10,8 +10,7 @@
 mod support;
 
 use rego_platform::builtins::parse_rows;
-use rego_platform::Value;
-use rego_platform::{Platform, Token};
+use rego_platform::{Platform, Token, Value};
 
 use support::service::{Content, Service, TOKEN, evidence_pages};
 use support::{Contender, compare, is_measuring, wanted};
@@ -30,7 +29,7 @@ fn main() {
             let ours = || -> Vec<Value> {
                 pages.iter().flat_map(|page| parse_rows("evidence", page).unwrap()).collect()
             };
-            let regorus = || -> Vec<Value> {
+            let untyped = || -> Vec<Value> {
                 let text = |page| std::str::from_utf8(page).unwrap();
                 pages.iter().map(|page| Value::from_json(text(page)).unwrap()).collect()
             };
@@ -40,7 +39,7 @@ fn main() {
             assert_eq!(ours().len(), ROWS);
             let mut contenders = [
                 Contender::new("rows as a policy sees them", ours),
-                Contender::new("rego_platform::Value::from_json_str", regorus),
+                Contender::new("rego_platform::Value::from_json", untyped),
                 Contender::new("serde_json::Value", plain),
             ];
             compare(&format!("100,000 rows in memory, {name}"), 15, &mut contenders);

@@ -1,27 +1,28 @@
-//! Rego policies that ask a supply-chain compliance service, on the [`regorus`] interpreter.
+//! Rego policies that ask a supply-chain compliance service while they are evaluated.
 //!
 //! A policy calls five functions while it is evaluated: `platform.discover`, `platform.evidence`,
 //! `platform.project_compliance`, `platform.evidence_prompt` and `platform.download_artifact`
 //! (interface section 4.7; [`builtins::FUNCTIONS`] has their arguments, results and costs), and
 //! five more that read the rest of the interface where a host turns them on
 //! ([`builtins::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
-//! makes sure that a call that failed never ends as a pass. The command of the same name is built
-//! on it.
+//! makes sure that a call that failed never ends as a pass. Policies are compiled and evaluated by
+//! its own Rego ([`rego`]), which gives OPA 1.22.2's answers or an error. The command of the same
+//! name is built on it.
 //!
 //! # What to use when
 //!
 //! | You have | Use |
 //! |---|---|
-//! | policies to evaluate | [`evaluate::Policies`]: loads soundly, sends independent calls together, contains what a policy does |
-//! | a [`regorus::Engine`] of your own that must stay | [`Platform::register`], and [`Registration::check`] after **every** evaluation |
+//! | policies to evaluate | [`evaluate::Policies`]: OPA's answers, independent calls sent together, bounds on what a policy does |
 //! | policies to look at, not to evaluate | [`check`] |
 //! | a question without a policy | [`Platform::call`], [`Platform::call_async`], [`Platform::download`] |
 //! | products, projects, environments, assessments, a product's compliance | [`Platform::api`], async and blocking ([`api`]) |
-//! | no service at hand | the emulator (feature `emulator`), or a recording: [`evaluate::Answers::Replay`] |
+//! | no service at hand | the emulator (feature `emulator`), a recording ([`evaluate::Answers::Replay`]) or answers of your own ([`evaluate::Responder`]) |
+//! | functions of your own that policies call | [`evaluate::HostFunction`] in [`evaluate::load::LoadOptions`] |
+//! | a `regorus::Engine` of your own that must stay | `Platform::register` (feature `regorus`) and `Registration::run` around every evaluation |
 //!
-//! Prefer [`evaluate::Policies`]. The interpreter alone gives some policies another verdict than
-//! OPA, can be brought to abort or hang by a policy, and swallows some errors of functions; with
-//! [`Platform::register`] all of that stays the host's.
+//! Prefer [`evaluate::Policies`]: an engine of your own gives regorus' verdicts, which aren't always
+//! OPA's, and a policy can make it abort or hang.
 //!
 //! # An evaluation
 //!
@@ -67,7 +68,7 @@
 //!
 //! // An error is no verdict, and neither is a rule that has no value: both must block a gate.
 //! let output = evaluated.result?;
-//! let violations = output.value().ok_or("the rule is undefined")?.as_set()?;
+//! let violations = output.value().and_then(Value::as_set).ok_or("the rule isn't a set")?;
 //! assert!(violations.is_empty());
 //! assert_eq!(evaluated.ledger.calls.len(), 1);
 //! # Ok(())
@@ -76,8 +77,10 @@
 //! # fn main() {}
 //! ```
 //!
-//! [`Policies::evaluate_async`](evaluate::Policies::evaluate_async) doesn't block the task, and
-//! everything here works inside and outside of async runtimes of either flavour.
+//! [`Policies::evaluate_async`](evaluate::Policies::evaluate_async) doesn't block the task and holds
+//! no thread while the service is waited for; dropping its future cancels the evaluation, and so does
+//! an [`evaluate::Cancellation`]. Everything here works inside and outside of async runtimes of
+//! either flavour.
 //!
 //! # When something fails
 //!
@@ -91,7 +94,8 @@
 //! - Calls that are safe to repeat are retried on broken connections, 408, 429 and 5xx. Starting
 //!   an AI evaluation is never sent twice, and never on a guess.
 //! - Limits are errors that name themselves: those of one call are settings of
-//!   [`PlatformBuilder`], those of one evaluation are [`evaluate::Budget`]. Nothing is cut short
+//!   [`PlatformBuilder`], those of one evaluation are [`evaluate::Budget`], and [`Error::limit`]
+//!   says which of these it was. Nothing is cut short
 //!   without a word but what the policy's own `limit` cuts, which
 //!   [`Ledger::cut`](evaluate::Ledger::cut) tells.
 //!
@@ -99,22 +103,21 @@
 //!
 //! - Undefined isn't empty: a query for a package or rule that doesn't exist is undefined, as in
 //!   OPA. Compare [`Policies::packages`](evaluate::Policies::packages) with what you expect.
-//! - [`crate::rego::Value`] rounds integers beyond 64 bits when it reads JSON; what this crate reads
-//!   itself (data, recordings, answers) is refused then.
-//! - The memory of the process is bounded by the command only. A library user's evaluation is
-//!   bounded in time, and its built-ins in size.
+//! - [`evaluate::Budget`] bounds the time, calls, bytes and memory of one evaluation. The time to
+//!   load policies, the size of the input and the number of evaluations at a time are the host's.
 //!
 //! # Features
 //!
 //! | Feature | Default | Adds |
 //! |---|---|---|
-//! | `cli` | yes | the command; switches on the two below |
-//! | `cache` | by `cli` | [`PlatformBuilder::artifact_cache`]: artifacts on disk, verified at every read |
+//! | `cli` | yes | the command; switches on the three below |
+//! | `cache` | by `cli` | `PlatformBuilder::artifact_cache`: artifacts on disk, verified at every read |
+//! | `crypto` | by `cli` | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
 //! | `emulator` | by `cli` | the module `emulator`: the service, served from a folder of plain files |
+//! | `regorus` | no | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface |
 //!
 //! Embedders want `default-features = false`. `tracing` spans are made for evaluations, passes,
-//! calls and attempts; they hold no secrets. The interpreter is re-exported as [`regorus`], whose
-//! minor version is part of this crate's interface.
+//! calls and attempts; they hold no secrets.
 
 #![forbid(unsafe_code)]
 
@@ -155,7 +158,11 @@ pub use rego::Value;
 #[cfg(feature = "regorus")]
 pub use regorus;
 
-/// The README's Rust examples compile.
+/// The Rust examples of the documentation compile.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+#[doc = include_str!("../docs/embedding.md")]
+struct Embedding;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/functions.md")]
+struct Functions;

@@ -19,6 +19,7 @@ mod gate;
 mod generate;
 mod generated;
 mod hostile;
+mod interpreter;
 mod passes;
 mod policies;
 mod readme;

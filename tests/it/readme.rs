@@ -1,4 +1,4 @@
-//! The README's commands do what it shows.
+//! The commands in the README and in `docs` do what is shown there.
 //!
 //! In a `console` block, a line that begins with `$ ` is a command; `# status N` behind it is its
 //! exit status; the lines that follow are its standard output, where `...` stands for any number
@@ -59,11 +59,15 @@ fn like(shown: &str, found: &str) -> bool {
 }
 
 #[test]
-fn its_commands_do_what_it_shows() {
+fn commands_do_what_is_shown() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let examples = examples(&text);
-    assert!(examples.len() > 5);
+    let mut pages = vec![root.join("README.md")];
+    pages.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    let mut examples = Vec::new();
+    for page in pages {
+        examples.extend(self::examples(&std::fs::read_to_string(page).unwrap()));
+    }
+    assert!(examples.len() > 10);
     let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
     let home = tempfile::tempdir().unwrap();
     // The examples write there; it may be elsewhere while tests are built.
