@@ -15,10 +15,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
-use rego_platform::Value;
 use rego_platform::{Platform, Token};
 
 use support::service::{Content, Service, TOKEN, digest};

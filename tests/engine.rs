@@ -10,8 +10,7 @@ use rego_platform::regorus::{Engine, Value};
 use rego_platform::{Error, ErrorKind, Platform, Registration, Token};
 
 /// The clean image of the shipped data.
-const CLEAN_IMAGE: &str =
-    "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
+const CLEAN_IMAGE: &str = "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
 
 fn start(options: EmulatorOptions) -> Emulator {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/platform");
@@ -72,7 +71,10 @@ fn calls_block_on_plain_threads_and_in_runtimes_of_either_flavour() {
     let platform = client(&emulator);
     let answer =
         current.block_on(platform.call_async("discover", &[CLEAN_IMAGE.into(), "".into()]));
-    assert_eq!(answer.unwrap().get_str("kind").and_then(|kind| kind.as_str()), Some("CONTAINER_IMAGE"));
+    assert_eq!(
+        answer.unwrap().get_str("kind").and_then(|kind| kind.as_str()),
+        Some("CONTAINER_IMAGE")
+    );
 }
 
 #[test]
@@ -192,7 +194,8 @@ fn after_the_first_failure_nothing_is_sent_within_the_scope() {
     });
     assert_eq!(twice.unwrap_err().kind(), ErrorKind::PermissionDenied);
     assert_eq!(emulator.requests().len(), 1);
-    let again = registration.run(&mut engine, |engine| engine.eval_rule("data.p.result".to_owned()));
+    let again =
+        registration.run(&mut engine, |engine| engine.eval_rule("data.p.result".to_owned()));
     assert!(again.is_ok());
     assert!(emulator.requests().len() > 1);
 }
@@ -226,6 +229,8 @@ fn a_second_registration_on_an_engine_is_refused() {
 fn an_error_of_the_policy_itself_is_one() {
     let emulator = start(EmulatorOptions::default());
     let (mut engine, registration) = engine(&emulator, "package p\nresult := 1 / 0");
-    let error = registration.run(&mut engine, |engine| engine.eval_rule("data.p.result".to_owned())).unwrap_err();
+    let error = registration
+        .run(&mut engine, |engine| engine.eval_rule("data.p.result".to_owned()))
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Policy);
 }

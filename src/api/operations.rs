@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use crate::rego::Value;
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::rego::Value;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
 use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Request, Type};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use crate::rego::Value;
+use bytes::Bytes;
 use serde::Deserialize;
 
 use super::arguments::{Invalid, argument, is_digest, string};

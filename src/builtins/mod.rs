@@ -33,10 +33,10 @@ pub use set::FunctionSet;
 pub use types::{Field, Type};
 
 pub(crate) use arguments::{Invalid, identifier};
-pub(crate) use types::describe;
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 pub(crate) use set::turn_on;
+pub(crate) use types::describe;
 
 /// What calling a function costs beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -67,11 +67,7 @@ pub(super) fn check(
 }
 
 /// What an expression is bound to, as far as that is known.
-pub(super) fn literal<'a>(
-    file: &File<'a>,
-    constants: &Constants<'a>,
-    term: &'a Term,
-) -> &'a Term {
+pub(super) fn literal<'a>(file: &File<'a>, constants: &Constants<'a>, term: &'a Term) -> &'a Term {
     Literals { file, constants }.follow(term)
 }
 

@@ -135,12 +135,7 @@ impl Types<'_> {
     }
 }
 
-fn near_miss(
-    all: &Policies<'_>,
-    fields: &[Field],
-    name: &str,
-    span: Span,
-) -> Option<Diagnostic> {
+fn near_miss(all: &Policies<'_>, fields: &[Field], name: &str, span: Span) -> Option<Diagnostic> {
     if fields.iter().any(|f| f.name == name) {
         return None;
     }

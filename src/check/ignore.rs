@@ -71,9 +71,7 @@ fn ignore(all: &Policies<'_>, line: u32, code: &str, at: Span) -> Ignore {
         (None, None) => "write the code that the finding shows in brackets".to_owned(),
         (Some(_), _) => "remove it".to_owned(),
     };
-    let unused = Diagnostic::warning("unused-ignore", message)
-        .with_hint(hint)
-        .at(all.position(at));
+    let unused = Diagnostic::warning("unused-ignore", message).with_hint(hint).at(all.position(at));
     let file = all.sources.position(at).path.to_owned();
     Ignore { line, code: code.to_owned(), at, file, unused }
 }

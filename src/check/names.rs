@@ -85,10 +85,8 @@ pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &s
     let hint = match near {
         Some(near) => format!("did you mean `{product}.{near}`?"),
         None => {
-            let all: Vec<_> = enabled
-                .iter()
-                .map(|function| format!("`{product}.{}`", function.name))
-                .collect();
+            let all: Vec<_> =
+                enabled.iter().map(|function| format!("`{product}.{}`", function.name)).collect();
             format!("the functions are {}", all.join(", "))
         }
     };

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use crate::Diagnostic;
 use super::Policies;
+use crate::Diagnostic;
 use crate::evaluate::load::{Package, RuleKind};
 use crate::rego::syntax::tree::Span;
 use crate::text::nearest;
@@ -55,9 +55,10 @@ fn finding(all: &Policies<'_>, package: &Package) -> Option<Diagnostic> {
             "give it `deny`, `violations` or `result`, or import it where it is used".to_owned()
         }
     };
-    let module = all.modules.iter().find(|module| {
-        super::names::package_path(module).iter().eq(package.path.iter())
-    })?;
+    let module = all
+        .modules
+        .iter()
+        .find(|module| super::names::package_path(module).iter().eq(package.path.iter()))?;
     let path = module.package.path.get(1..).unwrap_or_default();
     let span = match (path.first(), path.last()) {
         (Some(first), Some(last)) => Span { end: last.span.end, ..first.span },

@@ -8,13 +8,13 @@ use std::collections::HashSet;
 
 use crate::rego::Value;
 
-use crate::Diagnostic;
 use super::model::data_path;
 use super::{File, Policies};
+use crate::Diagnostic;
 use crate::evaluate::load::Package;
+use crate::evaluate::sources::DataSource;
 use crate::rego::syntax::tree::{Expr, Span};
 use crate::rego::syntax::visit;
-use crate::evaluate::sources::DataSource;
 use crate::text::nearest;
 
 /// What is there to be named.

@@ -1,6 +1,6 @@
 //! Imports and local variables that nothing uses.
 
-use super::model::Kind;
+use super::model::{Binding, Kind};
 use super::{File, Policies};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Import, TermKind};
@@ -49,6 +49,8 @@ pub(super) fn variables(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagn
             Kind::Argument => "argument",
             // What isn't declared may be bound for its existence alone.
             Kind::Local if !all.is_declared(name) => continue,
+            // Nor does a plain `some` bind: the one mention that is left of it finds the values.
+            Kind::Local if matches!(variable.binding, Binding::Unknown) => continue,
             Kind::Local => "variable",
         };
         out.push(

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::rego::Value;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
-use crate::rego::Value;
 use serde::Serialize;
 
 use super::args::Options;

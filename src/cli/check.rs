@@ -85,7 +85,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         rego_v0: args.v0_compatible,
         ..LoadOptions::default()
     };
-    let mut found = check::check(&sources, load)?;
+    let mut found = check::check(&sources, load);
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);
     }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use chrono::DateTime;
 use crate::rego::Value;
+use chrono::DateTime;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::shape::Shape;
@@ -190,9 +190,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
             _ => return Err(self.unexpected(serde::de::Unexpected::Seq)),
         };
         let mut items = Vec::new();
-        while let Some(item) =
-            seq.next_element_seed(Typed { ty, name: self.name })?
-        {
+        while let Some(item) = seq.next_element_seed(Typed { ty, name: self.name })? {
             items.push(item);
         }
         Ok(Value::from(items))
@@ -268,8 +266,7 @@ impl<'de> Visitor<'de> for Row<'_> {
                 };
                 slot.fill(field.name, &key, value)?;
             } else {
-                let value =
-                    map.next_value_seed(Typed { ty: &Type::Any, name: &key })?;
+                let value = map.next_value_seed(Typed { ty: &Type::Any, name: &key })?;
                 insert(&mut others, &key, value)?;
             }
         }

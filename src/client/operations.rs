@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use crate::rego::Value;
+use bytes::Bytes;
 
 use super::page::parse;
 use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};

@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use crate::rego::Value;
 
-use super::call::{Call, Key};
 use super::blocking::block_on;
+use super::call::{Call, Key};
 use super::flight::Outcome;
 use super::functions::Kind;
 use super::met::{Answered, is_plain};

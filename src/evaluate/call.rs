@@ -54,7 +54,11 @@ impl Call {
     }
 
     /// A call of a function of the host's.
-    pub fn of_host(name: &str, function: &AsyncFunction, arguments: &[Value]) -> Result<Self, Error> {
+    pub fn of_host(
+        name: &str,
+        function: &AsyncFunction,
+        arguments: &[Value],
+    ) -> Result<Self, Error> {
         let key = Key::new(name.into(), arguments.to_vec())?;
         let (function, arguments) = (function.clone(), arguments.to_vec());
         Ok(Self { key, target: Target::Host { function, arguments } })

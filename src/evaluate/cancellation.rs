@@ -1,7 +1,7 @@
 //! Ending an evaluation from outside.
 
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use futures_util::task::AtomicWaker;
 

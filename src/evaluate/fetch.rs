@@ -85,8 +85,7 @@ impl Session {
     }
 
     /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
-    pub async fn fetch_until(
-        &self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
+    pub async fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
         match &self.answers {
             Answers::Service(platform) => self.await_first(platform, call, pass, until).await,
             _ => self.fetch(call, &[], pass).await,

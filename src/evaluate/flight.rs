@@ -4,10 +4,10 @@
 //! has come belongs to the evaluation that asked (`session`).
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::Ordering;
 use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -183,11 +183,8 @@ impl Flights {
         // asks the same meanwhile joins it.
         let held = (call.cost() == Cost::Prompt).then(|| Arc::clone(&flight));
         let task = self.task(platform, call, grant, Arc::downgrade(&flight), bells);
-        let span = tracing::debug_span!(
-            "call",
-            rpc.method = &*call.key.function,
-            otel.kind = "client"
-        );
+        let span =
+            tracing::debug_span!("call", rpc.method = &*call.key.function, otel.kind = "client");
         let task = handle.spawn(
             async move {
                 task.await;

@@ -105,7 +105,9 @@ pub struct Package {
 pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) -> Vec<Package> {
     let mut all: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for (index, module) in authors.iter().enumerate() {
-        all.entry(constants(module.package.path.get(1..).unwrap_or_default())).or_default().push(index);
+        all.entry(constants(module.package.path.get(1..).unwrap_or_default()))
+            .or_default()
+            .push(index);
     }
     let paths: BTreeSet<Vec<String>> = all.keys().cloned().collect();
     let path_of = |index: usize| {
@@ -114,7 +116,11 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
     };
     all.into_iter()
         .map(|(path, modules)| {
-            let rules = rules(texts, &path, modules.iter().filter_map(|index| authors.get(*index).copied()));
+            let rules = rules(
+                texts,
+                &path,
+                modules.iter().filter_map(|index| authors.get(*index).copied()),
+            );
             let named = path.last().is_some_and(|name| name.ends_with("_test"));
             let is_test = |index: &usize| named || path_of(*index).ends_with("_test.rego");
             Package {
@@ -122,9 +128,10 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
                 is_test: modules.iter().all(is_test),
                 is_suite: named && rules.iter().any(|rule| is_test_name(&rule.name)),
                 refers_to: refers_to(
-                    modules.iter().filter(|index| !is_test(index)).filter_map(|index| {
-                        Some((*authors.get(*index)?, resolved.get(*index)?))
-                    }),
+                    modules
+                        .iter()
+                        .filter(|index| !is_test(index))
+                        .filter_map(|index| Some((*authors.get(*index)?, resolved.get(*index)?))),
                     &path,
                     &paths,
                 ),

@@ -19,10 +19,8 @@ t := {[1, 2]: "a", 3: "b", null: 1}
 
 /// The answer to `query` over the policies above.
 fn ask(query: &str) -> Result<QueryOutput, Error> {
-    let module = |(path, text): (&str, &str)| ModuleSource {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    };
+    let module =
+        |(path, text): (&str, &str)| ModuleSource { path: path.to_owned(), text: text.to_owned() };
     let modules = [
         ("p.rego", POLICY),
         ("sub.rego", "package p.sub\ny := 7"),

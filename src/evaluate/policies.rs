@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
+use super::blocking::block_on;
 use super::budget::{Answers, Budget};
 use super::call::Key;
-use super::blocking::block_on;
 use super::cancellation::{CancelOnDrop, Cancellation};
 use super::drive::{Last, Waits, drive};
 use super::flight::Outcome;
@@ -27,13 +27,13 @@ use super::session::Session;
 use super::sources::Sources;
 use crate::builtins::FunctionSet;
 use crate::check;
-use crate::testing::{Covered, Tracing, cases};
 use crate::rego::Value;
 use crate::rego::engine::{self, ErrorCode, Tracer};
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceText};
 use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::{Module, Span};
+use crate::testing::{Covered, Tracing, cases};
 use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
@@ -189,7 +189,10 @@ impl Evaluated {
     /// Every place where the policies call one of the functions, and how often this evaluation
     /// reached it.
     pub fn sites(&self) -> Vec<Site> {
-        self.policies.as_ref().map(|policies| policies.sites_with(&self.reached)).unwrap_or_default()
+        self.policies
+            .as_ref()
+            .map(|policies| policies.sites_with(&self.reached))
+            .unwrap_or_default()
     }
 
     /// The calls that the result depends on and that were answered: function, arguments as JSON,
@@ -279,7 +282,14 @@ impl Policies {
         let texts = texts(sources, options.rego_v0, &mut found);
         let data = super::sources::merged(&sources.data, &mut found);
         let functions = program_options(&options, &data, tests.is_some());
-        let mut looking = Looking { options: &options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
+        let mut looking = Looking {
+            options: &options,
+            sources,
+            more,
+            tests,
+            found: Vec::new(),
+            packages: Vec::new(),
+        };
         let compiled = Program::compile_with(texts, &functions, &mut looking);
         found.append(&mut looking.found);
         let packages = looking.packages;
@@ -295,14 +305,20 @@ impl Policies {
         let line = |finding: &Diagnostic| {
             finding.position.as_ref().map(|place| (place.file.clone(), place.line))
         };
-        let named: HashSet<_> =
-            found.iter().filter(|f| matches!(f.code, "unknown-function" | "arity")).filter_map(line).collect();
+        let named: HashSet<_> = found
+            .iter()
+            .filter(|f| matches!(f.code, "unknown-function" | "arity"))
+            .filter_map(line)
+            .collect();
         let own = found.len();
         found.extend(refused);
         let mut index = 0;
         found.retain(|finding| {
             index += 1;
-            let again = matches!(finding.code, "unknown-function" | "arity" | "type-error" | "compile-error");
+            let again = matches!(
+                finding.code,
+                "unknown-function" | "arity" | "type-error" | "compile-error"
+            );
             index <= own || !again || line(finding).is_none_or(|line| !named.contains(&line))
         });
         found.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -341,7 +357,8 @@ impl Policies {
 
     fn sites_with(&self, reached: &BTreeMap<engine::CallSite, u64>) -> Vec<Site> {
         let program = &self.inner.program;
-        let sites = (0..).zip(program.call_sites()).filter(|(_, info)| *info.name != *cases::FUNCTION);
+        let sites =
+            (0..).zip(program.call_sites()).filter(|(_, info)| *info.name != *cases::FUNCTION);
         let site = |(index, info): (u32, &CallSiteInfo)| Site {
             function: info.name.to_string(),
             package: info
@@ -699,7 +716,8 @@ fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         }
     }
     let starts = |text: &str| problem.message.starts_with(text);
-    let arity = problem.message.contains("arity mismatch") || problem.message.contains(" has arity ");
+    let arity =
+        problem.message.contains("arity mismatch") || problem.message.contains(" has arity ");
     let finding = match problem.code {
         ProblemCode::Parse => Diagnostic::error("parse-error", message),
         ProblemCode::UnsafeVar => Diagnostic::error("unsafe-variable", message),

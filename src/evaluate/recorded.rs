@@ -8,9 +8,9 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use crate::rego::Value;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use crate::rego::Value;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use sha2::{Digest as _, Sha256};
 

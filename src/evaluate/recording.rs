@@ -207,9 +207,7 @@ impl Replay {
         let mut out = Vec::new();
         for (function, calls) in &self.recording.nd_builtin_cache {
             for (arguments, value) in calls {
-                let arguments = json::parse(arguments)
-                    .ok()
-                    .and_then(|v| v.as_array().cloned());
+                let arguments = json::parse(arguments).ok().and_then(|v| v.as_array().cloned());
                 if let (Some(arguments), Ok(value)) = (arguments, exact(value)) {
                     out.push((function.clone(), arguments, value));
                 }

@@ -192,19 +192,14 @@ impl Host for Scope {
             return;
         }
         let position = self.texts.position(span);
-        let print = Print {
-            file: position.path.to_owned(),
-            line: position.line,
-            message: text.to_owned(),
-        };
+        let print =
+            Print { file: position.path.to_owned(), line: position.line, message: text.to_owned() };
         self.prints.lock().unwrap_or_else(PoisonError::into_inner).push(print);
     }
 
     fn check(&self) -> Result<(), Halt> {
-        self.still_on().map_err(|error| Halt {
-            message: error.to_string(),
-            source: Some(Arc::new(error)),
-        })
+        self.still_on()
+            .map_err(|error| Halt { message: error.to_string(), source: Some(Arc::new(error)) })
     }
 
     fn now_ns(&self) -> i64 {

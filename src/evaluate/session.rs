@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use super::budget::{Answers, Budget};
 use super::call::Key;
 use super::cancellation::Cancellation;
-use super::functions::HostFunction;
 use super::flight::{Bell, Boarded, Outcome};
+use super::functions::HostFunction;
 use super::ledger::{Entry, Ledger, Origin};
 use crate::client::Allowance;
 use crate::text::shorten;
@@ -179,8 +179,7 @@ impl Session {
     }
 
     pub fn out_of_time(&self) -> Error {
-        Error::timed_out("the evaluation", self.budget.timeout)
-            .at_limit(Limit::Timeout)
+        Error::timed_out("the evaluation", self.budget.timeout).at_limit(Limit::Timeout)
     }
 
     /// The account: `used` are the calls of the pass that gave the result, with their number.

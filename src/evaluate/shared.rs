@@ -71,8 +71,8 @@ mod tests {
 
     use super::*;
     use crate::builtins::Answer;
-    use crate::{Error, ErrorKind};
     use crate::rego::Value;
+    use crate::{Error, ErrorKind};
 
     fn key(arguments: &str) -> Key {
         Key { function: "platform.discover".into(), arguments: arguments.into() }

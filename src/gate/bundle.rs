@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{Read, Take};
 use std::path::{Component, Path};
 
-use flate2::read::MultiGzDecoder;
 use crate::rego::Value;
+use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use tar::EntryType;
 

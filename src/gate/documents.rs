@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::rego::Value;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use crate::rego::Value;
 
 use super::model::Subject;
 use super::reach::InputUse;
@@ -410,9 +410,8 @@ mod tests {
         let dsse =
             format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
         let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
-        let read = |text: &str| {
-            unambiguous(text).and_then(|()| unwrap(Value::from_json(text).unwrap()))
-        };
+        let read =
+            |text: &str| unambiguous(text).and_then(|()| unwrap(Value::from_json(text).unwrap()));
         let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
         read(&plain).unwrap();
         read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();

@@ -97,8 +97,11 @@ impl Reach {
     /// The calls that some rules of a package can make, in the order of the text.
     pub fn sites<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Vec<Site> {
         let reached = self.reached(package, rules);
-        let mut found: Vec<Site> =
-            reached.iter().flat_map(|rule| self.sites.get(rule).into_iter().flatten()).cloned().collect();
+        let mut found: Vec<Site> = reached
+            .iter()
+            .flat_map(|rule| self.sites.get(rule).into_iter().flatten())
+            .cloned()
+            .collect();
         let place =
             |site: &Site| (site.position.file.clone(), site.position.line, site.position.column);
         found.sort_by_key(place);
@@ -181,8 +184,7 @@ impl Visit for Looks {
         // A replacement of `input` isn't a look at it.
         match &with.target.kind {
             TermKind::Var(_) => self.term(&with.value),
-            TermKind::Ref(parts)
-                if matches!(parts.first().map(|t| &t.kind), Some(TermKind::Var(n)) if &**n == "input") =>
+            TermKind::Ref(parts) if matches!(parts.first().map(|t| &t.kind), Some(TermKind::Var(n)) if &**n == "input") =>
             {
                 self.term(&with.value);
             }

@@ -173,11 +173,17 @@ pub fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Proble
 
 /// Attaches each block to the first statement below it, and checks that its scope fits.
 pub fn attach(blocks: &mut [Annotations], module: &Module, source: &Source) -> Problems {
-    let mut statements: Vec<(u32, Target)> = Vec::with_capacity(1 + module.imports.len() + module.rules.len());
+    let mut statements: Vec<(u32, Target)> =
+        Vec::with_capacity(1 + module.imports.len() + module.rules.len());
     let row = |span: Span| source.line_column(span.start).0;
     statements.push((row(module.package.span), Target::Package(module.package.path.clone())));
     statements.extend(module.imports.iter().map(|it| (row(it.span), Target::Import)));
-    statements.extend(module.rules.iter().map(|it| (row(it.span), Target::Rule(document_path(module, it), it.span))));
+    statements.extend(
+        module
+            .rules
+            .iter()
+            .map(|it| (row(it.span), Target::Rule(document_path(module, it), it.span))),
+    );
     statements.sort_by_key(|it| it.0);
 
     let mut problems = Vec::new();

@@ -242,8 +242,19 @@ pub fn compile(
             break;
         }
     }
-    let Compiler { modules, rule_tree, module_tree, rules, graph, rewritten, subjects, sorted, types, mut found, .. } =
-        compiler;
+    let Compiler {
+        modules,
+        rule_tree,
+        module_tree,
+        rules,
+        graph,
+        rewritten,
+        subjects,
+        sorted,
+        types,
+        mut found,
+        ..
+    } = compiler;
     if found.is_empty() {
         let functions = Arc::clone(&options.functions);
         let all = Compiled {
@@ -266,8 +277,13 @@ pub fn compile(
 }
 
 impl<'a> Compiler<'a> {
-    fn new(mut modules: Vec<Module>, sources: &'a Sources, options: &'a CompileOptions<'a>) -> Self {
-        let path = |module: &Module| sources.get(module.span.file).map(|source| source.path().to_owned());
+    fn new(
+        mut modules: Vec<Module>,
+        sources: &'a Sources,
+        options: &'a CompileOptions<'a>,
+    ) -> Self {
+        let path =
+            |module: &Module| sources.get(module.span.file).map(|source| source.path().to_owned());
         modules.sort_by_cached_key(path);
         for module in &mut modules {
             normalize::module(module);
@@ -372,14 +388,15 @@ fn value_term(value: &Value, span: Span) -> Term {
         Value::Bool(value) => TermKind::Bool(*value),
         Value::Number(number) => TermKind::Number(number.clone()),
         Value::String(text) => TermKind::String(Name::clone(text)),
-        Value::Array(items) => {
-            walk::deep(|| TermKind::Array(items.iter().map(|item| value_term(item, span)).collect()))
-        }
+        Value::Array(items) => walk::deep(|| {
+            TermKind::Array(items.iter().map(|item| value_term(item, span)).collect())
+        }),
         Value::Set(items) => {
             walk::deep(|| TermKind::Set(items.iter().map(|item| value_term(item, span)).collect()))
         }
         Value::Object(members) => walk::deep(|| {
-            let member = |(key, value): (&Value, &Value)| (value_term(key, span), value_term(value, span));
+            let member =
+                |(key, value): (&Value, &Value)| (value_term(key, span), value_term(value, span));
             TermKind::Object(members.iter().map(member).collect())
         }),
     };

@@ -138,7 +138,8 @@ pub fn build_all(compiled: &Compiled) -> Vec<IndexedRules> {
         let info = |id: &RuleId| compiled.rules.get(*id);
         let open = node.values.iter().filter_map(info).any(|it| it.ground < it.path.len());
         let ids = if open { node.all() } else { node.values.clone() };
-        let rules: Vec<&Rule> = ids.iter().filter_map(|id| compiled.rules.find(*id, &compiled.modules)).collect();
+        let rules: Vec<&Rule> =
+            ids.iter().filter_map(|id| compiled.rules.find(*id, &compiled.modules)).collect();
         if let Some(index) = Index::build(&rules, &is_virtual) {
             built.push(IndexedRules { path: path.clone(), rules: ids, index });
         }
@@ -249,7 +250,10 @@ impl Index {
         lookup.sort();
         for at in 0..lookup.touched() {
             for id in lookup.ids(at) {
-                let Some(entry) = usize::try_from(id).ok().and_then(|id| self.entries.get(id)) else { continue };
+                let Some(entry) = usize::try_from(id).ok().and_then(|id| self.entries.get(id))
+                else {
+                    continue;
+                };
                 if !self.holds(id, lookup, resolver)? {
                     continue;
                 }
@@ -266,7 +270,12 @@ impl Index {
     }
 
     /// Whether what isn't in the tree holds for an entry.
-    fn holds<R: Resolver>(&self, id: u32, lookup: &mut Lookup, resolver: &mut R) -> Result<bool, R::Error> {
+    fn holds<R: Resolver>(
+        &self,
+        id: u32,
+        lookup: &mut Lookup,
+        resolver: &mut R,
+    ) -> Result<bool, R::Error> {
         let id = usize::try_from(id).unwrap_or(usize::MAX);
         for reference in self.required.get(id).into_iter().flatten() {
             if lookup.resolve(*reference, &self.references, resolver)?.is_none() {
@@ -278,7 +287,9 @@ impl Index {
             return Ok(true);
         }
         for it in self.memberships.get(id).into_iter().flatten() {
-            let Some(key) = lookup.resolve(it.key, &self.references, resolver)?.cloned() else { return Ok(false) };
+            let Some(key) = lookup.resolve(it.key, &self.references, resolver)?.cloned() else {
+                return Ok(false);
+            };
             let found = match lookup.resolve(it.collection, &self.references, resolver)? {
                 Some(Value::Object(object)) => object.contains_key(&key),
                 Some(Value::Set(set)) => set.contains(&key),
@@ -296,7 +307,11 @@ impl Index {
 fn push(candidates: &mut Vec<Candidate>, entry: &Entry) {
     let rule = usize::try_from(entry.rule).unwrap_or(usize::MAX);
     let first = candidates.last().is_none_or(|it| it.rule != rule);
-    candidates.push(Candidate { rule, branch: usize::try_from(entry.branch).unwrap_or(usize::MAX), first });
+    candidates.push(Candidate {
+        rule,
+        branch: usize::try_from(entry.branch).unwrap_or(usize::MAX),
+        first,
+    });
 }
 
 fn reference(parts: &[Term]) -> Reference {
@@ -305,7 +320,8 @@ fn reference(parts: &[Term]) -> Reference {
         Some(TermKind::Var(name)) if &**name == "input" => (Root::Input, tail.collect()),
         Some(TermKind::Var(name)) if &**name == collect::ARGUMENTS => {
             let at = parts.get(1).and_then(terms::constant);
-            let at = at.as_ref().and_then(Value::as_number).and_then(super::value::Number::as_usize);
+            let at =
+                at.as_ref().and_then(Value::as_number).and_then(super::value::Number::as_usize);
             (Root::Argument(at.unwrap_or(usize::MAX)), Vec::new())
         }
         _ => (Root::Data, tail.collect::<Vec<_>>()),

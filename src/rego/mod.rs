@@ -18,7 +18,6 @@
     clippy::naive_bytecount,
     clippy::needless_for_each,
     clippy::nonminimal_bool,
-    clippy::only_used_in_recursion,
     clippy::return_self_not_must_use,
     clippy::semicolon_if_nothing_returned,
     clippy::struct_field_names,

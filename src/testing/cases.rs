@@ -40,7 +40,6 @@ pub(super) fn announce(modules: &mut [Module]) {
             .max();
         let at = below.map_or(0, |index| index + 1);
         rule.body.insert(at.min(rule.body.len()), call(keys, rule.head.span));
-
     }
 }
 

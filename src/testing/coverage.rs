@@ -111,10 +111,7 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
         let range = |span: Span| {
             let ((row, col), (end_row, end_col)) =
                 (source.line_column(span.start), source.line_column(span.end));
-            Range {
-                start: Place { row, col },
-                end: Place { row: end_row, col: end_col },
-            }
+            Range { start: Place { row, col }, end: Place { row: end_row, col: end_col } }
         };
         let own = covered.0.iter().filter(|span| span.file == module.span.file);
         let reached: BTreeSet<Range> = own.map(|span| range(*span)).collect();

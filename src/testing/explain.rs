@@ -44,12 +44,7 @@ pub(super) fn failures(suite: &Suite, done: &mut BTreeMap<usize, Ran>, options: 
     }
 }
 
-fn cause(
-    suite: &Suite,
-    member: &Member,
-    ran: &Ran,
-    options: &EvaluateOptions,
-) -> Option<Cause> {
+fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -> Option<Cause> {
     let Outcome::Failed(failure) = &ran.outcome else { return None };
     if failure.reason.is_some() || ran.cases.is_empty() != ran.failed.is_none() {
         return None;
@@ -92,7 +87,7 @@ fn cause(
             TermKind::Var(name) => state.of_author(suite, name),
             _ => match (made.get(&term.span), state.field(suite, term)) {
                 (Some(local), _) => state.locals.get(&**local).cloned(),
-                (None, Some(value)) => Some(vec![value]),
+                (None, Some(field)) => Some(Vec::from_iter(field)),
                 // Nothing keeps its value: it can't be told.
                 (None, None) => continue,
             },
@@ -239,18 +234,20 @@ struct State {
 }
 
 impl State {
-    /// What a reference of names leads to in a variable that has one value.
-    fn field(&self, suite: &Suite, term: &Term) -> Option<Value> {
+    /// What a reference of names leads to in a variable that has one value; what it doesn't lead to
+    /// is undefined. `None` of anything else, whose value can't be told.
+    fn field(&self, suite: &Suite, term: &Term) -> Option<Option<Value>> {
         let TermKind::Ref(parts) = &term.kind else { return None };
         let (head, rest) = parts.split_first()?;
         let TermKind::Var(name) = &head.kind else { return None };
         let values = self.of_author(suite, name)?;
         let [value] = values.as_slice() else { return None };
-        let found = rest.iter().try_fold(value, |value, part| match &part.kind {
-            TermKind::String(key) => value.get_str(key),
-            _ => None,
-        });
-        found.cloned()
+        let mut found = Some(value);
+        for part in rest {
+            let TermKind::String(key) = &part.kind else { return None };
+            found = found.and_then(|value| value.get_str(key));
+        }
+        Some(found.cloned())
     }
 
     /// The values of a variable by its author's name.

@@ -21,8 +21,8 @@ use std::time::Duration;
 use crate::rego::Value;
 
 pub use coverage::{CoverageReport, FileCoverage, Place, Range};
-pub use run::RunOptions;
 pub(crate) use coverage::{Covered, Tracing};
+pub use run::RunOptions;
 pub use suite::{Suite, Test};
 
 use crate::evaluate::{Entry, Print, Recording};

@@ -101,10 +101,8 @@ impl Suite {
         if results.len() != self.members.len() {
             return Err(Error::new(ErrorKind::Internal, "a test's thread ended without a result"));
         }
-        let coverage = options
-            .evaluate
-            .coverage
-            .then(|| coverage::report(self.policies.program(), lines));
+        let coverage =
+            options.evaluate.coverage.then(|| coverage::report(self.policies.program(), lines));
         Ok(Run { results, coverage, recording })
     }
 

@@ -9,8 +9,8 @@ use super::{cases, find};
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::Sources;
 use crate::evaluate::{Policies, reference};
-use crate::rego::program::{Hooks, Resolved};
 use crate::rego::problem::Sources as Texts;
+use crate::rego::program::{Hooks, Resolved};
 use crate::rego::syntax::tree::Module;
 use crate::{Error, Position};
 

@@ -147,8 +147,7 @@ fn nothing_shows_a_secret() {
     let platform = builder.controlplane_url("https://api.example").build().unwrap();
     let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
-    write!(shown, "{platform:?} {platform:#?} {error:?} {}", error.report())
-        .unwrap();
+    write!(shown, "{platform:?} {platform:#?} {error:?} {}", error.report()).unwrap();
     write!(shown, "{:?} {:?}", platform.token(), platform.infoz()).unwrap();
     write!(shown, "{:?}", rego_platform::builtins::FUNCTIONS).unwrap();
     assert!(!shown.contains("canary"), "{shown}");

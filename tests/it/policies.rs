@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use rego_platform::Value;
 use rego_platform::builtins::FunctionSet;
 use rego_platform::emulator::Emulator;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{Evaluated, Policies, QueryOutput};
-use rego_platform::Value;
 use rego_platform::{NotFound, Platform, Token};
 use serde_json::{Value as Json, json};
 

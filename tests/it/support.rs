@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rego_platform::Value;
 use rego_platform::builtins::FunctionSet;
 use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies};
-use rego_platform::Value;
 use rego_platform::{Error, Platform, PlatformBuilder, Token};
 
 /// The clean image of the shipped data; its references go three levels deep.

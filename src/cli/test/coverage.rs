@@ -35,8 +35,11 @@ fn lines(ranges: &[Range]) -> String {
             _ => spans.push((row, row)),
         }
     }
-    let each = spans.iter().map(|(first, last)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    });
+    let each =
+        spans.iter().map(
+            |(first, last)| {
+                if first == last { first.to_string() } else { format!("{first}-{last}") }
+            },
+        );
     each.collect::<Vec<_>>().join(", ")
 }

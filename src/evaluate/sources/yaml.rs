@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::rego::Value;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use crate::rego::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
 
 use super::json::{self, Inexact};

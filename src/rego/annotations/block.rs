@@ -1,6 +1,9 @@
 //! One block: its YAML and what each field may hold.
 
-use super::{Annotations, Author, CompileAnnotation, RelatedResource, Schema, SchemaAnnotation, Scope, Target, uri, yaml};
+use super::{
+    Annotations, Author, CompileAnnotation, RelatedResource, Schema, SchemaAnnotation, Scope,
+    Target, uri, yaml,
+};
 use crate::rego::syntax::parser::{self, ParseOptions};
 use crate::rego::syntax::tree::{Comment, FileId, Span, Term, TermKind};
 use crate::rego::types::terms;
@@ -71,14 +74,16 @@ fn fill(fields: &mut Object, span: Span) -> Result<Annotations, String> {
         target: Target::None,
     };
     for it in list(take("related_resources"), "[]interface {}")? {
-        let read = related_resource(&it).map_err(|why| format!("invalid related-resource definition {}: {why}", shown(&it)))?;
+        let read = related_resource(&it)
+            .map_err(|why| format!("invalid related-resource definition {}: {why}", shown(&it)))?;
         annotations.related_resources.push(read);
     }
     for it in list(take("schemas"), "[]map[string]interface {}")? {
         annotations.schemas.push(schema(it)?);
     }
     for it in list(take("authors"), "[]interface {}")? {
-        let read = author(&it).map_err(|why| format!("invalid author definition {}: {why}", shown(&it)))?;
+        let read = author(&it)
+            .map_err(|why| format!("invalid author definition {}: {why}", shown(&it)))?;
         annotations.authors.push(read);
     }
     annotations.compile = match take("compile") {
@@ -107,7 +112,9 @@ fn list(value: Value, wanted: &str) -> Result<Array, String> {
     match value {
         Value::Null => Ok(Array::new()),
         Value::Array(items) => Ok(items.to_vec()),
-        other => Err(format!("yaml: unmarshal errors: cannot unmarshal {} into {wanted}", tag(&other))),
+        other => {
+            Err(format!("yaml: unmarshal errors: cannot unmarshal {} into {wanted}", tag(&other)))
+        }
     }
 }
 
@@ -117,9 +124,17 @@ fn mapping(value: Value) -> Result<Object, String> {
         // The keys of a mapping that must have strings are taken as they are written.
         Value::Object(members) => Ok(members
             .iter()
-            .map(|(key, value)| (if key.as_str().is_some() { key.clone() } else { Value::from(shown(key)) }, value.clone()))
+            .map(|(key, value)| {
+                (
+                    if key.as_str().is_some() { key.clone() } else { Value::from(shown(key)) },
+                    value.clone(),
+                )
+            })
             .collect()),
-        other => Err(format!("yaml: unmarshal errors: cannot unmarshal {} into map[string]interface {{}}", tag(&other))),
+        other => Err(format!(
+            "yaml: unmarshal errors: cannot unmarshal {} into map[string]interface {{}}",
+            tag(&other)
+        )),
     }
 }
 
@@ -165,20 +180,29 @@ fn check_keys(value: &Value, path: &mut Vec<String>) -> Result<(), String> {
 }
 
 fn string_of(members: &Object, name: &str) -> String {
-    members.get(&Value::from(name)).and_then(Value::as_str).map(|it| it.trim().to_owned()).unwrap_or_default()
+    members
+        .get(&Value::from(name))
+        .and_then(Value::as_str)
+        .map(|it| it.trim().to_owned())
+        .unwrap_or_default()
 }
 
 fn related_resource(value: &Value) -> Result<RelatedResource, String> {
     check_keys(value, &mut Vec::new())?;
     match value {
         Value::String(text) if text.is_empty() => Err("ref URL may not be empty string".to_owned()),
-        Value::String(text) => Ok(RelatedResource { address: uri::normalize(text)?, description: String::new() }),
+        Value::String(text) => {
+            Ok(RelatedResource { address: uri::normalize(text)?, description: String::new() })
+        }
         Value::Object(members) => {
             let address = string_of(members, "ref");
             if address.is_empty() {
                 return Err("'ref' value required in object".to_owned());
             }
-            Ok(RelatedResource { address: uri::normalize(&address)?, description: string_of(members, "description") })
+            Ok(RelatedResource {
+                address: uri::normalize(&address)?,
+                description: string_of(members, "description"),
+            })
         }
         _ => Err("invalid value type, must be string or map".to_owned()),
     }
@@ -234,7 +258,8 @@ fn schema(value: Value) -> Result<SchemaAnnotation, String> {
             Schema::Reference(read.ok_or("invalid schema reference")?)
         }
         Value::Object(_) => {
-            check_keys(&value, &mut Vec::new()).map_err(|_| format!("invalid schema declaration for path \"{key}\""))?;
+            check_keys(&value, &mut Vec::new())
+                .map_err(|_| format!("invalid schema declaration for path \"{key}\""))?;
             Schema::Definition(value)
         }
         _ => return Err(format!("invalid schema declaration for path \"{key}\"")),
@@ -246,7 +271,8 @@ fn compile(members: &Object) -> Result<CompileAnnotation, String> {
     let mut read = CompileAnnotation::default();
     if let Some(Value::Array(items)) = members.get(&Value::from("unknowns")) {
         for text in items.iter().filter_map(Value::as_str) {
-            let unknown = reference(text).ok_or_else(|| format!("invalid unknowns element \"{text}\""))?;
+            let unknown =
+                reference(text).ok_or_else(|| format!("invalid unknowns element \"{text}\""))?;
             read.unknowns.push(unknown);
         }
     }

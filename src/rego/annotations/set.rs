@@ -46,7 +46,10 @@ impl AnnotationSet {
     ///
     /// # Errors
     /// Where two are about the same document or package.
-    pub fn build(annotations: impl IntoIterator<Item = Annotations>, sources: &Sources) -> Result<Self, Problems> {
+    pub fn build(
+        annotations: impl IntoIterator<Item = Annotations>,
+        sources: &Sources,
+    ) -> Result<Self, Problems> {
         let (mut set, mut problems) = (Self::default(), Vec::new());
         for it in annotations {
             let it = Arc::new(it);
@@ -57,9 +60,8 @@ impl AnnotationSet {
                     continue;
                 }
                 (Scope::Package, Target::Package(path)) => set.by_package.entry(path_of(path)),
-                (Scope::Document, Target::Rule(path, _)) | (Scope::Subpackages, Target::Package(path)) => {
-                    set.by_path.entry(path_of(path))
-                }
+                (Scope::Document, Target::Rule(path, _))
+                | (Scope::Subpackages, Target::Package(path)) => set.by_path.entry(path_of(path)),
                 _ => continue,
             };
             match place {
@@ -109,7 +111,10 @@ impl AnnotationSet {
     pub fn chain(&self, module: &Module, rule: &Rule) -> Vec<Link> {
         let path = document_path(module, rule);
         let here = path_of(&path);
-        let link = |path: &Path, it: &Arc<Annotations>| Link { path: path.clone(), annotations: Some(Arc::clone(it)) };
+        let link = |path: &Path, it: &Arc<Annotations>| Link {
+            path: path.clone(),
+            annotations: Some(Arc::clone(it)),
+        };
         let mut own: Vec<&Arc<Annotations>> = self.of_rule(rule).iter().collect();
         own.sort_by_key(|it| std::cmp::Reverse(it.span.start));
         let mut chain: Vec<Link> = own.into_iter().map(|it| link(&here, it)).collect();
@@ -158,7 +163,11 @@ fn target_path(annotations: &Annotations, otherwise: &Path) -> Path {
 }
 
 fn text_of(part: &Value) -> Value {
-    if part.as_str().is_some() { part.clone() } else { Value::from(crate::rego::types::shown_key(part)) }
+    if part.as_str().is_some() {
+        part.clone()
+    } else {
+        Value::from(crate::rego::types::shown_key(part))
+    }
 }
 
 impl Annotations {
@@ -179,26 +188,41 @@ impl Annotations {
         if self.entrypoint {
             put("entrypoint", Value::Bool(true));
         }
-        put("organizations", self.organizations.iter().map(|it| Value::from(it.as_str())).collect::<Array>().into());
-        let related = self.related_resources.iter().map(|it| texts(&[("ref", &it.address), ("description", &it.description)]));
+        put(
+            "organizations",
+            self.organizations.iter().map(|it| Value::from(it.as_str())).collect::<Array>().into(),
+        );
+        let related = self
+            .related_resources
+            .iter()
+            .map(|it| texts(&[("ref", &it.address), ("description", &it.description)]));
         put("related_resources", related.collect::<Array>().into());
-        let authors = self.authors.iter().map(|it| texts(&[("name", &it.name), ("email", &it.email)]));
+        let authors =
+            self.authors.iter().map(|it| texts(&[("name", &it.name), ("email", &it.email)]));
         put("authors", authors.collect::<Array>().into());
         let schemas = self.schemas.iter().map(|it| {
-            let path = |parts: &[Term]| Value::from(path_of(parts).iter().map(text_of).collect::<Array>());
+            let path =
+                |parts: &[Term]| Value::from(path_of(parts).iter().map(text_of).collect::<Array>());
             let mut members = Object::from([(Value::from("path"), path(&it.path))]);
             match &it.schema {
                 Schema::Reference(parts) => members.insert(Value::from("schema"), path(parts)),
-                Schema::Definition(value) => members.insert(Value::from("definition"), value.clone()),
+                Schema::Definition(value) => {
+                    members.insert(Value::from("definition"), value.clone())
+                }
             };
             Value::from(members)
         });
         put("schemas", schemas.collect::<Array>().into());
         let not_json = |name: &str| {
-            let why = "ast: interface conversion: json: unsupported type: map[interface {}]interface {}";
+            let why =
+                "ast: interface conversion: json: unsupported type: map[interface {}]interface {}";
             Problem::compile(self.span, format!("invalid {name} annotation {why}"))
         };
-        if self.schemas.iter().any(|it| matches!(&it.schema, Schema::Definition(it) if !has_string_keys(it))) {
+        if self
+            .schemas
+            .iter()
+            .any(|it| matches!(&it.schema, Schema::Definition(it) if !has_string_keys(it)))
+        {
             return Err(not_json("schema"));
         }
         for (name, object) in [("custom", &self.custom), ("labels", &self.labels)] {
@@ -214,12 +238,17 @@ impl Annotations {
 fn has_string_keys(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(has_string_keys),
-        Value::Object(members) => members.iter().all(|(key, value)| key.as_str().is_some() && has_string_keys(value)),
+        Value::Object(members) => {
+            members.iter().all(|(key, value)| key.as_str().is_some() && has_string_keys(value))
+        }
         _ => true,
     }
 }
 
 fn texts(pairs: &[(&str, &String)]) -> Value {
     let filled = pairs.iter().filter(|(_, text)| !text.is_empty());
-    filled.map(|(name, text)| (Value::from(*name), Value::from(text.as_str()))).collect::<Object>().into()
+    filled
+        .map(|(name, text)| (Value::from(*name), Value::from(text.as_str())))
+        .collect::<Object>()
+        .into()
 }

@@ -9,7 +9,8 @@ fn parse(text: &str) -> Result<String, String> {
     if text.bytes().any(|it| it < 0x20 || it == 0x7f) {
         return Err("net/url: invalid control character in URL".to_owned());
     }
-    let (text, fragment) = text.split_once('#').map_or((text, None), |(text, fragment)| (text, Some(fragment)));
+    let (text, fragment) =
+        text.split_once('#').map_or((text, None), |(text, fragment)| (text, Some(fragment)));
     let (scheme, rest) = scheme(text)?;
     let (rest, query) = match rest.split_once('?') {
         Some((rest, query)) => (rest, Some(query)),
@@ -26,7 +27,10 @@ fn parse(text: &str) -> Result<String, String> {
         if scheme.is_none() && rest.split('/').next().is_some_and(|it| it.contains(':')) {
             return Err("first path segment in URL cannot contain colon".to_owned());
         }
-        let path = match rest.strip_prefix("//").filter(|_| scheme.is_some() || !rest.starts_with("///")) {
+        let path = match rest
+            .strip_prefix("//")
+            .filter(|_| scheme.is_some() || !rest.starts_with("///"))
+        {
             Some(rest) => {
                 let end = rest.find('/').unwrap_or(rest.len());
                 let (authority, path) = rest.split_at(end);
@@ -36,7 +40,9 @@ fn parse(text: &str) -> Result<String, String> {
             }
             None => rest,
         };
-        out.push_str(&escaped(path, |it| matches!(it, '/' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@'))?);
+        out.push_str(&escaped(path, |it| {
+            matches!(it, '/' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@')
+        })?);
     }
     if let Some(query) = query {
         out.push('?');
@@ -45,7 +51,10 @@ fn parse(text: &str) -> Result<String, String> {
     if let Some(fragment) = fragment.filter(|it| !it.is_empty()) {
         out.push('#');
         out.push_str(&escaped(fragment, |it| {
-            matches!(it, '/' | '?' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@' | '!' | '(' | ')' | '*')
+            matches!(
+                it,
+                '/' | '?' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@' | '!' | '(' | ')' | '*'
+            )
         })?);
     }
     Ok(out)
@@ -65,7 +74,8 @@ fn scheme(text: &str) -> Result<(Option<&str>, &str), String> {
 }
 
 fn authority(text: &str) -> Result<String, String> {
-    let (user, host) = text.rsplit_once('@').map_or((None, text), |(user, host)| (Some(user), host));
+    let (user, host) =
+        text.rsplit_once('@').map_or((None, text), |(user, host)| (Some(user), host));
     if let Some(user) = user
         && !user.chars().all(|it| it.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(it))
     {
@@ -77,10 +87,14 @@ fn authority(text: &str) -> Result<String, String> {
     } else {
         host.rfind(':').and_then(|at| host.get(at..)).unwrap_or_default()
     };
-    if !after.is_empty() && !after.strip_prefix(':').is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit())) {
+    if !after.is_empty()
+        && !after.strip_prefix(':').is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()))
+    {
         return Err(format!("invalid port \"{after}\" after host"));
     }
-    if let Some(bad) = host.chars().find(|it| it.is_ascii() && !it.is_ascii_alphanumeric() && !"-._~!$&'()*+,;=:[]<>\"%".contains(*it)) {
+    if let Some(bad) = host.chars().find(|it| {
+        it.is_ascii() && !it.is_ascii_alphanumeric() && !"-._~!$&'()*+,;=:[]<>\"%".contains(*it)
+    }) {
         return Err(format!("invalid character \"{bad}\" in host name"));
     }
     Ok(text.to_owned())
@@ -102,7 +116,12 @@ fn escaped(text: &str, plain: fn(char) -> bool) -> Result<String, String> {
             out.push(it);
         } else {
             out.push('%');
-            out.extend([byte >> 4, byte & 15].iter().filter_map(|it| char::from_digit(u32::from(*it), 16)).map(|it| it.to_ascii_uppercase()));
+            out.extend(
+                [byte >> 4, byte & 15]
+                    .iter()
+                    .filter_map(|it| char::from_digit(u32::from(*it), 16))
+                    .map(|it| it.to_ascii_uppercase()),
+            );
         }
     }
     Ok(out)
@@ -117,7 +136,11 @@ fn decode(text: &str) -> Result<Vec<u8>, String> {
             continue;
         }
         let rest: Vec<u8> = bytes.clone().take(2).collect();
-        let digit = |at: usize| rest.get(at).and_then(|it| char::from(*it).to_digit(16)).and_then(|it| u8::try_from(it).ok());
+        let digit = |at: usize| {
+            rest.get(at)
+                .and_then(|it| char::from(*it).to_digit(16))
+                .and_then(|it| u8::try_from(it).ok())
+        };
         match (digit(0), digit(1)) {
             (Some(high), Some(low)) => out.push(high << 4 | low),
             _ => return Err(format!("invalid URL escape \"%{}\"", String::from_utf8_lossy(&rest))),

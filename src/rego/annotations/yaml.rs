@@ -34,7 +34,9 @@ pub(super) fn read(text: &str) -> Result<Object, YamlError> {
         };
         YamlError { line, message }
     };
-    let Some(document) = yaml_serde::Deserializer::from_str(text).next() else { return Ok(Object::new()) };
+    let Some(document) = yaml_serde::Deserializer::from_str(text).next() else {
+        return Ok(Object::new());
+    };
     match (Top { text }).deserialize(document) {
         Ok(members) => Ok(members),
         Err(error) if error.to_string().starts_with("EOF") => Ok(Object::new()),
@@ -68,7 +70,9 @@ impl<'de> Visitor<'de> for Top<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
         let mut members = Object::new();
-        while let Some(key) = map.next_key_seed(Seed { text: self.text, want: Want::Text, depth: 0 })? {
+        while let Some(key) =
+            map.next_key_seed(Seed { text: self.text, want: Want::Text, depth: 0 })?
+        {
             let want = match key.as_str() {
                 Some("scope" | "title" | "description") => Want::Text,
                 Some("organizations") => Want::Texts,
@@ -114,7 +118,8 @@ impl Seed<'_> {
     /// Whether a part of the text stands there without quotes.
     fn is_plain(&self, part: &str) -> bool {
         let start = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
-        let before = start.and_then(|at| at.checked_sub(1)).and_then(|at| self.text.as_bytes().get(at));
+        let before =
+            start.and_then(|at| at.checked_sub(1)).and_then(|at| self.text.as_bytes().get(at));
         !matches!(before, Some(b'"' | b'\''))
     }
 }
@@ -209,10 +214,16 @@ impl<'de> Visitor<'de> for Seed<'_> {
             }
         }
         for value in merged {
-            let sources = if let Value::Array(items) = &value { items.as_slice() } else { std::slice::from_ref(&value) };
+            let sources = if let Value::Array(items) = &value {
+                items.as_slice()
+            } else {
+                std::slice::from_ref(&value)
+            };
             for source in sources {
                 let Value::Object(source) = source else {
-                    return Err(A::Error::custom("map merge requires map or sequence of maps as the value"));
+                    return Err(A::Error::custom(
+                        "map merge requires map or sequence of maps as the value",
+                    ));
                 };
                 for (key, value) in source.iter() {
                     members.entry(key.clone()).or_insert_with(|| value.clone());
@@ -257,7 +268,9 @@ fn resolve(text: &str) -> Value {
     if let Ok(number) = i64::from_str_radix(digits, radix) {
         return Value::from(if negative { -number } else { number });
     }
-    let float = plain.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'.' | b'e' | b'E' | b'+' | b'-'));
+    let float = plain
+        .bytes()
+        .all(|it| it.is_ascii_digit() || matches!(it, b'.' | b'e' | b'E' | b'+' | b'-'));
     match plain.parse::<f64>() {
         Ok(number) if float => Value::Number(Number::from(number)),
         _ => Value::from(text),
@@ -271,7 +284,8 @@ fn timestamp(text: &str) -> Option<String> {
     let end = rest.find(|it: char| !it.is_ascii_digit()).unwrap_or(rest.len());
     let (day, rest) = rest.split_at_checked(end)?;
     let number = |text: &str, digits: std::ops::RangeInclusive<usize>| {
-        (digits.contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit())).then(|| text.parse::<u32>().ok())?
+        (digits.contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit()))
+            .then(|| text.parse::<u32>().ok())?
     };
     let date = chrono::NaiveDate::from_ymd_opt(
         i32::try_from(number(year, 4..=4)?).ok()?,
@@ -291,7 +305,12 @@ fn timestamp(text: &str) -> Option<String> {
     let hour = number(hour, if whole { 1..=2 } else { 2..=2 })?;
     let (minute, second) = (number(minute, 1..=2)?, number(second, 1..=2)?);
     let fraction = fraction.get(..fraction.len().min(9))?;
-    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 || !fraction.bytes().all(|it| it.is_ascii_digit()) {
+    if parts.next().is_some()
+        || hour > 23
+        || minute > 59
+        || second > 59
+        || !fraction.bytes().all(|it| it.is_ascii_digit())
+    {
         return None;
     }
     let zone_is_fine = zone == "Z"

@@ -31,9 +31,9 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     check_config(config)?;
     let time = any(args, 2)?;
     let time = time.as_number().ok_or_else(|| Error::operand(1, time, &["number"]))?;
-    let time = time.as_i64().ok_or_else(|| {
-        wrong(3, "could not convert time_ns value into a unix timestamp")
-    })?;
+    let time = time
+        .as_i64()
+        .ok_or_else(|| wrong(3, "could not convert time_ns value into a unix timestamp"))?;
     check_members(request, 1)?;
     let get = |name: &str| request.get(&Value::from(name));
     let headers = match get("headers") {
@@ -118,9 +118,9 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     let to_sign = format!("AWS4-HMAC-SHA256\n{moment}\n{scope}\n{canonical_hash}");
     let secret = format!("AWS4{}", text(config, "aws_secret_access_key"));
     let steps = [day.to_string(), region, service, "aws4_request".to_owned(), to_sign];
-    let signature = steps.iter().fold(secret.into_bytes(), |key, step| {
-        mac(Hash::Sha256, &key, step.as_bytes())
-    });
+    let signature = steps
+        .iter()
+        .fold(secret.into_bytes(), |key, step| mac(Hash::Sha256, &key, step.as_bytes()));
     let access = text(config, "aws_access_key");
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={access}/{scope},SignedHeaders={names},Signature={}",

@@ -4,7 +4,7 @@
 //! host sends ([`Context::http_send`]) or refuses to; what it finds wrong with the request it gives
 //! as [`Code::Type`], what goes wrong on the network as [`Code::Builtin`].
 
-use super::operands::{any, answer, object};
+use super::operands::{answer, any, object};
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Object, Set, Value};
@@ -159,9 +159,8 @@ pub struct HttpTls {
 impl HttpTls {
     /// Whether anything differs from the usual.
     pub fn is_usual(&self) -> bool {
-        let none = |pem: &HttpPem| {
-            pem.text.is_empty() && pem.file.is_empty() && pem.variable.is_empty()
-        };
+        let none =
+            |pem: &HttpPem| pem.text.is_empty() && pem.file.is_empty() && pem.variable.is_empty();
         none(&self.ca)
             && none(&self.certificate)
             && none(&self.key)
@@ -397,7 +396,7 @@ impl HttpResponse {
         } else {
             None
         };
-        let mut headers: std::collections::BTreeMap<String, Vec<Value>> = Default::default();
+        let mut headers = std::collections::BTreeMap::<String, Vec<Value>>::new();
         for (name, value) in &self.headers {
             let value = Value::from(super::encoding_rules::lossy(value));
             headers.entry(name.to_ascii_lowercase()).or_default().push(value);
@@ -467,7 +466,9 @@ mod tests {
 
     #[test]
     fn types_of_bodies() {
-        for json in ["application/json; charset=utf-8", "application/vnd.x+json", "Application/JSON"] {
+        for json in
+            ["application/json; charset=utf-8", "application/vnd.x+json", "Application/JSON"]
+        {
             assert!(is_json(json));
         }
         assert!(!is_json("text/json") && !is_json("application/jsonp") && !is_json("json"));

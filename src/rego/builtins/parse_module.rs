@@ -1,7 +1,7 @@
 //! `rego.parse_module`: a module's tree, as OPA writes it in JSON.
 
 use super::encoding_rules::to_base64;
-use super::operands::{any, answer, string};
+use super::operands::{answer, any, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::syntax::tree::{
@@ -23,14 +23,16 @@ fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
     ctx.charge(text.len() as u64 * 64)?;
     let options = ParseOptions::version(BaseVersion::V1);
     let module = parse_module(FileId(0), text, &options).map_err(|problems| {
-        let first = problems.first().map(|problem| problem.message.to_string());
+        let first = problems.first().map(|problem| problem.message.clone());
         Error::failed(format!("rego_parse_error: {}", first.unwrap_or_default()))
     })?;
     answer(module_value(&module, name, text))
 }
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::from(members.into_iter().map(|(name, value)| (Value::from(name), value)).collect::<Object>())
+    Value::from(
+        members.into_iter().map(|(name, value)| (Value::from(name), value)).collect::<Object>(),
+    )
 }
 
 fn insert(object: &mut Object, name: &str, value: Value) {
@@ -201,10 +203,9 @@ fn term(it: &Term) -> Value {
             let pairs = pairs.into_iter().map(|(key, value)| Value::from(vec![key, value]));
             ("object", Value::from(pairs.collect::<Vec<_>>()))
         }
-        TermKind::ArrayComprehension(it) => (
-            "arraycomprehension",
-            object([("body", body(&it.body)), ("term", term(&it.term))]),
-        ),
+        TermKind::ArrayComprehension(it) => {
+            ("arraycomprehension", object([("body", body(&it.body)), ("term", term(&it.term))]))
+        }
         TermKind::SetComprehension(it) => {
             ("setcomprehension", object([("body", body(&it.body)), ("term", term(&it.term))]))
         }

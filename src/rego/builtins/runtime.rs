@@ -52,6 +52,9 @@ mod tests {
             r#"{"services":[{"url":"u","credentials":1}],"keys":{"k":{"private_key":1,"a":2}}}"#,
         );
         let config = without_secrets(config.unwrap().as_object().unwrap().clone()).unwrap();
-        assert_eq!(Value::from(config).to_json(), r#"{"keys":{"k":{"a":2}},"services":[{"url":"u"}]}"#);
+        assert_eq!(
+            Value::from(config).to_json(),
+            r#"{"keys":{"k":{"a":2}},"services":[{"url":"u"}]}"#
+        );
     }
 }

@@ -29,7 +29,12 @@ pub fn check_undefined_funcs<'a>(
     });
 }
 
-fn check(compiler: &Compiler<'_>, rewritten: &NameMap<Name>, expr: &Expr, operator: &[Term]) -> Option<Problem> {
+fn check(
+    compiler: &Compiler<'_>,
+    rewritten: &NameMap<Name>,
+    expr: &Expr,
+    operator: &[Term],
+) -> Option<Problem> {
     let name = || RefText(&super::recursion::author_ref(rewritten, operator)).to_string();
     let Some(arity) = compiler.arity(operator) else {
         let problem = Problem::types(expr.span, format!("undefined function {}", name()));

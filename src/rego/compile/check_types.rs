@@ -25,7 +25,10 @@ impl Compiler<'_> {
         let hoisted = Hoisted::default();
         let names = |parts: &[Term]| {
             let show = |f: &mut dyn FnMut(Node<'_>) -> bool| {
-                self.modules.iter().flat_map(|it| &it.rules).for_each(|it| walk::rule(it, &mut |node| f(node)));
+                self.modules
+                    .iter()
+                    .flat_map(|it| &it.rules)
+                    .for_each(|it| walk::rule(it, &mut |node| f(node)));
             };
             authors_reference(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
         };
@@ -33,7 +36,10 @@ impl Compiler<'_> {
         let checker = Checker::new().names(&names).dependents(&dependents);
         let rules = self.sorted.iter().filter_map(|id| {
             let module = self.modules.get(self.rules.get(*id)?.module)?;
-            Some(TypedRule { package: &module.package.path, rule: self.rules.find(*id, &self.modules)? })
+            Some(TypedRule {
+                package: &module.package.path,
+                rule: self.rules.find(*id, &self.modules)?,
+            })
         });
         let found = checker.check_rules(&mut types, rules);
         self.types = types;
@@ -55,7 +61,8 @@ pub(super) fn check_query(
         let show = |f: &mut dyn FnMut(Node<'_>) -> bool| walk::body(body, &mut |node| f(node));
         authors_reference(parts, &[subjects, hoisted.get(show)], &[rewritten, &compiled.rewritten])
     };
-    let dependents = |target: &[Term]| dependents(compiler, &compiled.graph, &compiled.modules, target);
+    let dependents =
+        |target: &[Term]| dependents(compiler, &compiled.graph, &compiled.modules, target);
     Checker::new().names(&names).dependents(&dependents).check_body(&compiled.types, body)
 }
 
@@ -85,7 +92,11 @@ impl Hoisted {
 }
 
 /// A reference with the terms and names that its author wrote.
-fn authors_reference(parts: &[Term], subjects: &[&NameMap<Term>], renamed: &[&NameMap<Name>]) -> Vec<Term> {
+fn authors_reference(
+    parts: &[Term],
+    subjects: &[&NameMap<Term>],
+    renamed: &[&NameMap<Name>],
+) -> Vec<Term> {
     let mut parts = parts.to_vec();
     // What a variable stands for may hold others.
     for part in &mut parts {
@@ -115,7 +126,12 @@ fn authors_reference(parts: &[Term], subjects: &[&NameMap<Term>], renamed: &[&Na
 
 /// The paths, up to their first variable, of the rules that a reference could mean and of all that
 /// depend on them.
-fn dependents(compiler: &Compiler<'_>, graph: &Graph, modules: &[Module], target: &[Term]) -> Vec<Vec<Term>> {
+fn dependents(
+    compiler: &Compiler<'_>,
+    graph: &Graph,
+    modules: &[Module],
+    target: &[Term],
+) -> Vec<Vec<Term>> {
     let mut found = BTreeSet::new();
     compiler.rules_dynamic(target, &mut found);
     let mut todo: Vec<RuleId> = found.iter().copied().collect();

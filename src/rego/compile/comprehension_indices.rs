@@ -15,10 +15,15 @@ pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     walk::body_mut(body, walk::Order::Kept, &mut |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
-                if let Some(keys) = comprehension(expr).and_then(|it| keys(arity, &candidates, it)) {
+                if let Some(keys) = comprehension(expr).and_then(|it| keys(arity, &candidates, it))
+                {
                     set_keys(expr, keys);
                 }
-                let params = VarsParams { skip_closures: true, skip_ref_call_head: true, ..VarsParams::default() };
+                let params = VarsParams {
+                    skip_closures: true,
+                    skip_ref_call_head: true,
+                    ..VarsParams::default()
+                };
                 let mut vars = Vars::from(params, std::mem::take(&mut candidates));
                 vars.expr(expr);
                 candidates = vars.take();
@@ -94,14 +99,17 @@ fn is_worse(body: &Body, candidates: &VarSet) -> bool {
         };
         match node {
             Node::Expr(expr) => {
-                let walk = exprs::operator(expr).and_then(function_name).is_some_and(|name| name == "walk");
+                let walk = exprs::operator(expr)
+                    .and_then(function_name)
+                    .is_some_and(|name| name == "walk");
                 if let (true, Some(output)) = (walk, exprs::operands(expr).get(1)) {
                     worse = meets(&super::vars::of_term(output), &seen);
                 }
             }
             Node::Term(term) => match &term.kind {
                 TermKind::Ref(terms) => {
-                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    let mut vars =
+                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
                     vars.reference(terms);
                     worse = meets(vars.found(), &seen);
                 }

@@ -37,7 +37,10 @@ impl ComprehensionTerms<'_> {
     /// In a body.
     pub fn body(&mut self, body: &mut Body) {
         // Statements that came from one have one `with`: it is rewritten once.
-        let mut shared: Option<(Vec<crate::rego::syntax::tree::With>, Vec<crate::rego::syntax::tree::With>)> = None;
+        let mut shared: Option<(
+            Vec<crate::rego::syntax::tree::With>,
+            Vec<crate::rego::syntax::tree::With>,
+        )> = None;
         for expr in body {
             self.kind(&mut expr.kind);
             if expr.with.is_empty() {
@@ -103,7 +106,9 @@ impl ComprehensionTerms<'_> {
             | TermKind::String(_)
             | TermKind::Var(_)
             | TermKind::Template(_) => {}
-            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => deep(|| self.terms(terms)),
+            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
+                deep(|| self.terms(terms))
+            }
             TermKind::Set(terms) => deep(|| {
                 self.terms(terms);
                 order::sort_set(terms);
@@ -152,7 +157,9 @@ impl Compiler<'_> {
                 while let Some(rule) = next {
                     let head = &mut rule.head;
                     let reference = head.reference.iter_mut().skip(1);
-                    for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value) {
+                    for term in
+                        reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
+                    {
                         rewriter.term(term);
                     }
                     rewriter.body(&mut rule.body);

@@ -49,7 +49,8 @@ impl Compiler<'_> {
         let (first, first_info) = *infos.first()?;
         let is_ground = |info: &RuleInfo| info.ground == info.path.len();
         let below = |functions: bool| self.flatten_children(node, functions);
-        let mut conflicts = if infos.iter().any(|(_, info)| is_ground(info)) { below(false) } else { Vec::new() };
+        let mut conflicts =
+            if infos.iter().any(|(_, info)| is_ground(info)) { below(false) } else { Vec::new() };
         // Functions don't stand where a rule's variables reach.
         if conflicts.is_empty() && infos.iter().any(|(_, info)| !is_ground(info)) {
             conflicts = below(true);
@@ -59,7 +60,11 @@ impl Compiler<'_> {
             let mut message = format!("rule {} conflicts with:", self.rule_text(last));
             for id in conflicts {
                 let span = self.rules.get(id).map(|info| info.span).unwrap_or_default();
-                message.push_str(&format!("\n  rule {} at {}", self.rule_text(id), self.place_text(span)));
+                message.push_str(&format!(
+                    "\n  rule {} at {}",
+                    self.rule_text(id),
+                    self.place_text(span)
+                ));
             }
             return Some(Problem::types(first_info.span, message));
         }
@@ -76,10 +81,15 @@ impl Compiler<'_> {
         let defaults: Vec<&RuleInfo> =
             infos.iter().map(|(_, info)| *info).filter(|info| info.default).collect();
         if let [default, _, ..] = defaults.as_slice() {
-            let places: Vec<String> = defaults.iter().map(|info| self.place_text(info.span)).collect();
-            let message =
-                format!("multiple default rules {} found at {}", self.rule_text(last), places.join(", "));
-            let span = self.modules.get(default.module).map_or(default.span, |module| module.package.span);
+            let places: Vec<String> =
+                defaults.iter().map(|info| self.place_text(info.span)).collect();
+            let message = format!(
+                "multiple default rules {} found at {}",
+                self.rule_text(last),
+                places.join(", ")
+            );
+            let span =
+                self.modules.get(default.module).map_or(default.span, |module| module.package.span);
             return Some(Problem::types(span, message));
         }
         None
@@ -92,7 +102,10 @@ impl Compiler<'_> {
             for id in child.all() {
                 let info = self.rules.get(id);
                 if !functions || info.is_some_and(|info| info.args > 0) {
-                    let path = self.rule(id).map(|(module, rule)| rule_path(module, rule)).unwrap_or_default();
+                    let path = self
+                        .rule(id)
+                        .map(|(module, rule)| rule_path(module, rule))
+                        .unwrap_or_default();
                     all.push((id, path));
                 }
             }
@@ -102,7 +115,8 @@ impl Compiler<'_> {
         for (id, path) in all {
             // Prefixes come before what they are prefixes of.
             let covered = kept.iter().rev().take(8).any(|(_, other)| {
-                path.get(..other.len()).is_some_and(|start| super::order::slices(start, other).is_eq())
+                path.get(..other.len())
+                    .is_some_and(|start| super::order::slices(start, other).is_eq())
             });
             if !covered {
                 kept.push((id, path));
@@ -112,7 +126,13 @@ impl Compiler<'_> {
     }
 
     /// Rules don't stand where base documents are.
-    fn check_path_conflicts(&self, node: &TreeNode, data: &Value, path: &mut Vec<String>, found: &mut Vec<Problem>) {
+    fn check_path_conflicts(
+        &self,
+        node: &TreeNode,
+        data: &Value,
+        path: &mut Vec<String>,
+        found: &mut Vec<Problem>,
+    ) {
         for (key, child) in &node.children {
             let (Value::String(name), Some(below)) = (key, data.get(key)) else { continue };
             path.push(name.to_string());
@@ -141,11 +161,14 @@ impl Compiler<'_> {
                 if !exprs::is_ground_ref(&rule.head.reference) {
                     continue;
                 }
-                let target = rule.head.reference.iter().try_fold(node, |node, term| match &term.kind {
-                    TermKind::String(name) | TermKind::Var(name) => node.children.get(name),
-                    _ => None,
-                });
-                for other in target.into_iter().flat_map(|node| &node.modules).filter(|other| **other != at) {
+                let target =
+                    rule.head.reference.iter().try_fold(node, |node, term| match &term.kind {
+                        TermKind::String(name) | TermKind::Var(name) => node.children.get(name),
+                        _ => None,
+                    });
+                for other in
+                    target.into_iter().flat_map(|node| &node.modules).filter(|other| **other != at)
+                {
                     if let Some(other) = self.modules.get(*other) {
                         let message = format!(
                             "package {} conflicts with rule {} defined at {}",

@@ -155,7 +155,9 @@ fn rewrite_test_equalities(generator: &mut LocalVarGenerator, body: &mut Body) {
                         }
                     }
                 }
-                ExprKind::Every(every) => deep(|| rewrite_test_equalities(generator, &mut every.body)),
+                ExprKind::Every(every) => {
+                    deep(|| rewrite_test_equalities(generator, &mut every.body))
+                }
                 _ => {}
             }
         }
@@ -170,7 +172,8 @@ impl Compiler<'_> {
         walk::rules_mut(&mut self.modules, |rule| {
             let head = &mut rule.head;
             let reference = head.reference.iter_mut().skip(1);
-            for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value) {
+            for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
+            {
                 walk::term_mut(term, walk::Order::Sorted, &mut equals);
             }
             rewrite_equals(&mut rule.body);

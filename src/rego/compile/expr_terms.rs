@@ -171,7 +171,8 @@ fn share(with: &[With], result: &mut Body, start: usize) {
 impl Compiler<'_> {
     /// Calls within terms become statements.
     pub(super) fn rewrite_expr_terms(&mut self) {
-        let mut rewriter = ExprTerms { generator: &mut self.generator, subjects: &mut self.subjects };
+        let mut rewriter =
+            ExprTerms { generator: &mut self.generator, subjects: &mut self.subjects };
         walk::rules_mut(&mut self.modules, |rule| {
             rewriter.head(rule);
             rewriter.body(&mut rule.body);

@@ -91,13 +91,18 @@ pub fn append(body: &mut Body, more: impl IntoIterator<Item = Expr>) {
 pub fn is_comprehension(term: &Term) -> bool {
     matches!(
         term.kind,
-        TermKind::ArrayComprehension(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_)
+        TermKind::ArrayComprehension(_)
+            | TermKind::SetComprehension(_)
+            | TermKind::ObjectComprehension(_)
     )
 }
 
 /// Whether a term is a string, a number, a boolean or null.
 pub fn is_scalar(term: &Term) -> bool {
-    matches!(term.kind, TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_))
+    matches!(
+        term.kind,
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_)
+    )
 }
 
 /// Whether a term is a value: no variable, reference, call or closure anywhere in it.
@@ -150,19 +155,26 @@ pub fn is_ground_ref(terms: &[Term]) -> bool {
 
 /// A reference up to its first operand with a variable.
 pub fn ground_prefix(terms: &[Term]) -> &[Term] {
-    let end = terms.iter().skip(1).position(|term| !is_ground(term)).map_or(terms.len(), |at| at + 1);
+    let end =
+        terms.iter().skip(1).position(|term| !is_ground(term)).map_or(terms.len(), |at| at + 1);
     terms.get(..end).unwrap_or(terms)
 }
 
 /// Whether a term contains a reference or a comprehension.
 pub fn requires_eval(term: &Term) -> bool {
-    !is_scalar(term) && walk::any_in_term(term, |it| matches!(it.kind, TermKind::Ref(_)) || is_comprehension(it))
+    !is_scalar(term)
+        && walk::any_in_term(term, |it| matches!(it.kind, TermKind::Ref(_)) || is_comprehension(it))
 }
 
 /// Whether a head has anything but scalars.
 pub fn head_may_have_vars(head: &Head) -> bool {
     let reference = head.reference.iter().skip(1);
-    head.args.iter().chain(&head.key).chain(&head.value).chain(reference).any(|term| !is_scalar(term))
+    head.args
+        .iter()
+        .chain(&head.key)
+        .chain(&head.value)
+        .chain(reference)
+        .any(|term| !is_scalar(term))
 }
 
 /// Whether a rule is a definition of elements of a set.
@@ -184,7 +196,9 @@ pub fn is_constant_rule(rule: &Rule) -> bool {
 pub fn root_document(term: &Term) -> Option<&Name> {
     match &term.kind {
         TermKind::Ref(terms) => match terms.as_slice() {
-            [Term { kind: TermKind::Var(name), .. }] if matches!(&**name, "data" | "input") => Some(name),
+            [Term { kind: TermKind::Var(name), .. }] if matches!(&**name, "data" | "input") => {
+                Some(name)
+            }
             _ => None,
         },
         _ => None,

@@ -72,7 +72,10 @@ fn shape(signature: &str) -> (usize, bool) {
             last.push(c);
         }
     }
-    let arity = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty() && !part.ends_with("..."));
+    let arity = parts
+        .iter()
+        .map(|part| part.trim())
+        .filter(|part| !part.is_empty() && !part.ends_with("..."));
     (arity.count(), result.trim().is_empty())
 }
 

@@ -230,7 +230,10 @@ fn expand(reference: &[Term], known: &Known<'_>) -> Vec<Vec<Term>> {
             }
             reference
         };
-        expanded = expanded.iter().flat_map(|prefix| values.iter().map(move |value| with(prefix, value))).collect();
+        expanded = expanded
+            .iter()
+            .flat_map(|prefix| values.iter().map(move |value| with(prefix, value)))
+            .collect();
     }
     expanded
 }
@@ -256,14 +259,20 @@ fn vars_before(rule: &Rule, index: usize) -> VarSet {
 
 /// Whether a reference selects a rule whatever its variables are; gives the operands that must equal
 /// the rule's path for that, or nothing where it can't.
-pub fn selecting_positions(reference: &[Term], rule: &RuleInfo, bound: &VarSet) -> Option<Vec<usize>> {
+pub fn selecting_positions(
+    reference: &[Term],
+    rule: &RuleInfo,
+    bound: &VarSet,
+) -> Option<Vec<usize>> {
     let mut positions = Vec::new();
     for (index, (term, value)) in reference.iter().zip(&rule.path).enumerate().skip(1) {
         let Some(value) = value else { continue };
         if let TermKind::Var(name) = &term.kind
             && !bound.contains(name)
         {
-            let times = reference.iter().filter(|term| matches!(&term.kind, TermKind::Var(it) if it == name));
+            let times = reference
+                .iter()
+                .filter(|term| matches!(&term.kind, TermKind::Var(it) if it == name));
             if times.count() == 1 {
                 continue;
             }
@@ -280,10 +289,15 @@ pub fn selecting_positions(reference: &[Term], rule: &RuleInfo, bound: &VarSet) 
 }
 
 /// References to `data` under a node.
-fn each_ref<'a>(show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool), mut f: impl FnMut(&'a [Term])) {
+fn each_ref<'a>(
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+    mut f: impl FnMut(&'a [Term]),
+) {
     show(&mut |node| {
         if let Node::Term(Term { kind: TermKind::Ref(terms), .. }) = node
-            && terms.first().is_some_and(|head| matches!(&head.kind, TermKind::Var(name) if **name == *"data"))
+            && terms
+                .first()
+                .is_some_and(|head| matches!(&head.kind, TermKind::Var(name) if **name == *"data"))
         {
             f(terms);
         }
@@ -320,8 +334,13 @@ impl Compiler<'_> {
         for at in 0..=last {
             let mut references: Vec<&[Term]> = Vec::new();
             match rule.body.get(at) {
-                Some(expr) => each_ref(|f| walk::expr(expr, &mut |node| f(node)), |it| references.push(it)),
-                None => each_ref(|f| walk::head(&rule.head, &mut |node| f(node)), |it| references.push(it)),
+                Some(expr) => {
+                    each_ref(|f| walk::expr(expr, &mut |node| f(node)), |it| references.push(it))
+                }
+                None => each_ref(
+                    |f| walk::head(&rule.head, &mut |node| f(node)),
+                    |it| references.push(it),
+                ),
             }
             let mut known: Option<Known<'_>> = None;
             let mut bound: Option<VarSet> = None;
@@ -379,7 +398,11 @@ impl Compiler<'_> {
             it.rules.retain(|rule| !certain.contains(rule));
             // An `else` is read where its rule is.
             for index in 0..it.rules.len() {
-                let mut next = it.rules.get(index).and_then(|id| self.rules.get(*id)).and_then(|it| it.else_rule);
+                let mut next = it
+                    .rules
+                    .get(index)
+                    .and_then(|id| self.rules.get(*id))
+                    .and_then(|it| it.else_rule);
                 while let Some(id) = next {
                     it.rules.push(id);
                     next = self.rules.get(id).and_then(|it| it.else_rule);

@@ -7,7 +7,8 @@ use super::rule_tree::RuleId;
 pub fn function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     let rules = compiler.rules.iter().filter(|(_, info)| info.args > 0 && info.branch == 0);
     let rules = rules.map(|(id, _): (RuleId, _)| compiler.rule_text(id));
-    let functions = compiler.options.functions.iter().filter(|it| !it.deprecated).map(|it| it.name.to_string());
+    let functions =
+        compiler.options.functions.iter().filter(|it| !it.deprecated).map(|it| it.name.to_string());
     closest(name, rules.chain(functions)).map(|name| format!("did you mean `{name}`?"))
 }
 

@@ -48,7 +48,8 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
         }
         for arg in &rule.head.args {
             if let Some(name) = exprs::root_document(arg) {
-                let message = format!("args must not shadow {name} (use a different variable name)");
+                let message =
+                    format!("args must not shadow {name} (use a different variable name)");
                 found.push(Problem::compile(arg.span, message));
             }
         }
@@ -77,7 +78,11 @@ pub fn check_void_calls<'a>(
         if let Node::Term(term) = node
             && let crate::rego::syntax::tree::TermKind::Call(terms) = &term.kind
             && let Some(operator) = terms.first()
-            && compiler.options.functions.by_reference(exprs::parts(operator)).is_some_and(|it| it.void)
+            && compiler
+                .options
+                .functions
+                .by_reference(exprs::parts(operator))
+                .is_some_and(|it| it.void)
         {
             found.push(Problem::types(term.span, format!("{} used as value", Text(term))));
         }
@@ -110,7 +115,8 @@ pub fn check_deprecated_builtins<'a>(
             operator.and_then(|it| compiler.options.functions.by_reference(exprs::parts(it)))
             && function.deprecated
         {
-            let message = format!("deprecated built-in function calls in expression: {}", function.name);
+            let message =
+                format!("deprecated built-in function calls in expression: {}", function.name);
             found.push(Problem::types(span, message));
         }
         false
@@ -121,7 +127,8 @@ pub fn check_deprecated_builtins<'a>(
 impl Compiler<'_> {
     /// Rules, arguments and variables don't hide `data` or `input`.
     pub(super) fn check_keyword_overrides(&mut self) {
-        let found = self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module));
+        let found =
+            self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module));
         for problem in found.flat_map(check_root_document_overrides).collect::<Vec<_>>() {
             self.recoverable(problem);
         }
@@ -175,7 +182,9 @@ impl Compiler<'_> {
         for module in &self.modules {
             if self.options.strict || is_v1_compatible(module) {
                 for rule in &module.rules {
-                    found.extend(check_deprecated_builtins(self, |f| walk::rule(rule, &mut |node| f(node))));
+                    found.extend(check_deprecated_builtins(self, |f| {
+                        walk::rule(rule, &mut |node| f(node))
+                    }));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
-    Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, TemplatePart, With,
+    Body, Expr, ExprKind, Name, Rule, Span, TemplatePart, Term, TermKind, With,
 };
 
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated, is_wildcard};
@@ -104,7 +104,12 @@ impl LocalDeclaredVars {
     }
 
     fn count(&self, name: &str) -> usize {
-        self.scopes.iter().rev().find_map(|scope| scope.count.get(name)).copied().unwrap_or_default()
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.count.get(name))
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -119,7 +124,11 @@ pub struct LocalsRewriter<'a> {
 
 impl<'a> LocalsRewriter<'a> {
     /// With what is declared already.
-    pub fn new(generator: &'a mut LocalVarGenerator, stack: LocalDeclaredVars, strict: bool) -> Self {
+    pub fn new(
+        generator: &'a mut LocalVarGenerator,
+        stack: LocalDeclaredVars,
+        strict: bool,
+    ) -> Self {
         Self { generator, stack, strict, problems: Vec::new(), depth: 0 }
     }
 
@@ -253,7 +262,10 @@ impl<'a> LocalsRewriter<'a> {
         }
         declared.sort();
         for (new, name) in declared {
-            if found.contains(&new) || used.is_some_and(|used| used.contains(&new)) || is_generated(&name) {
+            if found.contains(&new)
+                || used.is_some_and(|used| used.contains(&new))
+                || is_generated(&name)
+            {
                 continue;
             }
             let place = declared_at.iter().find(|(_, vars)| vars.contains(&name));
@@ -413,7 +425,8 @@ impl<'a> LocalsRewriter<'a> {
 
     fn logical(&mut self, expr: &mut Expr) {
         let before = self.problems.len();
-        let message = if matches!(expr.kind, ExprKind::And(_)) { ASSIGN_IN_AND } else { ASSIGN_IN_OR };
+        let message =
+            if matches!(expr.kind, ExprKind::And(_)) { ASSIGN_IN_AND } else { ASSIGN_IN_OR };
         if let ExprKind::And(logical) | ExprKind::Or(logical) = &mut expr.kind {
             self.operand(&mut logical.left, logical.explicit_left, message);
             self.operand(&mut logical.right, logical.explicit_right, message);
@@ -439,7 +452,9 @@ impl<'a> LocalsRewriter<'a> {
     fn implicit_body(&mut self, body: &mut Body, message: &'static str) {
         for expr in body {
             match &expr.kind {
-                ExprKind::Call(_) if exprs::is_assignment(expr) => self.compile_problem(expr.span, message),
+                ExprKind::Call(_) if exprs::is_assignment(expr) => {
+                    self.compile_problem(expr.span, message)
+                }
                 ExprKind::Not(_) => self.not(expr),
                 ExprKind::And(_) | ExprKind::Or(_) => self.logical(expr),
                 _ => {}
@@ -515,7 +530,9 @@ impl<'a> LocalsRewriter<'a> {
                     *name = new;
                 }
             }
-            TermKind::Array(terms) => deep(|| terms.iter_mut().for_each(|term| self.assignee(term))),
+            TermKind::Array(terms) => {
+                deep(|| terms.iter_mut().for_each(|term| self.assignee(term)))
+            }
             TermKind::Object(pairs) => {
                 deep(|| pairs.iter_mut().for_each(|(_, value)| self.assignee(value)));
             }
@@ -609,7 +626,8 @@ impl<'a> LocalsRewriter<'a> {
         if let Some(shadow) = self.stack.declared("input") {
             match &mut with.target.kind {
                 TermKind::Var(name) if name == shadow => {
-                    with.target.kind = TermKind::Ref(vec![exprs::var("input".into(), with.target.span)]);
+                    with.target.kind =
+                        TermKind::Ref(vec![exprs::var("input".into(), with.target.span)]);
                 }
                 TermKind::Ref(terms) => {
                     if let Some(Term { kind: TermKind::Var(name), .. }) = terms.first_mut()
@@ -647,9 +665,15 @@ pub fn kind_name(term: &Term) -> &'static str {
 }
 
 /// The comprehensions of a head, each a scope of its own.
-fn rewrite_nested_head_vars(rewriter: &mut LocalsRewriter<'_>, rewritten: &mut NameMap<Name>, term: &mut Term) {
+fn rewrite_nested_head_vars(
+    rewriter: &mut LocalsRewriter<'_>,
+    rewritten: &mut NameMap<Name>,
+    term: &mut Term,
+) {
     match &mut term.kind {
-        TermKind::ArrayComprehension(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_) => {
+        TermKind::ArrayComprehension(_)
+        | TermKind::SetComprehension(_)
+        | TermKind::ObjectComprehension(_) => {
             let unused = std::mem::take(&mut rewriter.stack.unused);
             rewriter.stack = LocalDeclaredVars::default();
             rewriter.term_recursive(term);
@@ -741,7 +765,8 @@ impl Compiler<'_> {
         let mut used = VarSet::default();
         let strict = self.options.strict;
         if !only_scalars {
-            let mut rewriter = LocalsRewriter::new(&mut self.generator, LocalDeclaredVars::default(), strict);
+            let mut rewriter =
+                LocalsRewriter::new(&mut self.generator, LocalDeclaredVars::default(), strict);
             let head = &mut rule.head;
             for term in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
                 rewrite_nested_head_vars(&mut rewriter, &mut self.rewritten, term);
@@ -769,11 +794,15 @@ impl Compiler<'_> {
         rewriter.body(&mut rule.body, Some(&used));
         let LocalsRewriter { stack, problems, .. } = rewriter;
         self.problems(problems);
-        self.rewritten.extend(stack.rewritten.iter().map(|(new, name)| (Name::clone(new), Name::clone(name))));
+        self.rewritten.extend(
+            stack.rewritten.iter().map(|(new, name)| (Name::clone(new), Name::clone(name))),
+        );
         if !only_scalars && let Some(scope) = stack.scopes.last() {
             let head = &mut rule.head;
             let reference = head.reference.iter_mut().skip(1);
-            for term in head.args.iter_mut().chain(reference).chain(&mut head.key).chain(&mut head.value) {
+            for term in
+                head.args.iter_mut().chain(reference).chain(&mut head.key).chain(&mut head.value)
+            {
                 walk::term_mut(term, walk::Order::Sorted, &mut |node| {
                     if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                         && let Some(new) = scope.names.get(name)
@@ -789,7 +818,8 @@ impl Compiler<'_> {
 
     /// Variables with the name of a built-in function get names of their own too.
     fn rename_shadows(&mut self, rule: &Rule, stack: &mut LocalDeclaredVars) {
-        let params = VarsParams { skip_ref_call_head: true, skip_closures: true, ..VarsParams::default() };
+        let params =
+            VarsParams { skip_ref_call_head: true, skip_closures: true, ..VarsParams::default() };
         let mut found = Vars::new(params);
         found.body(&rule.body);
         let mut names: Vec<Name> = found
@@ -803,7 +833,8 @@ impl Compiler<'_> {
         }
         names.sort_unstable();
         let declared = declared_body_vars(&rule.body);
-        let mut in_with = Vars::new(VarsParams { skip_ref_call_head: true, ..VarsParams::default() });
+        let mut in_with =
+            Vars::new(VarsParams { skip_ref_call_head: true, ..VarsParams::default() });
         walk::rule(rule, &mut |node| {
             if let Node::With(with) = node {
                 in_with.value(&with.target);

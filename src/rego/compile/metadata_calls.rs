@@ -4,7 +4,6 @@ use crate::rego::annotations::{self, AnnotationSet};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 
-
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, value_term};
 
@@ -16,7 +15,7 @@ fn is_rule(expr: &Expr) -> bool {
     exprs::calls(expr, "rego.metadata.rule")
 }
 
-fn first_call<'a>(rule: &'a Rule, is: impl Fn(&Expr) -> bool) -> Option<&'a Expr> {
+fn first_call(rule: &Rule, is: impl Fn(&Expr) -> bool) -> Option<&Expr> {
     let mut found = None;
     walk::rule(rule, &mut |node| {
         if let Node::Expr(expr) = node
@@ -54,7 +53,8 @@ fn replace(node: NodeMut<'_>, chain: Option<&Name>, own: Option<&Name>) -> bool 
 impl Compiler<'_> {
     /// Reads annotations, if `rego.metadata` is asked.
     pub(super) fn parse_metadata_blocks(&mut self) {
-        let asks = |node: Node<'_>| matches!(node, Node::Expr(expr) if is_chain(expr) || is_rule(expr));
+        let asks =
+            |node: Node<'_>| matches!(node, Node::Expr(expr) if is_chain(expr) || is_rule(expr));
         let any = self.modules.iter().flat_map(|module| &module.rules);
         if !any.into_iter().any(|rule| walk::any_in_rule(rule, asks)) {
             return;
@@ -98,7 +98,11 @@ impl Compiler<'_> {
         self.problems(problems);
     }
 
-    fn rewrite_metadata_in_rule(&mut self, module: &Module, rule: &mut Rule) -> Result<(), Problem> {
+    fn rewrite_metadata_in_rule(
+        &mut self,
+        module: &Module,
+        rule: &mut Rule,
+    ) -> Result<(), Problem> {
         let chain = first_call(rule, is_chain).map(|expr| expr.span);
         let own = first_call(rule, is_rule).map(|expr| expr.span);
         if chain.is_none() && own.is_none() {

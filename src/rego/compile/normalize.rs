@@ -5,7 +5,6 @@
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Rule, Term, TermKind};
 
-use super::order;
 use super::walk::{self, NodeMut, deep};
 
 /// A whole module.
@@ -21,7 +20,8 @@ fn rule(first: &mut Rule) {
         for term in rule.head.reference.iter_mut().skip(1) {
             visit(term);
         }
-        for term in rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value) {
+        for term in rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value)
+        {
             visit(term);
         }
         body(&mut rule.body);
@@ -122,14 +122,5 @@ fn term(term: &mut Term) -> bool {
             true
         }),
         _ => false,
-    }
-}
-
-/// Puts members and elements in order again, after something changed them.
-pub fn sort(term: &mut Term) {
-    match &mut term.kind {
-        TermKind::Set(terms) => order::sort_set(terms),
-        TermKind::Object(pairs) => order::sort_object(pairs),
-        _ => {}
     }
 }

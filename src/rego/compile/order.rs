@@ -35,15 +35,17 @@ pub fn terms(a: &Term, b: &Term) -> Ordering {
     match (&a.kind, &b.kind) {
         (TermKind::Bool(a), TermKind::Bool(b)) => a.cmp(b),
         (TermKind::Number(a), TermKind::Number(b)) => a.cmp(b),
-        (TermKind::String(a), TermKind::String(b)) | (TermKind::Var(a), TermKind::Var(b)) => a.cmp(b),
+        (TermKind::String(a), TermKind::String(b)) | (TermKind::Var(a), TermKind::Var(b)) => {
+            a.cmp(b)
+        }
         (TermKind::Template(a), TermKind::Template(b)) => deep(|| templates(a, b)),
         (TermKind::Ref(a), TermKind::Ref(b))
         | (TermKind::Array(a), TermKind::Array(b))
         | (TermKind::Set(a), TermKind::Set(b))
         | (TermKind::Call(a), TermKind::Call(b)) => deep(|| slices(a, b)),
-        (TermKind::Object(a), TermKind::Object(b)) => deep(|| {
-            lexical(a, b, |(ak, av), (bk, bv)| terms(ak, bk).then_with(|| terms(av, bv)))
-        }),
+        (TermKind::Object(a), TermKind::Object(b)) => {
+            deep(|| lexical(a, b, |(ak, av), (bk, bv)| terms(ak, bk).then_with(|| terms(av, bv))))
+        }
         (TermKind::ArrayComprehension(a), TermKind::ArrayComprehension(b))
         | (TermKind::SetComprehension(a), TermKind::SetComprehension(b)) => {
             deep(|| terms(&a.term, &b.term).then_with(|| bodies(&a.body, &b.body)))

@@ -196,8 +196,11 @@ impl Compiler<'_> {
             let mut found = Vars::from(VarsParams::default(), VarSet::reserved());
             found.values(&rule.head.args);
             let globals = found.take();
-            let mut rewriter =
-                PrintRewriter { arity: &*self, generator: &mut generator, rewritten: &self.rewritten };
+            let mut rewriter = PrintRewriter {
+                arity: &*self,
+                generator: &mut generator,
+                rewritten: &self.rewritten,
+            };
             let mut in_body = |body: &mut Body| {
                 let found = rewriter.body(body, &globals);
                 let failed = !found.is_empty();

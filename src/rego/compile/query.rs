@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::rego::problem::{Problem, Sources};
-use crate::rego::syntax::tree::{Body, Import, Name, Package, Term, TermKind};
+use crate::rego::syntax::tree::{Body, Import, Name, Package, Span, Term, TermKind};
 
 use super::comprehension_terms::ComprehensionTerms;
 use super::dynamic_terms::DynamicTerms;
@@ -16,7 +16,8 @@ use super::templates::TemplateRewriter;
 use super::vars::{Vars, VarsParams};
 use super::with_values::WithValues;
 use super::{
-    CompileOptions, Compiled, Compiler, calls, comprehension_indices, exprs, imports, normalize, safety, walk,
+    CompileOptions, Compiled, Compiler, calls, comprehension_indices, exprs, imports, normalize,
+    safety, walk,
 };
 
 /// Where a query stands.
@@ -78,11 +79,15 @@ impl QueryCompiler<'_> {
         if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }
     }
 
-    fn run(&mut self, mut body: Body, context: &QueryContext) -> Result<CompiledQuery, Vec<Problem>> {
+    fn run(
+        &mut self,
+        mut body: Body,
+        context: &QueryContext,
+    ) -> Result<CompiledQuery, Vec<Problem>> {
         let compiler = self.compiler;
         let options = compiler.options;
         if body.is_empty() {
-            return Err(vec![Problem::compile(Default::default(), "empty query cannot be compiled")]);
+            return Err(vec![Problem::compile(Span::default(), "empty query cannot be compiled")]);
         }
         normalize::body(&mut body);
         if options.strict {
@@ -92,7 +97,8 @@ impl QueryCompiler<'_> {
         self.resolve(&mut body, context);
 
         let mut names = generator(&body);
-        let mut rewriter = LocalsRewriter::new(&mut names, LocalDeclaredVars::default(), options.strict);
+        let mut rewriter =
+            LocalsRewriter::new(&mut names, LocalDeclaredVars::default(), options.strict);
         rewriter.body(&mut body, None);
         let LocalsRewriter { stack, problems, .. } = rewriter;
         self.problems.extend(problems);
@@ -102,7 +108,9 @@ impl QueryCompiler<'_> {
 
         self.templates(&mut body, &rewritten);
         self.check()?;
-        self.problems.extend(imports::check_void_calls(compiler, |f| walk::body(&body, &mut |node| f(node))));
+        self.problems.extend(imports::check_void_calls(compiler, |f| {
+            walk::body(&body, &mut |node| f(node))
+        }));
         self.check()?;
         if options.prints {
             let mut names = generator(&body);
@@ -130,19 +138,28 @@ impl QueryCompiler<'_> {
         );
         self.check()?;
 
-        let (mut body, lacking) = safety::reorder_body_for_safety(compiler, &VarSet::reserved(), body);
+        let (mut body, lacking) =
+            safety::reorder_body_for_safety(compiler, &VarSet::reserved(), body);
         if !lacking.is_empty() {
             return Err(safety::safety_problems(&lacking, &rewritten, compiler, ""));
         }
         DynamicTerms { generator: &mut generator(&body) }.body(&mut body);
-        self.problems.extend(super::check_types::check_query(compiler, self.compiled, &body, &subjects, &rewritten));
+        self.problems.extend(super::check_types::check_query(
+            compiler,
+            self.compiled,
+            &body,
+            &subjects,
+            &rewritten,
+        ));
         self.check()?;
-        self.problems
-            .extend(imports::check_unsafe_builtins(compiler, |f| walk::body(&body, &mut |node| f(node))));
+        self.problems.extend(imports::check_unsafe_builtins(compiler, |f| {
+            walk::body(&body, &mut |node| f(node))
+        }));
         self.check()?;
         if options.strict {
-            let found =
-                imports::check_deprecated_builtins(compiler, |f| walk::body(&body, &mut |node| f(node)));
+            let found = imports::check_deprecated_builtins(compiler, |f| {
+                walk::body(&body, &mut |node| f(node))
+            });
             self.problems.extend(found);
             self.check()?;
         }
@@ -180,10 +197,13 @@ impl QueryCompiler<'_> {
         let constant: Vec<bool> = compiled
             .rules
             .iter()
-            .map(|(id, _)| compiled.rules.find(id, &compiled.modules).is_some_and(exprs::is_constant_rule))
+            .map(|(id, _)| {
+                compiled.rules.find(id, &compiled.modules).is_some_and(exprs::is_constant_rule)
+            })
             .collect();
         let compiler = self.compiler;
-        let defined = |reference: &[Term]| compiler.is_ref_to_known_defined_rule(reference, &constant);
+        let defined =
+            |reference: &[Term]| compiler.is_ref_to_known_defined_rule(reference, &constant);
         let mut names = generator(body);
         let mut rewriter = TemplateRewriter {
             compiler,

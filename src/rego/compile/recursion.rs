@@ -50,7 +50,8 @@ impl Compiler<'_> {
         });
         for id in order {
             let of = |id: RuleId| component.get(id.index()).copied();
-            let cyclic = self.graph.dependencies(id).any(|other| other == id || of(other) == of(id));
+            let cyclic =
+                self.graph.dependencies(id).any(|other| other == id || of(other) == of(id));
             if cyclic && let Some(problem) = self.self_path(id, &component) {
                 problems.push(problem);
             }
@@ -133,8 +134,10 @@ impl Compiler<'_> {
         };
         let span = self.rules.get(id).map(|info| info.span)?;
         let names: Vec<String> = path.iter().map(|id| self.rule_text(*id)).collect();
-        let (verb, cause) = if certain { ("is", String::new()) } else { ("may be", self.cause(&path)) };
-        let message = format!("rule {} {verb} recursive: {}{cause}", self.rule_text(id), names.join(" -> "));
+        let (verb, cause) =
+            if certain { ("is", String::new()) } else { ("may be", self.cause(&path)) };
+        let message =
+            format!("rule {} {verb} recursive: {}{cause}", self.rule_text(id), names.join(" -> "));
         Some(Problem::new(ProblemCode::Recursion, span, message))
     }
 
@@ -148,7 +151,13 @@ impl Compiler<'_> {
         String::new()
     }
 
-    fn cause_of(&self, edge: &DynamicDependency, from: RuleId, to: RuleId, show_from: bool) -> Option<String> {
+    fn cause_of(
+        &self,
+        edge: &DynamicDependency,
+        from: RuleId,
+        to: RuleId,
+        show_from: bool,
+    ) -> Option<String> {
         let target = self.rules.get(to)?;
         let length = edge.reference.len().min(target.path.len());
         let reference = author_ref(&self.rewritten, edge.reference.get(..length)?);
@@ -158,8 +167,11 @@ impl Compiler<'_> {
         }
         let mut conditions: Vec<(String, Term, String)> = Vec::new();
         let mut ok = true;
-        for position in selecting_positions(&edge.selected, target, &edge.bound).unwrap_or_default() {
-            let (Some(term), Some(Some(value))) = (reference.get(position), target.path.get(position)) else {
+        for position in selecting_positions(&edge.selected, target, &edge.bound).unwrap_or_default()
+        {
+            let (Some(term), Some(Some(value))) =
+                (reference.get(position), target.path.get(position))
+            else {
                 continue;
             };
             let value = super::value_text(value);

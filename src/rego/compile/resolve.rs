@@ -2,7 +2,7 @@
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
-    Body, Expr, ExprKind, Import, Module, Name, Package, Rule, Term, TermKind, TemplatePart,
+    Body, Expr, ExprKind, Import, Module, Name, Package, Rule, TemplatePart, Term, TermKind,
 };
 
 use super::names::{NameMap, VarSet};
@@ -41,7 +41,11 @@ pub fn is_language_import(import: &Import) -> bool {
 
 impl Globals {
     /// Of a module of this package, with the names of all rules of the package.
-    pub fn new<'a>(package: Option<&Package>, rules: impl IntoIterator<Item = &'a Name>, imports: &[Import]) -> Self {
+    pub fn new<'a>(
+        package: Option<&Package>,
+        rules: impl IntoIterator<Item = &'a Name>,
+        imports: &[Import],
+    ) -> Self {
         let mut globals = Self::default();
         if let Some(package) = package {
             for name in rules {
@@ -49,7 +53,8 @@ impl Globals {
                     continue;
                 }
                 let mut reference = package.path.clone();
-                reference.push(Term { kind: TermKind::String(Name::clone(name)), span: package.span });
+                reference
+                    .push(Term { kind: TermKind::String(Name::clone(name)), span: package.span });
                 globals.0.insert(Name::clone(name), Global { reference, used: false });
             }
         }
@@ -267,7 +272,8 @@ impl Compiler<'_> {
     pub(super) fn resolve_all_refs(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         // The rules of each package, by its text.
-        let mut exports: std::collections::HashMap<String, Vec<Name>> = std::collections::HashMap::new();
+        let mut exports: std::collections::HashMap<String, Vec<Name>> =
+            std::collections::HashMap::new();
         let package = |module: &Module| super::text::RefText(&module.package.path).to_string();
         for module in &modules {
             let names = exports.entry(package(module)).or_default();
@@ -302,7 +308,9 @@ impl Compiler<'_> {
             }
             if self.options.strict {
                 for import in module.imports.iter().filter(|import| !is_language_import(import)) {
-                    let used = import_name(import).and_then(|name| globals.0.get(&name)).is_some_and(|it| it.used);
+                    let used = import_name(import)
+                        .and_then(|name| globals.0.get(&name))
+                        .is_some_and(|it| it.used);
                     if !used {
                         let message = format!("{} unused", Text(import));
                         self.unused_imports.push(Problem::compile(import.span, message));

@@ -80,7 +80,13 @@ impl Rules {
                     next = rule.else_rule.as_deref();
                     let id = u32::try_from(all.len()).unwrap_or(u32::MAX);
                     let else_rule = next.is_some().then_some(RuleId(id.saturating_add(1)));
-                    all.push(RuleInfo { module: at, rule: index, branch, else_rule, ..info(module, rule) });
+                    all.push(RuleInfo {
+                        module: at,
+                        rule: index,
+                        branch,
+                        else_rule,
+                        ..info(module, rule)
+                    });
                     branch += 1;
                 }
             }
@@ -226,10 +232,10 @@ impl Compiler<'_> {
             for (depth, term) in module.package.path.iter().enumerate().skip(1) {
                 let TermKind::String(name) = &term.kind else { continue };
                 let hide = depth == 1 && **name == *"system";
-                node = node.children.entry(Name::clone(name)).or_insert_with(|| ModuleTreeNode {
-                    hide,
-                    ..ModuleTreeNode::default()
-                });
+                node = node
+                    .children
+                    .entry(Name::clone(name))
+                    .or_insert_with(|| ModuleTreeNode { hide, ..ModuleTreeNode::default() });
             }
             node.modules.push(at);
         }
@@ -256,7 +262,13 @@ impl Compiler<'_> {
                 continue;
             }
             let start = first.get(at).copied().unwrap_or_default();
-            let infos = self.rules.0.iter().enumerate().skip(start).take_while(|(_, info)| info.module == at);
+            let infos = self
+                .rules
+                .0
+                .iter()
+                .enumerate()
+                .skip(start)
+                .take_while(|(_, info)| info.module == at);
             for (index, info) in infos.filter(|(_, info)| info.branch == 0) {
                 let id = RuleId(u32::try_from(index).unwrap_or(u32::MAX));
                 let path = info.path.get(1..info.ground).unwrap_or_default();
@@ -277,7 +289,13 @@ impl Compiler<'_> {
         }
     }
 
-    fn collect_dynamic(&self, node: &TreeNode, reference: &[Term], at: usize, found: &mut BTreeSet<RuleId>) {
+    fn collect_dynamic(
+        &self,
+        node: &TreeNode,
+        reference: &[Term],
+        at: usize,
+        found: &mut BTreeSet<RuleId>,
+    ) {
         let Some(key) = reference.get(at) else {
             found.extend(node.all());
             return;
@@ -296,12 +314,20 @@ impl Compiler<'_> {
     }
 
     /// Rules at a node whose paths differ nowhere from the reference.
-    fn collect_intersecting(&self, node: &TreeNode, reference: &[Term], from: usize, found: &mut BTreeSet<RuleId>) {
+    fn collect_intersecting(
+        &self,
+        node: &TreeNode,
+        reference: &[Term],
+        from: usize,
+        found: &mut BTreeSet<RuleId>,
+    ) {
         for id in &node.values {
             let Some(info) = self.rules.get(*id) else { continue };
             let pairs = info.path.iter().zip(reference).skip(from);
             let differs = |(value, term): (&Option<Value>, &Term)| {
-                value.as_ref().is_some_and(|value| exprs::is_constant(term) && !is_scalar_value(term, value))
+                value
+                    .as_ref()
+                    .is_some_and(|value| exprs::is_constant(term) && !is_scalar_value(term, value))
             };
             if !pairs.into_iter().any(differs) {
                 found.insert(*id);

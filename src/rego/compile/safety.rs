@@ -2,7 +2,9 @@
 //! right order. Also puts them in that order, which is the one that OPA evaluates in.
 
 use crate::rego::problem::{Problem, ProblemCode};
-use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind, With};
+use crate::rego::syntax::tree::{
+    Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind, With,
+};
 
 use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
@@ -37,7 +39,12 @@ impl Unsafe {
 
 /// The variables that an expression gives values, if those in `safe` have one. `output` is what the
 /// expression looked at before left behind, which OPA reuses.
-pub fn output_vars_for_expr(expr: &Expr, arity: &dyn Arity, safe: &VarSet, output: &mut VarSet) -> VarSet {
+pub fn output_vars_for_expr(
+    expr: &Expr,
+    arity: &dyn Arity,
+    safe: &VarSet,
+    output: &mut VarSet,
+) -> VarSet {
     if expr.negated || matches!(expr.kind, ExprKind::Not(_)) {
         return VarSet::default();
     }
@@ -54,7 +61,9 @@ pub fn output_vars_for_expr(expr: &Expr, arity: &dyn Arity, safe: &VarSet, outpu
             output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, &mut output);
             output
         }
-        ExprKind::Call(terms) if exprs::is_equality(expr) => output_vars_for_equality(expr, terms, safe, output),
+        ExprKind::Call(terms) if exprs::is_equality(expr) => {
+            output_vars_for_equality(expr, terms, safe, output)
+        }
         ExprKind::Call(terms) => {
             let Some(Term { kind: TermKind::Ref(operator), .. }) = terms.first() else {
                 return VarSet::default();
@@ -62,7 +71,8 @@ pub fn output_vars_for_expr(expr: &Expr, arity: &dyn Arity, safe: &VarSet, outpu
             let Some(arity) = arity.arity(operator) else { return VarSet::default() };
             output.clear();
             output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, output);
-            let Some((inputs, outputs)) = terms.split_at_checked(arity + 1).filter(|(_, rest)| !rest.is_empty())
+            let Some((inputs, outputs)) =
+                terms.split_at_checked(arity + 1).filter(|(_, rest)| !rest.is_empty())
             else {
                 return output.clone();
             };
@@ -81,11 +91,18 @@ pub fn output_vars_for_expr(expr: &Expr, arity: &dyn Arity, safe: &VarSet, outpu
             output_vars_for_terms(|mut f| walk::term(&every.domain, &mut f), safe, output);
             output.clone()
         }
-        ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Some(_) | ExprKind::Not(_) => VarSet::default(),
+        ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Some(_) | ExprKind::Not(_) => {
+            VarSet::default()
+        }
     }
 }
 
-fn output_vars_for_equality(expr: &Expr, terms: &[Term], safe: &VarSet, output: &mut VarSet) -> VarSet {
+fn output_vars_for_equality(
+    expr: &Expr,
+    terms: &[Term],
+    safe: &VarSet,
+    output: &mut VarSet,
+) -> VarSet {
     let [_, left, right] = terms else { return safe.clone() };
     output.clear();
     output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, output);
@@ -107,7 +124,9 @@ fn output_vars_for_equality(expr: &Expr, terms: &[Term], safe: &VarSet, output: 
 /// The variables that `left = right with …` gives values, if those in `safe` have one.
 pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &VarSet) -> VarSet {
     let mut output = VarSet::default();
-    for term in [left, right].into_iter().chain(with.iter().flat_map(|with| [&with.target, &with.value])) {
+    for term in
+        [left, right].into_iter().chain(with.iter().flat_map(|with| [&with.target, &with.value]))
+    {
         output_vars_for_terms(|mut f| walk::term(term, &mut f), safe, &mut output);
     }
     let mut known = safe.clone();
@@ -135,7 +154,8 @@ fn output_vars_for_terms<'a>(
                     return true;
                 }
                 if !exprs::is_ground_ref(terms) {
-                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    let mut vars =
+                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
                     vars.reference(terms);
                     output.update(vars.found());
                 }
@@ -215,7 +235,8 @@ pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
             bindings.update(vars.found());
         }
     }
-    let needed = |(name, count): (Name, usize)| (count == 1 || !bindings.contains(&name)).then_some(name);
+    let needed =
+        |(name, count): (Name, usize)| (count == 1 || !bindings.contains(&name)).then_some(name);
     occurrences.into_iter().filter_map(needed).collect()
 }
 
@@ -252,7 +273,11 @@ struct Pending {
 
 /// Puts the expressions of a body in an order in which each has the values that it needs, and its
 /// closures' bodies too. Where there is no such order, says which expressions lack what.
-pub fn reorder_body_for_safety(arity: &dyn Arity, globals: &VarSet, body: Body) -> (Body, Vec<Unsafe>) {
+pub fn reorder_body_for_safety(
+    arity: &dyn Arity,
+    globals: &VarSet,
+    body: Body,
+) -> (Body, Vec<Unsafe>) {
     let params = VarsParams { arity: Some(arity), ..SAFETY };
     let mut vars = Vars::new(params);
     vars.body(&body);
@@ -445,14 +470,16 @@ impl Closures<'_> {
     /// A closure's body; `term` are the variables of a comprehension's term.
     fn body(&mut self, term: Option<VarSet>, body: &mut Body, lacking: &mut VarSet) {
         if let Some(term) = term {
-            let mut vars = Vars::from(VarsParams { arity: Some(self.arity), ..SAFETY }, self.globals.clone());
+            let mut vars =
+                Vars::from(VarsParams { arity: Some(self.arity), ..SAFETY }, self.globals.clone());
             vars.body(body);
             for name in term.diff(vars.found()).iter() {
                 lacking.add(name);
             }
         }
         let taken = std::mem::take(body);
-        let (reordered, problems) = deep(|| reorder_body_for_safety(self.arity, &self.globals, taken));
+        let (reordered, problems) =
+            deep(|| reorder_body_for_safety(self.arity, &self.globals, taken));
         *body = reordered;
         self.problems.extend(problems);
     }
@@ -463,7 +490,12 @@ const FUTURE_KEYWORDS: [&str; 7] = ["in", "every", "contains", "if", "not", "and
 
 /// What to say of unsafe expressions: by variable, or, where only variables that the compiler made
 /// are unsafe, by expression.
-pub fn safety_problems(lacking: &[Unsafe], rewritten: &NameMap<Name>, compiler: &Compiler<'_>, scope: &str) -> Vec<Problem> {
+pub fn safety_problems(
+    lacking: &[Unsafe],
+    rewritten: &NameMap<Name>,
+    compiler: &Compiler<'_>,
+    scope: &str,
+) -> Vec<Problem> {
     let original = |name: &Name| rewritten.get(name).cloned().unwrap_or_else(|| Name::clone(name));
     let mut assigned = VarSet::default();
     for name in lacking.iter().flat_map(|it| &it.assigned) {
@@ -487,7 +519,8 @@ pub fn safety_problems(lacking: &[Unsafe], rewritten: &NameMap<Name>, compiler: 
     pairs.sort_by(|(a, a_span), (b, b_span)| {
         compiler.place(*a_span).cmp(&compiler.place(*b_span)).then_with(|| a.cmp(b))
     });
-    let is_assigned = |name: &Name, shown: &Name| assigned.contains(shown) || assigned.contains(name);
+    let is_assigned =
+        |name: &Name, shown: &Name| assigned.contains(shown) || assigned.contains(name);
     let shown: Vec<(Name, Name, Span)> = pairs
         .into_iter()
         .map(|(name, span)| (original(&name), name, span))
@@ -600,7 +633,8 @@ impl Compiler<'_> {
         let line = |rule: &Rule| self.place(rule.span).1;
         let name = |rule: &Rule| RefText(exprs::ground_prefix(&rule.head.reference)).to_string();
         let (own_line, own_name) = (line(rule), name(rule));
-        let shared = module.rules.iter().any(|other| line(other) == own_line && name(other) != own_name);
+        let shared =
+            module.rules.iter().any(|other| line(other) == own_line && name(other) != own_name);
         if shared { format!(" in rule {own_name}") } else { String::new() }
     }
 }

@@ -107,7 +107,10 @@ impl TemplateRewriter<'_> {
     fn inside(&mut self, term: &mut Term, safe: &VarSet) {
         match &mut term.kind {
             // Elements of sets and members of objects stay where they are, as in OPA.
-            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) | TermKind::Set(terms) => {
+            TermKind::Ref(terms)
+            | TermKind::Array(terms)
+            | TermKind::Call(terms)
+            | TermKind::Set(terms) => {
                 self.terms(terms, safe);
             }
             TermKind::Object(pairs) => {
@@ -171,7 +174,8 @@ impl TemplateRewriter<'_> {
             }
             ExprKind::Term(term) => *term,
             _ => {
-                self.problems.push(Problem::compile(span, "unexpected template-string expression type"));
+                self.problems
+                    .push(Problem::compile(span, "unexpected template-string expression type"));
                 return None;
             }
         };
@@ -202,9 +206,8 @@ impl TemplateRewriter<'_> {
 impl Compiler<'_> {
     /// Templates become calls.
     pub(super) fn rewrite_template_strings(&mut self) {
-        let is_template = |node: Node<'_>| {
-            matches!(node, Node::Term(Term { kind: TermKind::Template(_), .. }))
-        };
+        let is_template =
+            |node: Node<'_>| matches!(node, Node::Term(Term { kind: TermKind::Template(_), .. }));
         let found = |rule: &crate::rego::syntax::tree::Rule| walk::any_in_rule(rule, is_template);
         let any = self.modules.iter().flat_map(|module| &module.rules).any(found);
         if !any {
@@ -229,7 +232,9 @@ impl Compiler<'_> {
             let mut safe = VarSet::reserved();
             safe.update(&vars::of_terms(&rule.head.args));
             let safe = rewriter.body(&mut rule.body, &safe);
-            for term in rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value) {
+            for term in
+                rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value)
+            {
                 rewriter.term(term, &safe);
             }
             false
@@ -242,7 +247,11 @@ impl Compiler<'_> {
 
     /// Whether a reference names a rule that always has a value: one with a default, a set, or a
     /// constant.
-    pub(super) fn is_ref_to_known_defined_rule(&self, reference: &[Term], constant: &[bool]) -> bool {
+    pub(super) fn is_ref_to_known_defined_rule(
+        &self,
+        reference: &[Term],
+        constant: &[bool],
+    ) -> bool {
         if reference.len() < 2 {
             return false;
         }
@@ -263,7 +272,8 @@ impl Compiler<'_> {
 
     /// The rules that are constants, by id.
     pub(super) fn constant_rules(&self) -> Vec<bool> {
-        let constant = |(id, _)| self.rules.find(id, &self.modules).is_some_and(exprs::is_constant_rule);
+        let constant =
+            |(id, _)| self.rules.find(id, &self.modules).is_some_and(exprs::is_constant_rule);
         self.rules.iter().map(constant).collect()
     }
 }

@@ -5,8 +5,8 @@
 use std::fmt::{self, Display, Write};
 
 use crate::rego::syntax::tree::{
-    Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Not, Rule, TemplatePart, Term, TermKind,
-    Version, With,
+    Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Not, Rule, TemplatePart, Term,
+    TermKind, Version, With,
 };
 
 use super::names::is_wildcard;
@@ -81,7 +81,9 @@ fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return true;
     }
-    if c.is_whitespace() || matches!(c, '\u{ad}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{fffe}' | '\u{ffff}') {
+    if c.is_whitespace()
+        || matches!(c, '\u{ad}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{fffe}' | '\u{ffff}')
+    {
         return false;
     }
     c.is_alphanumeric() || c.escape_debug().len() == 1 || is_mark(c)
@@ -252,8 +254,21 @@ fn is_plain(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !matches!(
             text,
-            "not" | "package" | "import" | "as" | "default" | "else" | "with" | "null" | "true" | "false"
-                | "some" | "if" | "contains" | "in" | "every"
+            "not"
+                | "package"
+                | "import"
+                | "as"
+                | "default"
+                | "else"
+                | "with"
+                | "null"
+                | "true"
+                | "false"
+                | "some"
+                | "if"
+                | "contains"
+                | "in"
+                | "every"
         )
 }
 
@@ -357,7 +372,9 @@ fn write_every(f: &mut fmt::Formatter<'_>, every: &Every) -> fmt::Result {
 fn leads_with_brace(term: &Term) -> bool {
     match &term.kind {
         TermKind::Set(elements) => !elements.is_empty(),
-        TermKind::Object(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_) => true,
+        TermKind::Object(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_) => {
+            true
+        }
         TermKind::Ref(terms) => terms.first().is_some_and(leads_with_brace),
         _ => false,
     }
@@ -386,7 +403,13 @@ fn write_logical(f: &mut fmt::Formatter<'_>, logical: &Logical, operator: &str) 
     write_operand(f, &logical.right, logical.explicit_right, operator, true)
 }
 
-fn write_operand(f: &mut fmt::Formatter<'_>, body: &Body, explicit: bool, operator: &str, right: bool) -> fmt::Result {
+fn write_operand(
+    f: &mut fmt::Formatter<'_>,
+    body: &Body,
+    explicit: bool,
+    operator: &str,
+    right: bool,
+) -> fmt::Result {
     if let ([expr], false) = (body.as_slice(), explicit) {
         let grouped = !expr.with.is_empty()
             || match &expr.kind {

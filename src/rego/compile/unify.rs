@@ -44,7 +44,8 @@ impl Unifier<'_> {
 
     fn unify(&mut self, a: &Term, b: &Term) {
         use TermKind::{
-            Array, ArrayComprehension, Call, Object, ObjectComprehension, Ref, SetComprehension, Var,
+            Array, ArrayComprehension, Call, Object, ObjectComprehension, Ref, SetComprehension,
+            Var,
         };
         match (&a.kind, &b.kind) {
             (Var(x), Var(y)) => {
@@ -80,10 +81,14 @@ impl Unifier<'_> {
                     self.mark_pattern(b);
                 }
             }
-            (ArrayComprehension(_), Var(y)) | (ObjectComprehension(_), Var(y)) | (SetComprehension(_), Var(y)) => {
+            (ArrayComprehension(_), Var(y))
+            | (ObjectComprehension(_), Var(y))
+            | (SetComprehension(_), Var(y)) => {
                 self.mark_safe(y);
             }
-            (ArrayComprehension(_), Array(_)) | (ObjectComprehension(_), Object(_)) => self.mark_all_safe(b),
+            (ArrayComprehension(_), Array(_)) | (ObjectComprehension(_), Object(_)) => {
+                self.mark_all_safe(b)
+            }
             (Array(_), ArrayComprehension(_) | ObjectComprehension(_) | SetComprehension(_)) => {
                 self.mark_all_safe(a);
             }
@@ -111,7 +116,8 @@ impl Unifier<'_> {
                     deep(|| {
                         for (key, x) in xs {
                             // Both are in order of their keys.
-                            if let Ok(at) = ys.binary_search_by(|(other, _)| order::terms(other, key))
+                            if let Ok(at) =
+                                ys.binary_search_by(|(other, _)| order::terms(other, key))
                                 && let Some((_, y)) = ys.get(at)
                             {
                                 self.unify(x, y);
@@ -120,7 +126,14 @@ impl Unifier<'_> {
                     });
                 }
             }
-            (ArrayComprehension(_) | ObjectComprehension(_) | SetComprehension(_) | Array(_) | Object(_), _) => {}
+            (
+                ArrayComprehension(_)
+                | ObjectComprehension(_)
+                | SetComprehension(_)
+                | Array(_)
+                | Object(_),
+                _,
+            ) => {}
             (_, Var(y)) => self.mark_safe(y),
             _ => {}
         }

@@ -1,7 +1,8 @@
 //! Which variables occur under a node.
 
 use crate::rego::syntax::tree::{
-    Body, Every, Expr, ExprKind, Head, Logical, Name, Not, Rule, Span, TemplatePart, Term, TermKind, With,
+    Body, Every, Expr, ExprKind, Head, Logical, Name, Not, Rule, Span, TemplatePart, Term,
+    TermKind, With,
 };
 
 use super::functions::Arity;

@@ -4,14 +4,15 @@
 //! answers `true` isn't shown what lies under the node.
 
 use crate::rego::syntax::tree::{
-    Body, Every, Expr, ExprKind, Head, Logical, Module, Not, Rule, TemplatePart, Term, TermKind, With,
+    Body, Every, Expr, ExprKind, Head, Logical, Module, Not, Rule, TemplatePart, Term, TermKind,
+    With,
 };
 
 /// A node, to read.
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
     /// A body, of a rule or of a closure.
-    Body(&'a Body),
+    Body,
     /// An expression.
     Expr(&'a Expr),
     /// A term.
@@ -50,7 +51,7 @@ pub fn head<'a>(head: &'a Head, f: &mut impl FnMut(Node<'a>) -> bool) {
 
 /// Shows a body.
 pub fn body<'a>(body: &'a Body, f: &mut impl FnMut(Node<'a>) -> bool) {
-    if !f(Node::Body(body)) {
+    if !f(Node::Body) {
         for it in body {
             expr(it, f);
         }
@@ -113,8 +114,15 @@ pub fn term<'a>(it: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
         return;
     }
     match &it.kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) | TermKind::Var(_) => {}
-        TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Set(terms) | TermKind::Call(terms) => {
+        TermKind::Null
+        | TermKind::Bool(_)
+        | TermKind::Number(_)
+        | TermKind::String(_)
+        | TermKind::Var(_) => {}
+        TermKind::Ref(terms)
+        | TermKind::Array(terms)
+        | TermKind::Set(terms)
+        | TermKind::Call(terms) => {
             deep(|| all(terms, f));
         }
         TermKind::Object(pairs) => deep(|| {
@@ -242,7 +250,11 @@ pub fn term_mut(it: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> 
         return;
     }
     match &mut it.kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) | TermKind::Var(_) => {}
+        TermKind::Null
+        | TermKind::Bool(_)
+        | TermKind::Number(_)
+        | TermKind::String(_)
+        | TermKind::Var(_) => {}
         TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
             deep(|| all_mut(terms, order, f));
         }

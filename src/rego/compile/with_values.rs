@@ -60,7 +60,8 @@ impl WithValues<'_> {
                 Ok(false) => {}
                 Ok(true) => {
                     let span = with.value.span;
-                    let value = std::mem::replace(&mut with.value, Term { kind: TermKind::Null, span });
+                    let value =
+                        std::mem::replace(&mut with.value, Term { kind: TermKind::Null, span });
                     let equality = generate_equality(self.generator, value);
                     if let Some(var) = exprs::operands(&equality).first() {
                         with.value = var.clone();
@@ -101,7 +102,9 @@ impl WithValues<'_> {
     /// In the closures of a term.
     pub fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
-            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => deep(|| self.terms(terms)),
+            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
+                deep(|| self.terms(terms))
+            }
             TermKind::Set(terms) => deep(|| {
                 self.terms(terms);
                 order::sort_set(terms);
@@ -183,7 +186,8 @@ impl WithValues<'_> {
                 }
             }
             _ => {
-                let message = "with keyword target must reference existing input, data, or a function";
+                let message =
+                    "with keyword target must reference existing input, data, or a function";
                 return Err(Problem::types(span, message));
             }
         }
@@ -196,7 +200,9 @@ impl WithValues<'_> {
 
     fn validate_builtin(&self, target: &Term) -> Result<(), Problem> {
         let reference = exprs::parts(target);
-        let Some(function) = self.compiler.options.functions.by_reference(reference) else { return Ok(()) };
+        let Some(function) = self.compiler.options.functions.by_reference(reference) else {
+            return Ok(());
+        };
         let problem = |what: String| {
             let message = format!("with keyword replacing built-in function: {what}");
             Err(Problem::compile(target.span, message))
@@ -205,7 +211,10 @@ impl WithValues<'_> {
             return problem(format!("replacement of {} invalid", Quoted(&function.name)));
         }
         if function.name.starts_with("internal.") {
-            return problem(format!("replacement of internal function {} invalid", Quoted(&function.name)));
+            return problem(format!(
+                "replacement of internal function {} invalid",
+                Quoted(&function.name)
+            ));
         }
         if function.relation {
             return problem("target must not be a relation".to_owned());
@@ -245,7 +254,8 @@ impl Compiler<'_> {
     pub(super) fn rewrite_with_values(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         let mut generator = self.generator.clone();
-        let mut rewriter = WithValues { compiler: &*self, generator: &mut generator, problems: Vec::new() };
+        let mut rewriter =
+            WithValues { compiler: &*self, generator: &mut generator, problems: Vec::new() };
         for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
             if !walk::any_in_rule(rule, |node| matches!(node, Node::With(_))) {
                 continue;
@@ -254,7 +264,9 @@ impl Compiler<'_> {
             while let Some(rule) = next {
                 let head = &mut rule.head;
                 let reference = head.reference.iter_mut().skip(1);
-                for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value) {
+                for term in
+                    reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
+                {
                     rewriter.term(term);
                 }
                 rewriter.body(&mut rule.body);

@@ -88,7 +88,11 @@ impl Collected<'_> {
     /// The references that must be defined on every path without their value being required.
     pub(super) fn required(&self, paths: &[Path]) -> Vec<u32> {
         let reads = |path: &Path, reference: u32| path.iter().any(|it| it.reference == reference);
-        self.unvalued.iter().copied().filter(|it| paths.iter().all(|path| reads(path, *it))).collect()
+        self.unvalued
+            .iter()
+            .copied()
+            .filter(|it| paths.iter().all(|path| reads(path, *it)))
+            .collect()
     }
 }
 
@@ -96,7 +100,10 @@ impl Collected<'_> {
 const MAX_PATHS: usize = 32;
 
 /// Reads the requirements of all definitions of a path.
-pub(super) fn collect<'r>(rules: &[&'r Rule], is_virtual: &dyn Fn(&[Term]) -> bool) -> Collected<'r> {
+pub(super) fn collect<'r>(
+    rules: &[&'r Rule],
+    is_virtual: &dyn Fn(&[Term]) -> bool,
+) -> Collected<'r> {
     let mut table = Table::default();
     let mut stats = Stats::default();
     let mut definitions: Vec<(Definition<'r>, Scope<'_>)> = Vec::new();
@@ -107,7 +114,8 @@ pub(super) fn collect<'r>(rules: &[&'r Rule], is_virtual: &dyn Fn(&[Term]) -> bo
             if definition.default {
                 continue;
             }
-            only_ground_references &= definition.head.reference.iter().skip(1).all(terms::is_ground);
+            only_ground_references &=
+                definition.head.reference.iter().skip(1).all(terms::is_ground);
             let mut scope = Scope::new(&definition.head.args, is_virtual, Vec::new());
             if !skips_indexing(&definition.body) {
                 let mut constants = Constants::new();
@@ -115,8 +123,13 @@ pub(super) fn collect<'r>(rules: &[&'r Rule], is_virtual: &dyn Fn(&[Term]) -> bo
                     scope.read(&mut table, &mut stats, expr, &mut constants);
                 }
             }
-            let definition =
-                Definition { rule: number, branch, definition, paths: Vec::new(), memberships: Vec::new() };
+            let definition = Definition {
+                rule: number,
+                branch,
+                definition,
+                paths: Vec::new(),
+                memberships: Vec::new(),
+            };
             definitions.push((definition, scope));
         }
     }
@@ -130,16 +143,24 @@ pub(super) fn collect<'r>(rules: &[&'r Rule], is_virtual: &dyn Fn(&[Term]) -> bo
             }
         }
     }
-    let (levels, unvalued) = sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
+    let (levels, unvalued) =
+        sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
     let definitions = definitions.into_iter().map(|(mut definition, scope)| {
         definition.paths = scope.paths();
         // Only now: a collection that is no level has no place among them.
-        let numbered = scope.memberships.iter().map(|(key, collection)| (*key, table.number(collection)));
+        let numbered =
+            scope.memberships.iter().map(|(key, collection)| (*key, table.number(collection)));
         definition.memberships = numbered.collect();
         definition
     });
     let definitions = definitions.collect();
-    Collected { definitions, references: table.references, levels, unvalued, only_ground_references }
+    Collected {
+        definitions,
+        references: table.references,
+        levels,
+        unvalued,
+        only_ground_references,
+    }
 }
 
 fn at(number: u32) -> usize {
@@ -165,10 +186,13 @@ impl Table {
             _ => String::new(),
         };
         let same = |other: &[Term]| {
-            other.len() == parts.len() && other.iter().zip(parts).all(|(a, b)| terms::compare(a, b).is_eq())
+            other.len() == parts.len()
+                && other.iter().zip(parts).all(|(a, b)| terms::compare(a, b).is_eq())
         };
         let numbers = self.numbers.entry(key).or_default();
-        if let Some(number) = numbers.iter().find(|it| self.references.get(at(**it)).is_some_and(|it| same(it))) {
+        if let Some(number) =
+            numbers.iter().find(|it| self.references.get(at(**it)).is_some_and(|it| same(it)))
+        {
             return *number;
         }
         let number = u32::try_from(self.references.len()).unwrap_or(u32::MAX);
@@ -215,17 +239,22 @@ impl Stats {
 
     /// Those that count, those asked by most definitions first; made references after written ones.
     fn sorted(&self, table: &Table) -> Vec<u32> {
-        let mut sorted: Vec<(u32, &(Alternation, u32))> = (0..).zip(&self.0).filter(|it| it.1.1 > 0).collect();
+        let mut sorted: Vec<(u32, &(Alternation, u32))> =
+            (0..).zip(&self.0).filter(|it| it.1.1 > 0).collect();
         let place = |number: u32| {
             let head = table.references.get(at(number)).and_then(|it| it.first());
-            let made = head.is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if &**name == ARGUMENTS));
+            let made = head
+                .is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if &**name == ARGUMENTS));
             (made, head.map(|it| it.span).filter(|_| !made))
         };
         sorted.sort_by(|(a, x), (b, y)| {
             x.0.cmp(&y.0).then_with(|| y.1.cmp(&x.1)).then_with(|| {
                 let ((made_a, span_a), (made_b, span_b)) = (place(*a), place(*b));
                 let start = |it: Option<Span>| it.map(|it| (it.file, it.start));
-                made_a.cmp(&made_b).then_with(|| start(span_a).cmp(&start(span_b))).then_with(|| a.cmp(b))
+                made_a
+                    .cmp(&made_b)
+                    .then_with(|| start(span_a).cmp(&start(span_b)))
+                    .then_with(|| a.cmp(b))
             })
         });
         sorted.into_iter().map(|it| it.0).collect()
@@ -248,12 +277,24 @@ struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     fn new(args: &'a [Term], is_virtual: &'a dyn Fn(&[Term]) -> bool, outer: Path) -> Self {
-        Self { args, is_virtual, all: Path::new(), disjunctions: Vec::new(), outer, memberships: Vec::new() }
+        Self {
+            args,
+            is_virtual,
+            all: Path::new(),
+            disjunctions: Vec::new(),
+            outer,
+            memberships: Vec::new(),
+        }
     }
 
     /// Reads one statement.
-    fn read<'r>(&mut self, table: &mut Table, stats: &mut Stats, expr: &'r Expr, constants: &mut Constants<'r>)
-    where
+    fn read<'r>(
+        &mut self,
+        table: &mut Table,
+        stats: &mut Stats,
+        expr: &'r Expr,
+        constants: &mut Constants<'r>,
+    ) where
         'a: 'r,
     {
         if !expr.with.is_empty() || expr.negated {
@@ -266,7 +307,8 @@ impl<'a> Scope<'a> {
             ExprKind::Term(term) => {
                 if terms::reference(term).is_some() {
                     let plugged = plug(term, constants);
-                    let parts = terms::reference(plugged.as_ref().unwrap_or(term)).unwrap_or_default();
+                    let parts =
+                        terms::reference(plugged.as_ref().unwrap_or(term)).unwrap_or_default();
                     if !read.collection_key(parts) {
                         read.reference_is(parts, &anything(term.span));
                     }
@@ -290,7 +332,9 @@ impl<'a> Scope<'a> {
                 return vec![self.all.clone()];
             }
             let combined = paths.iter().flat_map(|path| {
-                alternatives.iter().map(move |alternative| path.iter().chain(alternative).cloned().collect())
+                alternatives
+                    .iter()
+                    .map(move |alternative| path.iter().chain(alternative).cloned().collect())
             });
             paths = combined.collect();
         }
@@ -320,7 +364,9 @@ impl<'a> Scope<'a> {
 
     /// Whether the value of a reference can be known before an evaluation.
     fn is_indexable(&self, parts: &[Term]) -> bool {
-        let root = parts.first().is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if terms::is_root(name)));
+        let root = parts
+            .first()
+            .is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if terms::is_root(name)));
         root && parts.iter().skip(1).all(terms::is_constant) && !(self.is_virtual)(parts)
     }
 }
@@ -341,7 +387,10 @@ fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     if !parts.iter().skip(1).any(|it| scalar(it).is_some()) {
         return None;
     }
-    let plugged = parts.iter().enumerate().map(|(at, it)| scalar(it).filter(|_| at > 0).unwrap_or_else(|| it.clone()));
+    let plugged = parts
+        .iter()
+        .enumerate()
+        .map(|(at, it)| scalar(it).filter(|_| at > 0).unwrap_or_else(|| it.clone()));
     Some(Term { kind: TermKind::Ref(plugged.collect()), span: term.span })
 }
 
@@ -366,15 +415,20 @@ impl<'a> Reader<'_, 'a> {
         match (name.as_slice(), args, plugged.as_slice()) {
             // More arguments take the result, which may be false.
             (["eq" | "equal"], [a, b], [plugged_a, plugged_b]) => {
-                let (used_a, used_b) = (plugged_a.as_ref().unwrap_or(a), plugged_b.as_ref().unwrap_or(b));
-                if self.iterated(used_a, used_b, constants) || self.iterated(used_b, used_a, constants) {
+                let (used_a, used_b) =
+                    (plugged_a.as_ref().unwrap_or(a), plugged_b.as_ref().unwrap_or(b));
+                if self.iterated(used_a, used_b, constants)
+                    || self.iterated(used_b, used_a, constants)
+                {
                     return;
                 }
                 if !self.equal(a, used_a, b, used_b, constants) {
                     self.equal(b, used_b, a, used_a, constants);
                 }
             }
-            (["glob", "match"], [pattern, delimiters, text], _) => self.glob(pattern, delimiters, text),
+            (["glob", "match"], [pattern, delimiters, text], _) => {
+                self.glob(pattern, delimiters, text)
+            }
             (["internal", "member_2"], [element, collection], [_, plugged]) => {
                 self.member(element, collection, plugged.as_ref().unwrap_or(collection), constants);
             }
@@ -457,7 +511,9 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn reference_is(&mut self, parts: &[Term], value: &Term) -> bool {
-        let Some(parts) = self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it)) else {
+        let Some(parts) =
+            self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it))
+        else {
             return false;
         };
         self.insert_value(&parts, value.clone(), Want::Value, None);
@@ -483,7 +539,10 @@ impl<'a> Reader<'_, 'a> {
             }
             if !it.is_any() && !other.is_any() {
                 let terminal = it.is_affix() || other.is_affix();
-                self.stats.alternate(it.reference, if terminal { Alternation::Terminal } else { Alternation::Converging });
+                self.stats.alternate(
+                    it.reference,
+                    if terminal { Alternation::Terminal } else { Alternation::Converging },
+                );
             }
         }
         if !seen {
@@ -493,11 +552,20 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// `a = b`, where `a` is a variable or a reference. The terms as written are kept as constants.
-    fn equal<'r>(&mut self, a: &'r Term, used_a: &Term, b: &'r Term, used_b: &Term, constants: &mut Constants<'r>) -> bool {
+    fn equal<'r>(
+        &mut self,
+        a: &'r Term,
+        used_a: &Term,
+        b: &'r Term,
+        used_b: &Term,
+        constants: &mut Constants<'r>,
+    ) -> bool {
         if let Some(name) = terms::variable(a) {
             if terms::is_constant(b) {
                 constants.insert(name, b);
-            } else if let Some(constant) = terms::variable(b).and_then(|it| constants.get(&**it).copied()) {
+            } else if let Some(constant) =
+                terms::variable(b).and_then(|it| constants.get(&**it).copied())
+            {
                 constants.insert(name, constant);
             }
             let Some(value) = indexable_value(used_b) else { return false };
@@ -506,7 +574,9 @@ impl<'a> Reader<'_, 'a> {
             return true;
         }
         let Some(parts) = terms::reference(used_a) else { return false };
-        let Some(parts) = self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it)) else {
+        let Some(parts) =
+            self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it))
+        else {
             return false;
         };
         let value = match terms::variable(used_b) {
@@ -545,12 +615,22 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    fn member<'r>(&mut self, element: &'r Term, collection: &'r Term, used: &Term, constants: &Constants<'r>) {
-        if let Some(parts) = terms::variable(element).and_then(|it| self.scope.resolve(self.table, it)) {
+    fn member<'r>(
+        &mut self,
+        element: &'r Term,
+        collection: &'r Term,
+        used: &Term,
+        constants: &Constants<'r>,
+    ) {
+        if let Some(parts) =
+            terms::variable(element).and_then(|it| self.scope.resolve(self.table, it))
+        {
             self.member_of_constants(&parts, collection, constants);
             return;
         }
-        let known = terms::variable(element).and_then(|it| constants.get(&**it).copied()).unwrap_or(element);
+        let known = terms::variable(element)
+            .and_then(|it| constants.get(&**it).copied())
+            .unwrap_or(element);
         let is_var = terms::variable(known).is_some();
         if !is_var && !terms::is_scalar(known) {
             return;
@@ -571,7 +651,12 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// The value at a reference is one of those of a collection that stands in the policy.
-    fn member_of_constants(&mut self, parts: &[Term], collection: &Term, constants: &Constants<'_>) {
+    fn member_of_constants(
+        &mut self,
+        parts: &[Term],
+        collection: &Term,
+        constants: &Constants<'_>,
+    ) {
         let collection = match terms::variable(collection) {
             Some(name) => match constants.get(&**name) {
                 Some(constant) => *constant,
@@ -590,14 +675,22 @@ impl<'a> Reader<'_, 'a> {
         }
         let Some((first, rest)) = members.split_first() else { return };
         let reference = self.table.number(parts);
-        let require = |it: &Term| Requirement { reference, value: it.clone(), want: Want::Value, mapper: None };
+        let require = |it: &Term| Requirement {
+            reference,
+            value: it.clone(),
+            want: Want::Value,
+            mapper: None,
+        };
         self.insert(require(first));
         if rest.is_empty() {
             return;
         }
         let here = || self.scope.all.iter().filter(|it| it.reference == reference);
         let mut concrete = here().filter(|it| !it.is_any()).count();
-        let mut seen: Seen = here().filter(|it| it.want == Want::Value).map(|it| OrdTerm(it.value.clone())).collect();
+        let mut seen: Seen = here()
+            .filter(|it| it.want == Want::Value)
+            .map(|it| OrdTerm(it.value.clone()))
+            .collect();
         for it in rest {
             if seen.insert(OrdTerm((*it).clone())) {
                 concrete += 1;
@@ -613,8 +706,13 @@ impl<'a> Reader<'_, 'a> {
     /// `data.groups.g[key]` as a statement: the key must be in the collection.
     fn collection_key(&mut self, parts: &[Term]) -> bool {
         let Some((last, prefix)) = parts.split_last() else { return false };
-        let in_data = prefix.first().is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if &**name == "data"));
-        if !in_data || !prefix.iter().skip(1).all(terms::is_constant) || (self.scope.is_virtual)(prefix) {
+        let in_data = prefix
+            .first()
+            .is_some_and(|it| matches!(&it.kind, TermKind::Var(name) if &**name == "data"));
+        if !in_data
+            || !prefix.iter().skip(1).all(terms::is_constant)
+            || (self.scope.is_virtual)(prefix)
+        {
             return false;
         }
         let key = match terms::reference(last) {
@@ -624,7 +722,12 @@ impl<'a> Reader<'_, 'a> {
         let Some(key) = key.filter(|it| !(self.scope.is_virtual)(it)) else { return false };
         let number = self.table.number(&key);
         let same = |it: &[Term]| it.iter().zip(prefix).all(|(a, b)| terms::compare(a, b).is_eq());
-        if !self.scope.memberships.iter().any(|(key, it)| *key == number && it.len() == prefix.len() && same(it)) {
+        if !self
+            .scope
+            .memberships
+            .iter()
+            .any(|(key, it)| *key == number && it.len() == prefix.len() && same(it))
+        {
             self.scope.memberships.push((number, prefix.to_vec()));
             self.stats.count(number, 1);
         }
@@ -641,7 +744,11 @@ impl<'a> Reader<'_, 'a> {
 
     fn any_affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, want: Want) {
         let Some(parts) = self.validated(text) else { return };
-        let Some(base) = terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied()) else { return };
+        let Some(base) =
+            terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied())
+        else {
+            return;
+        };
         let bases: Vec<&Term> = match &base.kind {
             TermKind::String(_) => return self.insert_value(&parts, base.clone(), want, None),
             TermKind::Array(items) => items.iter().collect(),
@@ -655,12 +762,18 @@ impl<'a> Reader<'_, 'a> {
         let here = || self.scope.all.iter().filter(|it| it.reference == reference);
         let mut concrete = here().filter(|it| !it.is_any()).count();
         let known = here().next().is_some();
-        let mut seen: Seen = here().filter(|it| it.want == want).map(|it| OrdTerm(it.value.clone())).collect();
+        let mut seen: Seen =
+            here().filter(|it| it.want == want).map(|it| OrdTerm(it.value.clone())).collect();
         self.stats.count(reference, bases.len() - usize::from(known));
         for it in bases {
             if seen.insert(OrdTerm(it.clone())) {
                 concrete += 1;
-                self.scope.all.push(Requirement { reference, value: it.clone(), want, mapper: None });
+                self.scope.all.push(Requirement {
+                    reference,
+                    value: it.clone(),
+                    want,
+                    mapper: None,
+                });
             }
         }
         if concrete > 1 {
@@ -709,7 +822,9 @@ fn delimiter_text(term: &Term) -> Option<String> {
     if items.is_empty() {
         return Some(".".to_owned());
     }
-    let text = |it: &Term| if let TermKind::String(text) = &it.kind { Some(text.to_string()) } else { None };
+    let text = |it: &Term| {
+        if let TermKind::String(text) = &it.kind { Some(text.to_string()) } else { None }
+    };
     items.iter().map(text).collect()
 }
 
@@ -757,7 +872,8 @@ fn is_print(expr: &Expr) -> bool {
 fn nested_bodies_print(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Every(it) => {
-            it.body.iter().any(prints) || [&it.value, &it.domain].into_iter().chain(&it.key).any(term_prints)
+            it.body.iter().any(prints)
+                || [&it.value, &it.domain].into_iter().chain(&it.key).any(term_prints)
         }
         ExprKind::Not(it) => it.body.iter().any(prints),
         ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).any(prints),
@@ -786,10 +902,13 @@ fn term_prints(term: &Term) -> bool {
         TermKind::ObjectComprehension(it) => {
             term_prints(&it.key) || term_prints(&it.value) || it.body.iter().any(prints)
         }
-        TermKind::Array(items) | TermKind::Set(items) | TermKind::Ref(items) | TermKind::Call(items) => {
-            items.iter().any(term_prints)
+        TermKind::Array(items)
+        | TermKind::Set(items)
+        | TermKind::Ref(items)
+        | TermKind::Call(items) => items.iter().any(term_prints),
+        TermKind::Object(pairs) => {
+            pairs.iter().any(|(key, value)| term_prints(key) || term_prints(value))
         }
-        TermKind::Object(pairs) => pairs.iter().any(|(key, value)| term_prints(key) || term_prints(value)),
         TermKind::Group(inner) => term_prints(inner),
         _ => false,
     }

@@ -86,7 +86,8 @@ impl Trie {
             if remaining == 0 {
                 break;
             }
-            let mut wants: Vec<&Requirement> = path.iter().filter(|it| it.reference == *reference).collect();
+            let mut wants: Vec<&Requirement> =
+                path.iter().filter(|it| it.reference == *reference).collect();
             remaining -= wants.len();
             // To be defined is implied by any value.
             if wants.len() > 1 && wants.iter().any(|it| !it.is_any()) {
@@ -102,7 +103,10 @@ impl Trie {
                         level.defined(nodes)
                     });
                 }
-                wants if remaining == 0 || wants.iter().any(|it| it.is_affix() || it.is_composite()) => {
+                wants
+                    if remaining == 0
+                        || wants.iter().any(|it| it.is_affix() || it.is_composite()) =>
+                {
                     // Whatever is asked below isn't: these can't meet again.
                     for want in one_end(wants) {
                         let end = self.require(node, want);
@@ -145,8 +149,12 @@ impl Trie {
                 level.add_mapper(mapper.clone());
             }
             match (&want.want, &want.value.kind) {
-                (Want::Prefix, TermKind::String(text)) => level.prefixes.get_or_insert(text, || Self::node(nodes)),
-                (Want::Suffix, TermKind::String(text)) => level.suffixes.get_or_insert(text, || Self::node(nodes)),
+                (Want::Prefix, TermKind::String(text)) => {
+                    level.prefixes.get_or_insert(text, || Self::node(nodes))
+                }
+                (Want::Suffix, TermKind::String(text)) => {
+                    level.suffixes.get_or_insert(text, || Self::node(nodes))
+                }
                 (Want::Value, TermKind::Array(items)) => {
                     let root = *level.array.get_or_insert_with(|| array_node(arrays));
                     let end = insert_array(arrays, root, items);
@@ -155,23 +163,26 @@ impl Trie {
                         None => node,
                     }
                 }
-                (want_what, _) => match terms::constant(&want.value).filter(|_| terms::is_scalar(&want.value)) {
-                    Some(value) if *want_what == Want::Member => {
-                        let node = *level.shared_members.entry(value.clone()).or_insert_with(|| {
-                            let node = Self::node(nodes);
-                            level.members.entry(value).or_default().push(node);
+                (want_what, _) => {
+                    match terms::constant(&want.value).filter(|_| terms::is_scalar(&want.value)) {
+                        Some(value) if *want_what == Want::Member => {
+                            let node =
+                                *level.shared_members.entry(value.clone()).or_insert_with(|| {
+                                    let node = Self::node(nodes);
+                                    level.members.entry(value).or_default().push(node);
+                                    node
+                                });
                             node
-                        });
-                        node
+                        }
+                        Some(value) => *level.shared.entry(value.clone()).or_insert_with(|| {
+                            let node = Self::node(nodes);
+                            level.scalars.entry(value).or_default().push(node);
+                            node
+                        }),
+                        // A variable, or a composite that isn't looked into.
+                        None => level.defined(nodes),
                     }
-                    Some(value) => *level.shared.entry(value.clone()).or_insert_with(|| {
-                        let node = Self::node(nodes);
-                        level.scalars.entry(value).or_default().push(node);
-                        node
-                    }),
-                    // A variable, or a composite that isn't looked into.
-                    None => level.defined(nodes),
-                },
+                }
             }
         })
     }
@@ -185,7 +196,8 @@ impl Trie {
                     level.add_mapper(mapper.clone());
                 }
                 let Some(value) = terms::constant(&want.value) else { continue };
-                let by_value = if want.want == Want::Member { &mut level.members } else { &mut level.scalars };
+                let by_value =
+                    if want.want == Want::Member { &mut level.members } else { &mut level.scalars };
                 by_value.entry(value).or_default().push(end);
             }
             end
@@ -205,7 +217,10 @@ impl Trie {
             lookup.mark(&node.ids);
             let Some(level) = node.level.and_then(|at| self.levels.get(at)) else { continue };
             lookup.todo.extend(level.always);
-            let Some(value) = lookup.resolve(level.reference, references, resolver)?.cloned() else { continue };
+            let Some(value) = lookup.resolve(level.reference, references, resolver)?.cloned()
+            else {
+                continue;
+            };
             lookup.todo.extend(level.defined);
             self.find_value(level, &value, &mut lookup.todo, &mut lookup.positions);
             if !level.members.is_empty() {
@@ -235,7 +250,13 @@ impl Trie {
         Ok(())
     }
 
-    fn find_value(&self, level: &Level, value: &Value, todo: &mut Vec<NodeId>, positions: &mut Positions) {
+    fn find_value(
+        &self,
+        level: &Level,
+        value: &Value,
+        todo: &mut Vec<NodeId>,
+        positions: &mut Positions,
+    ) {
         match value {
             Value::Array(items) => self.find_array(level, items, todo, positions),
             Value::Object(_) | Value::Set(_) => {}
@@ -243,7 +264,13 @@ impl Trie {
         }
     }
 
-    fn find_array(&self, level: &Level, items: &[Value], todo: &mut Vec<NodeId>, positions: &mut Positions) {
+    fn find_array(
+        &self,
+        level: &Level,
+        items: &[Value],
+        todo: &mut Vec<NodeId>,
+        positions: &mut Positions,
+    ) {
         let Some(root) = level.array else { return };
         let Positions { here, next } = positions;
         here.clear();
@@ -334,7 +361,9 @@ fn one_end<'w>(wants: &'w [&'w Requirement]) -> impl Iterator<Item = &'w &'w Req
         wants
             .iter()
             .filter(|it| it.want == end)
-            .filter_map(|it| if let TermKind::String(text) = &it.value.kind { Some(text.len()) } else { None })
+            .filter_map(|it| {
+                if let TermKind::String(text) = &it.value.kind { Some(text.len()) } else { None }
+            })
             .min()
     };
     let dropped = match (shortest(Want::Prefix), shortest(Want::Suffix)) {
@@ -409,7 +438,9 @@ impl Lookup {
         resolver: &mut R,
     ) -> Result<Option<&Value>, R::Error> {
         let at = usize::try_from(reference).unwrap_or(usize::MAX);
-        let Some((answer, asked)) = self.answers.get_mut(at).zip(references.get(at)) else { return Ok(None) };
+        let Some((answer, asked)) = self.answers.get_mut(at).zip(references.get(at)) else {
+            return Ok(None);
+        };
         if matches!(answer, Answer::Unasked) {
             *answer = resolver.resolve(asked)?.map_or(Answer::Undefined, Answer::Defined);
             self.asked.push(reference);
@@ -496,7 +527,10 @@ impl Hasher for Fast {
 impl Mapper {
     /// The parts of a text between its delimiters, where these aren't escaped.
     pub(super) fn split(&self, text: &str) -> Vec<Arc<str>> {
-        split_escaped(text, &self.0).into_iter().map(|it| String::from_utf8_lossy(it).into()).collect()
+        split_escaped(text, &self.0)
+            .into_iter()
+            .map(|it| String::from_utf8_lossy(it).into())
+            .collect()
     }
 }
 

@@ -78,7 +78,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks rules, given so that each comes after those that it depends on, and adds their types.
-    pub fn check_rules<'r>(&self, types: &mut TypeEnv, rules: impl IntoIterator<Item = TypedRule<'r>>) -> Problems {
+    pub fn check_rules<'r>(
+        &self,
+        types: &mut TypeEnv,
+        rules: impl IntoIterator<Item = TypedRule<'r>>,
+    ) -> Problems {
         let mut problems = Vec::new();
         for rule in rules {
             let checked = self.check_rule(types, rule, &mut problems);
@@ -109,7 +113,12 @@ impl<'a> Checker<'a> {
     }
 
     /// The path and the type of a rule; nothing where it has problems.
-    fn check_rule(&self, types: &TypeEnv, rule: TypedRule<'_>, problems: &mut Problems) -> Option<(Vec<Key>, Type)> {
+    fn check_rule(
+        &self,
+        types: &TypeEnv,
+        rule: TypedRule<'_>,
+        problems: &mut Problems,
+    ) -> Option<(Vec<Key>, Type)> {
         let around = Env::global(types);
         let (env, found) = self.check(&around.wrap(), &rule.rule.body);
         if !found.is_empty() {
@@ -133,11 +142,14 @@ impl<'a> Checker<'a> {
             },
             (None, None) => Type::Unknown,
         };
-        let dynamic = head.reference.iter().skip(1).position(|it| !terms::is_ground(it)).map(|at| at + 1);
+        let dynamic =
+            head.reference.iter().skip(1).position(|it| !terms::is_ground(it)).map(|at| at + 1);
         let suffix = dynamic.and_then(|at| head.reference.get(at..)).unwrap_or_default();
-        let nested = suffix.iter().rev().try_fold(value, |value, key| match (self.type_of(&env, key), value) {
-            (Type::Unknown, _) | (_, Type::Unknown) => None,
-            (key, value) => Some(Type::object_of(key, value)),
+        let nested = suffix.iter().rev().try_fold(value, |value, key| {
+            match (self.type_of(&env, key), value) {
+                (Type::Unknown, _) | (_, Type::Unknown) => None,
+                (key, value) => Some(Type::object_of(key, value)),
+            }
         });
         Some((rule_path(rule, true), nested.unwrap_or_default()))
     }
@@ -150,7 +162,10 @@ impl<'a> Checker<'a> {
                     env.put_var(name, Type::any());
                 }
             }
-            TermKind::Array(items) | TermKind::Set(items) | TermKind::Ref(items) | TermKind::Call(items) => {
+            TermKind::Array(items)
+            | TermKind::Set(items)
+            | TermKind::Ref(items)
+            | TermKind::Call(items) => {
                 items.iter().for_each(|it| self.type_arguments(env, it));
             }
             TermKind::Object(pairs) => {
@@ -171,7 +186,11 @@ impl<'a> Checker<'a> {
         for expr in body {
             let Some(fuel) = self.fuel.get().checked_sub(1) else { break };
             self.fuel.set(fuel);
-            let scope = if expr.with.is_empty() { Rc::clone(&env) } else { self.with_scope(&env, &expr.with) };
+            let scope = if expr.with.is_empty() {
+                Rc::clone(&env)
+            } else {
+                self.with_scope(&env, &expr.with)
+            };
             let mut closure_problems = Vec::new();
             self.check_closures(&scope, expr, &mut closure_problems);
             let mut ref_problems = Vec::new();
@@ -190,18 +209,27 @@ impl<'a> Checker<'a> {
 
     /// Checks the comprehensions of a statement; of several with problems, the last one's are kept.
     fn check_closures(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
-        let mut terms = |items: &[Term]| items.iter().for_each(|it| self.check_closures_of(env, it, problems));
+        let mut terms =
+            |items: &[Term]| items.iter().for_each(|it| self.check_closures_of(env, it, problems));
         match &expr.kind {
             ExprKind::Call(parts) => terms(parts),
             ExprKind::Term(term) => terms(std::slice::from_ref(term)),
             ExprKind::Some(it) => terms(&it.symbols),
             ExprKind::Every(it) => {
-                it.key.iter().chain([&it.value, &it.domain]).for_each(|it| self.check_closures_of(env, it, problems));
+                it.key
+                    .iter()
+                    .chain([&it.value, &it.domain])
+                    .for_each(|it| self.check_closures_of(env, it, problems));
                 it.body.iter().for_each(|it| self.check_closures(env, it, problems));
             }
-            ExprKind::Not(it) => it.body.iter().for_each(|it| self.check_closures(env, it, problems)),
+            ExprKind::Not(it) => {
+                it.body.iter().for_each(|it| self.check_closures(env, it, problems))
+            }
             ExprKind::And(it) | ExprKind::Or(it) => {
-                it.left.iter().chain(&it.right).for_each(|it| self.check_closures(env, it, problems));
+                it.left
+                    .iter()
+                    .chain(&it.right)
+                    .for_each(|it| self.check_closures(env, it, problems));
             }
         }
         for with in &expr.with {
@@ -218,7 +246,9 @@ impl<'a> Checker<'a> {
                 return items.iter().for_each(|it| self.check_closures_of(env, it, problems));
             }
             TermKind::Set(items) => {
-                return terms::elements(items).into_iter().for_each(|it| self.check_closures_of(env, it, problems));
+                return terms::elements(items)
+                    .into_iter()
+                    .for_each(|it| self.check_closures_of(env, it, problems));
             }
             TermKind::Object(pairs) => {
                 for (key, value) in terms::members(pairs) {
@@ -258,11 +288,15 @@ impl<'a> Checker<'a> {
             return Rc::clone(closure);
         }
         let (body, make): (&Body, &dyn Fn(&Rc<Env>) -> Type) = match &term.kind {
-            TermKind::ArrayComprehension(it) => (&it.body, &|env| Type::array(Vec::new(), self.type_of(env, &it.term))),
-            TermKind::SetComprehension(it) => (&it.body, &|env| Type::set(self.type_of(env, &it.term))),
-            TermKind::ObjectComprehension(it) => {
-                (&it.body, &|env| Type::object_of(self.type_of(env, &it.key), self.type_of(env, &it.value)))
+            TermKind::ArrayComprehension(it) => {
+                (&it.body, &|env| Type::array(Vec::new(), self.type_of(env, &it.term)))
             }
+            TermKind::SetComprehension(it) => {
+                (&it.body, &|env| Type::set(self.type_of(env, &it.term)))
+            }
+            TermKind::ObjectComprehension(it) => (&it.body, &|env| {
+                Type::object_of(self.type_of(env, &it.key), self.type_of(env, &it.value))
+            }),
             _ => return Rc::new(Closure { problems: Vec::new(), tpe: Type::Unknown }),
         };
         let (inner, problems) = self.check(env, body);
@@ -279,10 +313,12 @@ impl<'a> Checker<'a> {
             TermKind::Bool(_) => Type::Boolean,
             TermKind::Number(_) => Type::Number,
             TermKind::String(_) | TermKind::Template(_) => Type::String,
-            TermKind::Array(items) => Type::array(items.iter().map(|it| self.type_of(env, it)).collect(), Type::Unknown),
-            TermKind::Set(items) => {
-                Type::set(items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&self.type_of(env, it))))
+            TermKind::Array(items) => {
+                Type::array(items.iter().map(|it| self.type_of(env, it)).collect(), Type::Unknown)
             }
+            TermKind::Set(items) => Type::set(
+                items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&self.type_of(env, it))),
+            ),
             TermKind::Object(pairs) => {
                 let (mut fixed, mut rest) = (Vec::new(), None);
                 for (key, value) in terms::members(pairs) {
@@ -296,10 +332,12 @@ impl<'a> Checker<'a> {
                 Type::object(fixed, rest)
             }
             TermKind::Var(name) if !terms::is_root(name) => env.get_var(term),
-            TermKind::Var(_) | TermKind::Ref(_) => env.get_ref(terms::reference(term).unwrap_or_default()),
-            TermKind::ArrayComprehension(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_) => {
-                self.closure(env, term).tpe.clone()
+            TermKind::Var(_) | TermKind::Ref(_) => {
+                env.get_ref(terms::reference(term).unwrap_or_default())
             }
+            TermKind::ArrayComprehension(_)
+            | TermKind::SetComprehension(_)
+            | TermKind::ObjectComprehension(_) => self.closure(env, term).tpe.clone(),
             TermKind::Call(_) => Type::Unknown,
             TermKind::Group(inner) => self.type_of(env, inner),
         }
@@ -345,12 +383,14 @@ impl<'a> Checker<'a> {
             return known.clone();
         }
         let is_target = |path: &[Term]| {
-            path.len() == target.len() && path.iter().zip(target).all(|(a, b)| terms::compare(a, b).is_eq())
+            path.len() == target.len()
+                && path.iter().zip(target).all(|(a, b)| terms::compare(a, b).is_eq())
         };
         let mut tree = None;
         for path in dependents(target) {
             if !(is_function && is_target(&path)) {
-                tree.get_or_insert_with(Tree::default).put(path.iter().filter_map(Key::of), Type::any());
+                tree.get_or_insert_with(Tree::default)
+                    .put(path.iter().filter_map(Key::of), Type::any());
             }
         }
         let tree = tree.map(Arc::new);
@@ -370,7 +410,10 @@ impl<'a> Checker<'a> {
         {
             return self.check_equality(env, expr.span, name, args);
         }
-        if let [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(operator), .. }] = name
+        if let [
+            Term { kind: TermKind::Var(head), .. },
+            Term { kind: TermKind::String(operator), .. },
+        ] = name
             && &**head == "internal"
         {
             match (&**operator, args) {
@@ -392,13 +435,25 @@ impl<'a> Checker<'a> {
         match (&target, &value) {
             (Type::Function(function), Type::Function(by)) if !unifies(&target, &value) => {
                 let name = terms::operator(&with.target);
-                Err(argument_error(with.span, name, "arity mismatch", &by.args, &without_result(function)))
+                Err(argument_error(
+                    with.span,
+                    name,
+                    "arity mismatch",
+                    &by.args,
+                    &without_result(function),
+                ))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_equality(&self, env: &Rc<Env>, span: Span, name: &[Term], args: &[Term]) -> Result<(), TypeError> {
+    fn check_equality(
+        &self,
+        env: &Rc<Env>,
+        span: Span,
+        name: &[Term],
+        args: &[Term],
+    ) -> Result<(), TypeError> {
         let [a, b] = args else {
             let have: Vec<Type> = args.iter().map(|it| self.type_of(env, it)).collect();
             let what = if args.len() < 2 { "too few arguments" } else { "too many arguments" };
@@ -406,7 +461,11 @@ impl<'a> Checker<'a> {
             return Err(argument_error(span, name, what, &have, &want));
         };
         let (type_a, type_b) = (self.type_of(env, a), self.type_of(env, b));
-        if self.unify_terms(env, a, &type_a, b, &type_b) { Ok(()) } else { Err(match_error(span, &type_a, &type_b)) }
+        if self.unify_terms(env, a, &type_a, b, &type_b) {
+            Ok(())
+        } else {
+            Err(match_error(span, &type_a, &type_b))
+        }
     }
 
     /// `in`: what is looked for must be what the collection may hold.
@@ -429,23 +488,39 @@ impl<'a> Checker<'a> {
         self.check_member(env, span, value, &values)
     }
 
-    fn check_member(&self, env: &Rc<Env>, span: Span, term: &Term, tpe: &Type) -> Result<(), TypeError> {
+    fn check_member(
+        &self,
+        env: &Rc<Env>,
+        span: Span,
+        term: &Term,
+        tpe: &Type,
+    ) -> Result<(), TypeError> {
         if tpe.is_incomplete() {
             return Ok(());
         }
         let have = self.type_of(env, term);
-        let fits = (have.is_incomplete() || unifies(&have, tpe)) && self.unify(env, term, tpe, false);
+        let fits =
+            (have.is_incomplete() || unifies(&have, tpe)) && self.unify(env, term, tpe, false);
         if fits { Ok(()) } else { Err(match_error(span, &have, tpe)) }
     }
 
-    fn check_call(&self, env: &Rc<Env>, span: Span, name: &[Term], args: &[Term]) -> Result<(), TypeError> {
+    fn check_call(
+        &self,
+        env: &Rc<Env>,
+        span: Span,
+        name: &[Term],
+        args: &[Term],
+    ) -> Result<(), TypeError> {
         let function = match env.get_ref(name) {
             Type::Function(function) => function,
             // Something outside the load.
             tpe if tpe.is_any() => return Ok(()),
             _ => {
                 let message = format!("undefined function {}", reference_text(name));
-                return Err(TypeError { problem: Problem::types(span, message), by_unknown: false });
+                return Err(TypeError {
+                    problem: Problem::types(span, message),
+                    by_unknown: false,
+                });
             }
         };
         let types = || args.iter().map(|it| self.type_of(env, it)).collect::<Vec<_>>();
@@ -509,7 +584,10 @@ fn rule_path(rule: TypedRule<'_>, ground: bool) -> Vec<Key> {
 
 fn ground_prefix(reference: &[Term]) -> impl Iterator<Item = Key> {
     let ground = |at: usize, it: &Term| at == 0 || terms::is_ground(it);
-    reference.iter().enumerate().map_while(move |(at, it)| if ground(at, it) { Key::of(it) } else { None })
+    reference
+        .iter()
+        .enumerate()
+        .map_while(move |(at, it)| if ground(at, it) { Key::of(it) } else { None })
 }
 
 fn rules_span(problems: &Problems) -> Span {

@@ -82,7 +82,9 @@ impl Key {
     /// Names stand between strings and arrays.
     fn rank(&self) -> (u8, Option<&str>) {
         match self {
-            Self::Value(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => (0, None),
+            Self::Value(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                (0, None)
+            }
             Self::Var(name) => (1, Some(name)),
             Self::Value(_) => (2, None),
         }
@@ -185,12 +187,15 @@ impl Tree {
 
 /// The type of an object to which something is added at a path below it.
 fn inserted(object: &Object, path: &[Key], tpe: &Type) -> Type {
-    let Some((first, below)) = path.split_first() else { return Type::Object(Arc::new(object.clone())) };
+    let Some((first, below)) = path.split_first() else {
+        return Type::Object(Arc::new(object.clone()));
+    };
     let key = match first {
         Key::Value(key) => constant_type(key),
         Key::Var(_) => Type::Unknown,
     };
-    let value = if below.is_empty() { tpe.clone() } else { inserted(&Object::default(), below, tpe) };
+    let value =
+        if below.is_empty() { tpe.clone() } else { inserted(&Object::default(), below, tpe) };
     let rest = match object.rest() {
         Some(rest) => Dynamic { key: rest.key.or(&key), value: rest.value.or(&value) },
         None => Dynamic { key, value },
@@ -201,8 +206,12 @@ fn inserted(object: &Object, path: &[Key], tpe: &Type) -> Type {
 /// The type of a constant as it stands in a policy, where sets are sets.
 fn constant_type(value: &Value) -> Type {
     match value {
-        Value::Array(items) => Type::array(items.iter().map(constant_type).collect(), Type::Unknown),
-        Value::Set(items) => Type::set(items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&constant_type(it)))),
+        Value::Array(items) => {
+            Type::array(items.iter().map(constant_type).collect(), Type::Unknown)
+        }
+        Value::Set(items) => {
+            Type::set(items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&constant_type(it))))
+        }
         other => Type::of(other),
     }
 }
@@ -236,7 +245,9 @@ fn merged(a: &Type, b: &Type) -> Type {
 fn merged_into(of: &[Type], more: &Dynamic) -> Option<Type> {
     let mut of = of.to_vec();
     let place = of.iter_mut().find_map(|it| match it {
-        Type::Object(object) if object.fixed().is_empty() && object.rest().is_some() => Some(object),
+        Type::Object(object) if object.fixed().is_empty() && object.rest().is_some() => {
+            Some(object)
+        }
         _ => None,
     })?;
     let rest = place.rest()?;
@@ -275,7 +286,14 @@ pub(super) enum Head<'a> {
 
 impl Env {
     fn new(docs: Option<Arc<Tree>>, next: Option<Rc<Self>>) -> Rc<Self> {
-        Rc::new(Self { id: next_id(), version: Cell::new(0), vars: RefCell::default(), docs, vars_in: None, next })
+        Rc::new(Self {
+            id: next_id(),
+            version: Cell::new(0),
+            vars: RefCell::default(),
+            docs,
+            vars_in: None,
+            next,
+        })
     }
 
     /// The scope of a load's rules, around it that of built-in functions.
@@ -364,7 +382,10 @@ impl Env {
                 (Some(tpe), _) => return tpe,
                 (None, Some(next)) => scope = next,
                 // What lies outside the load may hold anything.
-                (None, None) if matches!(&head.kind, TermKind::Var(name) if terms::is_root(name)) => return Type::any(),
+                (None, None) if matches!(&head.kind, TermKind::Var(name) if terms::is_root(name)) =>
+                {
+                    return Type::any();
+                }
                 (None, None) => return Type::Unknown,
             }
         }

@@ -32,7 +32,11 @@ impl Checker<'_> {
                     }
                     _ => {}
                 }
-                self.check_all(env, expr.with.iter().flat_map(|it| [&it.target, &it.value]), problems);
+                self.check_all(
+                    env,
+                    expr.with.iter().flat_map(|it| [&it.target, &it.value]),
+                    problems,
+                );
             }
         }
     }
@@ -43,7 +47,12 @@ impl Checker<'_> {
         }
     }
 
-    fn check_all<'t>(&self, env: &Rc<Env>, terms: impl IntoIterator<Item = &'t Term>, problems: &mut Problems) {
+    fn check_all<'t>(
+        &self,
+        env: &Rc<Env>,
+        terms: impl IntoIterator<Item = &'t Term>,
+        problems: &mut Problems,
+    ) {
         for term in terms {
             self.check_term(env, term, problems);
         }
@@ -62,7 +71,11 @@ impl Checker<'_> {
             TermKind::Set(items) => self.check_all(env, terms::elements(items), problems),
             TermKind::Object(pairs) => {
                 let pairs = terms::members(pairs);
-                self.check_all(env, pairs.into_iter().flat_map(|(key, value)| [key, value]), problems);
+                self.check_all(
+                    env,
+                    pairs.into_iter().flat_map(|(key, value)| [key, value]),
+                    problems,
+                );
             }
             TermKind::Group(inner) => self.check_term(env, inner, problems),
             _ => {}
@@ -73,7 +86,12 @@ impl Checker<'_> {
         let Some(head) = parts.first() else { return Ok(()) };
         let tpe = env.get_ref(parts);
         if matches!(tpe, Type::Function(_)) {
-            return Err(unsupported_reference(head.span, &self.named(parts), parts.len() - 1, &tpe));
+            return Err(unsupported_reference(
+                head.span,
+                &self.named(parts),
+                parts.len() - 1,
+                &tpe,
+            ));
         }
         let checked = Checked { checker: self, env, parts, span: head.span };
         let mut scope = Some(env);
@@ -207,7 +225,9 @@ impl Checked<'_> {
 fn keys_of_node(node: &Tree) -> Vec<String> {
     let text = |key: &Key| match key {
         Key::Value(value) => value.to_string(),
-        Key::Var(name) => term_text(&Term { kind: TermKind::Var(name.clone()), span: Span::default() }),
+        Key::Var(name) => {
+            term_text(&Term { kind: TermKind::Var(name.clone()), span: Span::default() })
+        }
     };
     node.children.keys().map(text).collect()
 }

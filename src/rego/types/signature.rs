@@ -87,7 +87,10 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self) -> &'a str {
-        let end = self.rest.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|it: char| !it.is_alphanumeric() && it != '_')
+            .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest.trim_start();
         word
@@ -135,7 +138,10 @@ impl<'a> Parser<'a> {
         Ok(tpe)
     }
 
-    fn list<T>(&mut self, item: fn(&mut Self) -> Result<T, SignatureError>) -> Result<Vec<T>, SignatureError> {
+    fn list<T>(
+        &mut self,
+        item: fn(&mut Self) -> Result<T, SignatureError>,
+    ) -> Result<Vec<T>, SignatureError> {
         let mut items = Vec::new();
         if self.take("<") {
             items.push(item(self)?);
@@ -147,7 +153,10 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    fn bracketed<T>(&mut self, item: fn(&mut Self) -> Result<T, SignatureError>) -> Result<Option<T>, SignatureError> {
+    fn bracketed<T>(
+        &mut self,
+        item: fn(&mut Self) -> Result<T, SignatureError>,
+    ) -> Result<Option<T>, SignatureError> {
         if !self.take("[") {
             return Ok(None);
         }
@@ -182,12 +191,20 @@ mod tests {
             ("string, array[string] -> string", "(string, array[string]) => string"),
             ("->number", "() => number"),
             ("any... ->", "(any...) => ???"),
-            ("number | set[any], any<string> -> array<any, null>[any]", "(any<number, set[any]>, any<string>) => array<any, null>[any]"),
-            ("object<op: string, path: any>[any: any | null] -> boolean", "(object<op: string, path: any>[any: any<null, any>]) => boolean"),
+            (
+                "number | set[any], any<string> -> array<any, null>[any]",
+                "(any<number, set[any]>, any<string>) => array<any, null>[any]",
+            ),
+            (
+                "object<op: string, path: any>[any: any | null] -> boolean",
+                "(object<op: string, path: any>[any: any<null, any>]) => boolean",
+            ),
         ] {
             assert_eq!(Type::Function(Arc::new(Function::parse(text).unwrap())).to_string(), shown);
         }
-        for text in ["string", "string ->, ", "strin -> any", "array[string -> any", "any..., any -> any"] {
+        for text in
+            ["string", "string ->, ", "strin -> any", "array[string -> any", "any..., any -> any"]
+        {
             assert!(Function::parse(text).is_err(), "{text}");
         }
     }
@@ -196,7 +213,13 @@ mod tests {
     fn the_built_ins_have_the_types_that_opa_says() {
         let table: Vec<String> = crate::rego::builtins::all()
             .iter()
-            .map(|it| format!("{}: {}", it.name, Type::Function(Arc::new(Function::parse(it.signature).unwrap()))))
+            .map(|it| {
+                format!(
+                    "{}: {}",
+                    it.name,
+                    Type::Function(Arc::new(Function::parse(it.signature).unwrap()))
+                )
+            })
             .collect();
         let opa: Vec<&str> = include_str!("opa-signatures.txt").lines().collect();
         assert_eq!(table, opa);

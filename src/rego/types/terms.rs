@@ -44,8 +44,12 @@ pub(crate) fn is_ground(term: &Term) -> bool {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
         TermKind::Var(name) => is_root(name),
         TermKind::Ref(parts) => parts.iter().skip(1).all(is_ground),
-        TermKind::Array(items) | TermKind::Set(items) | TermKind::Call(items) => items.iter().all(is_ground),
-        TermKind::Object(members) => members.iter().all(|(key, value)| is_ground(key) && is_ground(value)),
+        TermKind::Array(items) | TermKind::Set(items) | TermKind::Call(items) => {
+            items.iter().all(is_ground)
+        }
+        TermKind::Object(members) => {
+            members.iter().all(|(key, value)| is_ground(key) && is_ground(value))
+        }
         TermKind::Group(inner) => is_ground(inner),
         TermKind::Template(_)
         | TermKind::ArrayComprehension(_)
@@ -56,14 +60,19 @@ pub(crate) fn is_ground(term: &Term) -> bool {
 
 /// Whether it is a scalar.
 pub(crate) fn is_scalar(term: &Term) -> bool {
-    matches!(term.kind, TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_))
+    matches!(
+        term.kind,
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_)
+    )
 }
 
 /// Whether it has a value without an evaluation.
 pub(crate) fn is_constant(term: &Term) -> bool {
     match &term.kind {
         TermKind::Array(items) | TermKind::Set(items) => items.iter().all(is_constant),
-        TermKind::Object(members) => members.iter().all(|(key, value)| is_constant(key) && is_constant(value)),
+        TermKind::Object(members) => {
+            members.iter().all(|(key, value)| is_constant(key) && is_constant(value))
+        }
         TermKind::Group(inner) => is_constant(inner),
         _ => is_scalar(term),
     }

@@ -172,7 +172,9 @@ impl Function {
 
     /// The function that takes what either takes; nothing where their numbers of arguments differ.
     fn union(&self, other: &Self) -> Option<Self> {
-        if self.args.len() != other.args.len() || self.variadic.is_unknown() != other.variadic.is_unknown() {
+        if self.args.len() != other.args.len()
+            || self.variadic.is_unknown() != other.variadic.is_unknown()
+        {
             return None;
         }
         Some(Self {
@@ -257,7 +259,9 @@ impl Type {
             Value::Array(it) => Self::array(it.iter().map(Self::of).collect(), Self::Unknown),
             Value::Set(it) => Self::array(it.iter().map(Self::of).collect(), Self::Unknown),
             Value::Object(it) => Self::object(
-                it.iter().map(|(key, value)| Property { key: key.clone(), value: Self::of(value) }).collect(),
+                it.iter()
+                    .map(|(key, value)| Property { key: key.clone(), value: Self::of(value) })
+                    .collect(),
                 None,
             ),
         }
@@ -313,7 +317,8 @@ impl Type {
         match self {
             Self::Array(_) => Self::Number,
             Self::Object(it) => {
-                let fixed = it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&Self::of(&it.key)));
+                let fixed =
+                    it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&Self::of(&it.key)));
                 it.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.key))
             }
             Self::Set(of) => (**of).clone(),
@@ -326,7 +331,9 @@ impl Type {
     /// The type of the values that can be enumerated.
     pub fn values(&self) -> Self {
         match self {
-            Self::Array(it) => it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(it)).or(&it.rest),
+            Self::Array(it) => {
+                it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(it)).or(&it.rest)
+            }
             Self::Object(it) => {
                 let fixed = it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&it.value));
                 it.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.value))
@@ -409,13 +416,17 @@ impl Ord for Type {
             (Self::Object(a), Self::Object(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
             (Self::Set(a), Self::Set(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
             (Self::Any(a), Self::Any(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
-            (Self::Array(a), Self::Array(b)) => a.rest.cmp(&b.rest).then_with(|| a.fixed.cmp(&b.fixed)),
+            (Self::Array(a), Self::Array(b)) => {
+                a.rest.cmp(&b.rest).then_with(|| a.fixed.cmp(&b.fixed))
+            }
             (Self::Object(a), Self::Object(b)) => {
                 let rest = match (&a.rest, &b.rest) {
                     (Some(a), Some(b)) => a.key.cmp(&b.key).then_with(|| a.value.cmp(&b.value)),
                     (a, b) => a.is_some().cmp(&b.is_some()),
                 };
-                let fixed = |it: &Property, at: &Property| it.key.cmp(&at.key).then_with(|| it.value.cmp(&at.value));
+                let fixed = |it: &Property, at: &Property| {
+                    it.key.cmp(&at.key).then_with(|| it.value.cmp(&at.value))
+                };
                 rest.then_with(|| {
                     a.fixed
                         .iter()
@@ -492,7 +503,12 @@ impl fmt::Display for Type {
     }
 }
 
-fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, open: &str, items: &[T], close: &str) -> fmt::Result {
+fn list<T: fmt::Display>(
+    f: &mut fmt::Formatter<'_>,
+    open: &str,
+    items: &[T],
+    close: &str,
+) -> fmt::Result {
     let Some((first, others)) = items.split_first() else { return Ok(()) };
     write!(f, "{open}{first}")?;
     for it in others {
@@ -512,7 +528,10 @@ pub(super) struct Key<'a>(pub(super) &'a Value);
 
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn spaced<'v>(f: &mut fmt::Formatter<'_>, items: impl Iterator<Item = &'v Value>) -> fmt::Result {
+        fn spaced<'v>(
+            f: &mut fmt::Formatter<'_>,
+            items: impl Iterator<Item = &'v Value>,
+        ) -> fmt::Result {
             f.write_str("[")?;
             for (at, it) in items.enumerate() {
                 write!(f, "{}{}", if at > 0 { " " } else { "" }, Key(it))?;

@@ -53,14 +53,23 @@ fn fixed_members_unify(a: &Object, b: &Object) -> bool {
 
 fn rests_unify(a: &Object, b: &Object) -> bool {
     match (a.rest(), b.rest()) {
-        (Some(a), Some(b)) if !a.value.is_unknown() && !b.value.is_unknown() => unifies(&a.value, &b.value),
+        (Some(a), Some(b)) if !a.value.is_unknown() && !b.value.is_unknown() => {
+            unifies(&a.value, &b.value)
+        }
         _ => true,
     }
 }
 
 impl Checker<'_> {
     /// Whether two terms of these types can be equal; says of their variables what follows.
-    pub(super) fn unify_terms(&self, env: &Rc<Env>, a: &Term, type_a: &Type, b: &Term, type_b: &Type) -> bool {
+    pub(super) fn unify_terms(
+        &self,
+        env: &Rc<Env>,
+        a: &Term,
+        type_a: &Type,
+        b: &Term,
+        type_b: &Type,
+    ) -> bool {
         match (type_a.is_incomplete(), type_b.is_incomplete()) {
             (true, false) => return self.unify(env, a, type_b, false),
             (false, true) => return self.unify(env, b, type_a, false),
@@ -74,14 +83,19 @@ impl Checker<'_> {
             _ => {}
         }
         match (terms::variable(a), terms::variable(b)) {
-            (Some(_), Some(_)) => return self.unify(env, a, &any, false) && self.unify(env, b, &self.type_of(env, a), false),
+            (Some(_), Some(_)) => {
+                return self.unify(env, a, &any, false)
+                    && self.unify(env, b, &self.type_of(env, a), false);
+            }
             (Some(_), None) => match &b.kind {
                 TermKind::Array(_) => return self.unify_arrays(env, b, a),
                 TermKind::Object(_) => return self.unify_objects(env, b, a),
                 _ if terms::reference(b).is_some() => return self.unify(env, a, &any, false),
                 _ => {}
             },
-            (None, Some(_)) if terms::reference(a).is_some() => return self.unify(env, b, &any, false),
+            (None, Some(_)) if terms::reference(a).is_some() => {
+                return self.unify(env, b, &any, false);
+            }
             _ => {}
         }
         // A variable without a type takes the other's structure, as far as it is known.
@@ -98,7 +112,9 @@ impl Checker<'_> {
         match (&a.kind, &b.kind) {
             (TermKind::Array(x), TermKind::Array(y)) => {
                 x.len() == y.len()
-                    && x.iter().zip(y).all(|(a, b)| self.unify_terms(env, a, &self.type_of(env, a), b, &self.type_of(env, b)))
+                    && x.iter().zip(y).all(|(a, b)| {
+                        self.unify_terms(env, a, &self.type_of(env, a), b, &self.type_of(env, b))
+                    })
             }
             _ => self.unify_with_variable(env, a, b),
         }
@@ -132,7 +148,10 @@ impl Checker<'_> {
             TermKind::Array(items) => match tpe {
                 Type::Array(tpe) => {
                     (items.len() == tpe.fixed().len() || !tpe.rest().is_unknown())
-                        && items.iter().enumerate().all(|(at, it)| self.unify(env, it, &tpe.select(at), union))
+                        && items
+                            .iter()
+                            .enumerate()
+                            .all(|(at, it)| self.unify(env, it, &tpe.select(at), union))
                 }
                 Type::Any(of) if of.is_empty() => {
                     for it in items {
@@ -156,7 +175,9 @@ impl Checker<'_> {
                 _ => false,
             },
             TermKind::Set(items) => match tpe {
-                Type::Set(of) => terms::elements(items).into_iter().all(|it| self.unify(env, it, of, union)),
+                Type::Set(of) => {
+                    terms::elements(items).into_iter().all(|it| self.unify(env, it, of, union))
+                }
                 Type::Any(of) if of.is_empty() => {
                     for it in terms::elements(items) {
                         self.unify(env, it, tpe, true);
@@ -187,7 +208,13 @@ impl Checker<'_> {
         of.iter().fold(false, |fits, it| self.unify(env, term, it, true) || fits)
     }
 
-    fn unify_object(&self, env: &Rc<Env>, pairs: &[(Term, Term)], tpe: &Object, union: bool) -> bool {
+    fn unify_object(
+        &self,
+        env: &Rc<Env>,
+        pairs: &[(Term, Term)],
+        tpe: &Object,
+        union: bool,
+    ) -> bool {
         let members = terms::members(pairs);
         let open = tpe.rest().is_some_and(|it| !it.value.is_unknown());
         if members.len() != tpe.fixed().len() && !open {

@@ -83,7 +83,13 @@ pub(super) fn match_error(span: Span, left: &Type, right: &Type) -> TypeError {
 }
 
 /// The arguments of a call aren't those of the function.
-pub(super) fn argument_error(span: Span, name: &[Term], what: &str, have: &[Type], want: &Function) -> TypeError {
+pub(super) fn argument_error(
+    span: Span,
+    name: &[Term],
+    what: &str,
+    have: &[Type],
+    want: &Function,
+) -> TypeError {
     let mut args = want.args.clone();
     if !want.result.is_unknown() {
         args.push(want.result.clone());
@@ -103,13 +109,18 @@ pub(super) fn argument_error(span: Span, name: &[Term], what: &str, have: &[Type
     if lines.iter().any(|it| it.chars().count() > MAX_LINE) {
         let mut left: Vec<String> = have.iter().map(elide).collect();
         let mut right: Vec<String> = args.iter().map(elide).collect();
-        for ((left, right), (have, want)) in left.iter_mut().zip(&mut right).zip(have.iter().zip(&args)) {
+        for ((left, right), (have, want)) in
+            left.iter_mut().zip(&mut right).zip(have.iter().zip(&args))
+        {
             let fine = !have.is_unknown() && !want.is_unknown() && unifies(have, want);
             if !fine {
                 (*left, *right) = diff(have, want, 0);
             }
         }
-        lines = [format!("have: {}", arrow(&left)), format!("want: {}", arrow(&with_variadic(right, elide)))];
+        lines = [
+            format!("have: {}", arrow(&left)),
+            format!("want: {}", arrow(&with_variadic(right, elide))),
+        ];
     }
     let mut problem = Problem::types(span, format!("{}: {what}", reference_text(name)));
     problem.details.extend(lines);
@@ -117,17 +128,28 @@ pub(super) fn argument_error(span: Span, name: &[Term], what: &str, have: &[Type
 }
 
 /// What a reference goes into has no parts, or is a function.
-pub(super) fn unsupported_reference(span: Span, parts: &[Term], position: usize, have: &Type) -> Problem {
+pub(super) fn unsupported_reference(
+    span: Span,
+    parts: &[Term],
+    position: usize,
+    have: &Type,
+) -> Problem {
     let text = reference_text(parts);
     let message = if matches!(have, Type::Function(_)) {
         let generated = matches!(parts.last().map(|it| &it.kind), Some(TermKind::Var(name)) if is_generated(name));
         let function = parts.get(..parts.len().saturating_sub(1)).filter(|_| generated);
-        format!("function {} used as reference, not called", function.map_or(text.clone(), reference_text))
+        format!(
+            "function {} used as reference, not called",
+            function.map_or(text.clone(), reference_text)
+        )
     } else {
         format!("undefined ref: {text}")
     };
     let marked = reference_text(parts.get(..=position).unwrap_or(parts)).len();
-    Problem::types(span, message).detail(text).detail("^".repeat(marked)).detail(format!("have: {}", self::text(have)))
+    Problem::types(span, message)
+        .detail(text)
+        .detail("^".repeat(marked))
+        .detail(format!("have: {}", self::text(have)))
 }
 
 /// Whether a name is one that the compiler made: `__local0__`.
@@ -160,7 +182,11 @@ pub(super) fn invalid_reference(
     } else {
         format!("{pad}want (type): {}", self::text(want))
     };
-    Problem::types(span, format!("undefined ref: {text}")).detail(text).detail(format!("{pad}^")).detail(have).detail(want)
+    Problem::types(span, format!("undefined ref: {text}"))
+        .detail(text)
+        .detail(format!("{pad}^"))
+        .detail(have)
+        .detail(want)
 }
 
 /// The keys that an object of this type has, as messages list them.
@@ -201,7 +227,11 @@ fn shown(tpe: &Type, depth: usize) -> String {
                 fixed => fixed.iter().map(|it| property(&it.key, &inner(&it.value))).collect(),
             };
             let rest = it.rest().map(|it| {
-                if depth == 0 { ELLIPSIS.to_owned() } else { format!("{}: {}", inner(&it.key), inner(&it.value)) }
+                if depth == 0 {
+                    ELLIPSIS.to_owned()
+                } else {
+                    format!("{}: {}", inner(&it.key), inner(&it.value))
+                }
             });
             composite("object", &fixed, rest)
         }
@@ -211,7 +241,11 @@ fn shown(tpe: &Type, depth: usize) -> String {
             if let Some(variadic) = known(&it.variadic)
                 && (depth > 0 || args.is_empty())
             {
-                args.push(if depth == 0 { ELLIPSIS.to_owned() } else { format!("{}{ELLIPSIS}", inner(variadic)) });
+                args.push(if depth == 0 {
+                    ELLIPSIS.to_owned()
+                } else {
+                    format!("{}{ELLIPSIS}", inner(variadic))
+                });
             }
             let result = known(&it.result).map_or_else(|| Type::Unknown.to_string(), inner);
             format!("({}) => {result}", args.join(", "))
@@ -251,16 +285,25 @@ fn diff(a: &Type, b: &Type, depth: usize) -> (String, String) {
         (Type::Array(x), Type::Array(y)) => diff_arrays(a, x, b, y, depth),
         (Type::Object(x), Type::Object(y)) => diff_objects(x, y, depth),
         (Type::Any(x), Type::Any(y)) => diff_unions(x, y),
-        (Type::Function(x), Type::Function(y)) if x.args.len() == y.args.len() => diff_functions(x, y, depth),
+        (Type::Function(x), Type::Function(y)) if x.args.len() == y.args.len() => {
+            diff_functions(x, y, depth)
+        }
         _ => (elide(a), elide(b)),
     }
 }
 
-fn diff_arrays(a: &Type, x: &Arc<Array>, b: &Type, y: &Arc<Array>, depth: usize) -> (String, String) {
+fn diff_arrays(
+    a: &Type,
+    x: &Arc<Array>,
+    b: &Type,
+    y: &Arc<Array>,
+    depth: usize,
+) -> (String, String) {
     if x.fixed().len() != y.fixed().len() || x.rest().is_unknown() != y.rest().is_unknown() {
         return (shown(a, 1), shown(b, 1));
     }
-    let (left, right): (Vec<_>, Vec<_>) = x.fixed().iter().zip(y.fixed()).map(|(a, b)| diff(a, b, depth + 1)).unzip();
+    let (left, right): (Vec<_>, Vec<_>) =
+        x.fixed().iter().zip(y.fixed()).map(|(a, b)| diff(a, b, depth + 1)).unzip();
     let (rest_left, rest_right) = match (known(x.rest()), known(y.rest())) {
         (Some(a), Some(b)) => {
             let (left, right) = diff(a, b, depth + 1);
@@ -284,7 +327,8 @@ fn diff_objects(a: &Object, b: &Object, depth: usize) -> (String, String) {
             None => left.push((it.key.clone(), elide(&it.value))),
         }
     }
-    let only_right = b.fixed().iter().filter(|it| !a.fixed().iter().any(|other| other.key == it.key));
+    let only_right =
+        b.fixed().iter().filter(|it| !a.fixed().iter().any(|other| other.key == it.key));
     right.extend(only_right.map(|it| (it.key.clone(), elide(&it.value))));
     right.sort_by(|a, b| a.0.cmp(&b.0));
     let elided = |it: &Dynamic| format!("{}: {}", elide(&it.key), elide(&it.value));
@@ -311,11 +355,17 @@ fn with_ellipsis(mut items: Vec<String>, left_out: bool) -> Vec<String> {
 
 fn diff_unions(a: &[Type], b: &[Type]) -> (String, String) {
     let only = |of: &[Type], other: &[Type]| {
-        of.iter().filter(|it| !other.iter().any(|other| same(it, other))).map(elide).collect::<Vec<_>>()
+        of.iter()
+            .filter(|it| !other.iter().any(|other| same(it, other)))
+            .map(elide)
+            .collect::<Vec<_>>()
     };
     let (left, right) = (only(a, b), only(b, a));
     let equal = left.len() < a.len();
-    (composite("any", &with_ellipsis(left, equal), None), composite("any", &with_ellipsis(right, equal), None))
+    (
+        composite("any", &with_ellipsis(left, equal), None),
+        composite("any", &with_ellipsis(right, equal), None),
+    )
 }
 
 fn diff_functions(a: &Function, b: &Function, depth: usize) -> (String, String) {
@@ -333,5 +383,8 @@ fn diff_functions(a: &Function, b: &Function, depth: usize) -> (String, String) 
         }
     }
     let (result_left, result_right) = diff(&a.result, &b.result, depth + 1);
-    (format!("({}) => {result_left}", left.join(", ")), format!("({}) => {result_right}", right.join(", ")))
+    (
+        format!("({}) => {result_left}", left.join(", ")),
+        format!("({}) => {result_right}", right.join(", ")),
+    )
 }

@@ -18,12 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+pub(in crate::rego) use json::decode as lossy;
 pub use json::{JsonError, JsonLimits, JsonStyle};
-pub(in crate::rego) use json::{decode as lossy, write_json_string};
 pub use number::{Number, NumberError};
 pub use shared::Shared;
 pub use text::quote;
 pub(in crate::rego) use text::quote_with;
+pub(in crate::rego) use unicode::is_printable;
 
 /// Elements of an array.
 pub type Array = Vec<Value>;

@@ -127,11 +127,7 @@ fn functions_are_turned_on_by_name() {
     }
     let renamed = "count(chainloop.products({}).products)";
     let eval = ["eval", "--product", "chainloop", renamed, "--format", "raw"];
-    sandbox
-        .local(&eval)
-        .output()
-        .code(2)
-        .says("`chainloop.products` is off by default");
+    sandbox.local(&eval).output().code(2).says("`chainloop.products` is off by default");
     let output = sandbox.local(&[&eval[..], &["--functions", "all"]].concat()).output().code(0);
     assert_eq!(output.stdout, "2\n");
     let check = sandbox.run(&["check", &policy]).output().code(1);

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rego_platform::Value as Rego;
 use rego_platform::builtins::{FUNCTIONS, FunctionSet};
 use rego_platform::check::check;
 use rego_platform::emulator::EmulatorOptions;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Recording, Replay};
-use rego_platform::Value as Rego;
 use rego_platform::{Diagnostic, ErrorKind, Level, NotFound};
 use serde_json::{Value, json};
 
@@ -79,9 +79,7 @@ fn a_platform_has_them_where_its_host_turned_them_on() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.hint().unwrap().contains("--functions products"));
     let products = "package p\nx := count(platform.products({}).products)";
-    let run = |platform: &rego_platform::Platform| {
-        support::value(platform, products, "data.p.x")
-    };
+    let run = |platform: &rego_platform::Platform| support::value(platform, products, "data.p.x");
     assert!(run(&off).is_err());
     let on = client_as(&emulator, "ci").functions("products".parse().unwrap()).build().unwrap();
     assert_eq!(run(&on).unwrap(), Rego::from(2_u64));

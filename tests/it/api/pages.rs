@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::TryStreamExt as _;
 use proptest::prelude::*;
 use rego_platform::ErrorKind;
-use rego_platform::api::*;
 use rego_platform::Value as Rego;
+use rego_platform::api::*;
 use serde_json::{Value, json};
 
 use super::hostile::{blocking, platform, server};

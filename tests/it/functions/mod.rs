@@ -7,8 +7,8 @@ mod sending;
 
 use std::time::Duration;
 
-use rego_platform::emulator::{Emulator, Fault};
 use rego_platform::Value as Rego;
+use rego_platform::emulator::{Emulator, Fault};
 use rego_platform::{Error, Platform, PlatformBuilder, Token};
 pub use serde_json::{Value, json};
 

@@ -23,7 +23,9 @@ fn run(
 
 fn value(evaluated: &Evaluated) -> String {
     match &evaluated.result {
-        Ok(output) => output.value().map_or_else(|| "undefined".to_owned(), rego_platform::Value::to_json),
+        Ok(output) => {
+            output.value().map_or_else(|| "undefined".to_owned(), rego_platform::Value::to_json)
+        }
         Err(error) => panic!("{}\n{}", error.report(), evaluated.ledger.table()),
     }
 }

@@ -6,8 +6,8 @@ mod property;
 mod together;
 mod world;
 
-use rego_platform::{ErrorKind, Limit};
 use rego_platform::evaluate::{Answers, Recording, Replay};
+use rego_platform::{ErrorKind, Limit};
 
 use crate::support::{CLEAN_IMAGE, emulator, evaluate, options, platform, policies};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Replay};
 use rego_platform::Value;
+use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Replay};
 use rego_platform::{Error, Platform};
 
 use super::generate::policy;
@@ -14,17 +14,18 @@ use crate::support::try_policies;
 type Ending = Result<String, (String, Option<String>, String)>;
 
 fn ending(result: Result<Option<Value>, Error>) -> Ending {
-    result.map(|value| value.map_or("undefined".to_owned(), |value| value.to_string())).map_err(|error| {
-        let function = error.function().map(str::to_owned);
-        // Errors of the policy itself are worded by whoever reports them.
-        let said = if function.is_some() { error.to_string() } else { String::new() };
-        (error.kind().to_string(), function, said)
-    })
+    result.map(|value| value.map_or("undefined".to_owned(), |value| value.to_string())).map_err(
+        |error| {
+            let function = error.function().map(str::to_owned);
+            // Errors of the policy itself are worded by whoever reports them.
+            let said = if function.is_some() { error.to_string() } else { String::new() };
+            (error.kind().to_string(), function, said)
+        },
+    )
 }
 
 fn of(evaluated: &Evaluated) -> Ending {
-    let value =
-        evaluated.result.as_ref().map(|output| output.value().cloned());
+    let value = evaluated.result.as_ref().map(|output| output.value().cloned());
     ending(value.map_err(Clone::clone))
 }
 

@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rego_platform::Value;
 use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions, Fault};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
-use rego_platform::Value;
 use rego_platform::{Platform, Token};
 
 const THREADS: usize = 8;

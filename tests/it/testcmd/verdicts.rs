@@ -103,7 +103,8 @@ fn a_failure_shows_the_expression_and_its_operands() {
     assert!(!output.stdout.contains("other"), "{output:#?}");
     let output = one("test_x if {\n\tsome x in [1]\n\tnot x == 1\n}", &[]).code(1);
     assert!(output.stdout.contains("a_test.rego:5:2: this is false\n"), "{output:#?}");
-    let output = one("test_x if {\n\tx := json.unmarshal(\"{\\\"a\\\":1}\")\n\tx.b.c == 2\n}", &[]).code(1);
+    let output =
+        one("test_x if {\n\tx := json.unmarshal(\"{\\\"a\\\":1}\")\n\tx.b.c == 2\n}", &[]).code(1);
     assert!(output.stdout.contains("x.b.c: undefined\n"), "{output:#?}");
     assert!(output.stdout.contains("x: {\"a\":1}\n"), "{output:#?}");
 }

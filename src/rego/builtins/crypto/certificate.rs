@@ -701,7 +701,9 @@ fn policies(mut der: Der<'_>) -> Option<Vec<Vec<u8>>> {
         let oid = list.read(SEQUENCE)?.read(OBJECT_IDENTIFIER)?.0;
         let ended = oid.last()? & 0x80 == 0;
         let shortest = oid.first() != Some(&0x80)
-            && !oid.array_windows().any(|[last, first]| last & 0x80 == 0 && *first == 0x80);
+            && !oid
+                .windows(2)
+                .any(|pair| matches!(pair, [last, first] if last & 0x80 == 0 && *first == 0x80));
         if !ended || !shortest || !seen.insert(oid) {
             return None;
         }

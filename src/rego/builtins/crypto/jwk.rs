@@ -287,7 +287,7 @@ impl Parsed {
                     }
                     Key::Private(key)
                 }
-                ("X25519", Some(d)) => Key::Private(PrivateKey::X25519 { d }),
+                ("X25519", Some(_)) => Key::Private(PrivateKey::X25519),
                 _ => return Err(Error::failed(format!("invalid curve algorithm {curve}"))),
             },
             Material::Oct(secret) => Key::Secret(secret),

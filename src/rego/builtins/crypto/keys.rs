@@ -267,7 +267,7 @@ pub(in super::super) enum PrivateKey {
     Rsa(RsaPrivate),
     Ec { curve: Curve, d: Vec<u8>, point: Vec<u8> },
     Ed25519 { seed: Vec<u8>, public: Vec<u8> },
-    X25519 { d: Vec<u8> },
+    X25519,
 }
 
 /// An RSA private key.
@@ -395,7 +395,7 @@ impl PrivateKey {
         let parsers = [Self::parse_pkcs1, Self::parse_pkcs8, Self::parse_sec1];
         for parse in parsers {
             match parse(bytes) {
-                Ok(Self::X25519 { .. }) => {
+                Ok(Self::X25519) => {
                     let message = "tls: found unknown private key type in PKCS#8 wrapping";
                     return Err(Error::failed(message));
                 }
@@ -441,7 +441,7 @@ impl PrivateKey {
                 let seed = Der(key).read(OCTET_STRING).map(|der| der.0);
                 let seed = seed.filter(|seed| seed.len() == 32);
                 let seed = seed.ok_or_else(|| invalid("invalid private key length"))?.to_vec();
-                if oid == X25519 { Ok(Self::X25519 { d: seed }) } else { Self::ed25519(seed) }
+                if oid == X25519 { Ok(Self::X25519) } else { Self::ed25519(seed) }
             }
             _ => Err(invalid("PKCS#8 wrapping contained private key with unknown algorithm")),
         }
@@ -493,13 +493,13 @@ impl PrivateKey {
             Self::Rsa(key) => PublicKey::Rsa { n: key.n.clone(), e: key.e },
             Self::Ec { curve, point, .. } => PublicKey::Ec { curve: *curve, point: point.clone() },
             Self::Ed25519 { public, .. } => PublicKey::Ed25519(public.clone()),
-            Self::X25519 { .. } => PublicKey::X25519,
+            Self::X25519 => PublicKey::X25519,
         }
     }
 
     /// Whether this is the private key of a certificate.
     pub(super) fn belongs_to(&self, public: &PublicKey) -> bool {
-        !matches!(self, Self::X25519 { .. }) && self.public() == *public
+        !matches!(self, Self::X25519) && self.public() == *public
     }
 
     /// As OPA shows it.
@@ -514,7 +514,7 @@ impl PrivateKey {
             Self::Ed25519 { seed, public } => {
                 Value::from(to_base64(&[seed.as_slice(), public].concat()))
             }
-            Self::X25519 { .. } => Value::new_object(),
+            Self::X25519 => Value::new_object(),
         }
     }
 
@@ -561,7 +561,7 @@ impl PrivateKey {
                 ("kty", Value::from("OKP")),
                 ("x", text(public)),
             ]),
-            Self::X25519 { .. } => {
+            Self::X25519 => {
                 return Err(Error::halt(Code::Builtin, "keys for X25519 are not supported"));
             }
         })

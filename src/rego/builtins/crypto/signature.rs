@@ -6,7 +6,6 @@
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use num_bigint::BigUint;
-use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use super::super::{Code, Error};
@@ -15,7 +14,6 @@ use super::keys::{Curve, PrivateKey, PublicKey, RsaPrivate};
 /// A hash function of signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Hash {
-    Sha1,
     Sha256,
     Sha384,
     Sha512,
@@ -24,7 +22,6 @@ pub(in super::super) enum Hash {
 impl Hash {
     pub(in super::super) fn digest(self, bytes: &[u8]) -> Vec<u8> {
         match self {
-            Self::Sha1 => Sha1::digest(bytes).to_vec(),
             Self::Sha256 => Sha256::digest(bytes).to_vec(),
             Self::Sha384 => Sha384::digest(bytes).to_vec(),
             Self::Sha512 => Sha512::digest(bytes).to_vec(),
@@ -33,7 +30,6 @@ impl Hash {
 
     fn length(self) -> usize {
         match self {
-            Self::Sha1 => 20,
             Self::Sha256 => 32,
             Self::Sha384 => 48,
             Self::Sha512 => 64,
@@ -43,7 +39,6 @@ impl Hash {
     /// What stands before a digest in a PKCS #1 signature (RFC 8017, 9.2).
     fn prefix(self) -> &'static [u8] {
         match self {
-            Self::Sha1 => b"\x30\x21\x30\x09\x06\x05\x2b\x0e\x03\x02\x1a\x05\x00\x04\x14",
             Self::Sha256 => {
                 b"\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20"
             }
@@ -71,7 +66,6 @@ pub(in super::super) fn mac(hash: Hash, key: &[u8], text: &[u8]) -> Vec<u8> {
         };
     }
     match hash {
-        Hash::Sha1 => code!(Sha1),
         Hash::Sha256 => code!(Sha256),
         Hash::Sha384 => code!(Sha384),
         Hash::Sha512 => code!(Sha512),
@@ -361,7 +355,6 @@ fn sign_rsa(key: &RsaPrivate, padding: Padding, hash: Hash, text: &[u8]) -> Resu
         (_, Hash::Sha256) => &algorithms::RSA_PSS_SHA256,
         (_, Hash::Sha384) => &algorithms::RSA_PSS_SHA384,
         (_, Hash::Sha512) => &algorithms::RSA_PSS_SHA512,
-        (_, Hash::Sha1) => return Err(Error::failed("tokens are not signed with SHA-1")),
     };
     let mut signature = vec![0; pair.public().modulus_len()];
     pair.sign(encoding, &ring::rand::SystemRandom::new(), text, &mut signature)

@@ -223,10 +223,12 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for good in ["a@b", "a.b@c.d", "\"a b\"@c", "N <a@b>", "a@[1.2.3.4]", "a@b (x)", "g: a@b;"] {
+        for good in ["a@b", "a.b@c.d", "\"a b\"@c", "N <a@b>", "a@[1.2.3.4]", "a@b (x)", "g: a@b;"]
+        {
             assert!(is_address(good), "{good}");
         }
-        for bad in ["", "a", "@b", "a@", "a@b c", "a..b@c", "<a@b", "a@[x]", "g:;", "g: a@b, c@d;"] {
+        for bad in ["", "a", "@b", "a@", "a@b c", "a..b@c", "<a@b", "a@[x]", "g:;", "g: a@b, c@d;"]
+        {
             assert!(!is_address(bad), "{bad}");
         }
     }

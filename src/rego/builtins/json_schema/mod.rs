@@ -13,7 +13,7 @@ mod validate;
 
 use std::fmt::Write as _;
 
-use super::operands::{any, answer};
+use super::operands::{answer, any};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Value};
@@ -59,8 +59,7 @@ fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = any(args, 1)?;
     let key = text.as_str().map_or_else(|| text.to_json(), str::to_owned);
     let kind = if text.as_str().is_some() { "json schema in text" } else { "json schema" };
-    let schema =
-        ctx.cache().get(kind, &key, || Schema::read(ctx, &self::document(ctx, text)?))?;
+    let schema = ctx.cache().get(kind, &key, || Schema::read(ctx, &self::document(ctx, text)?))?;
     let problems = validate::validate(ctx, &schema, &document)?;
     let shown = problems.iter().map(|problem| {
         let mut error = String::new();

@@ -276,7 +276,12 @@ impl Reader<'_> {
     }
 
     /// A schema that must be an object or a boolean.
-    fn optional(&mut self, node: &Object, name: &str, draft: Draft) -> Result<Option<Place>, Error> {
+    fn optional(
+        &mut self,
+        node: &Object,
+        name: &str,
+        draft: Draft,
+    ) -> Result<Option<Place>, Error> {
         match node.get(&Value::from(name)) {
             None => Ok(None),
             Some(it @ (Value::Bool(_) | Value::Object(_))) => self.schema(it, draft).map(Some),
@@ -474,7 +479,12 @@ impl Reader<'_> {
         Ok(rules)
     }
 
-    fn dependencies(&mut self, node: &Object, draft: Draft, rules: &mut Rules) -> Result<(), Error> {
+    fn dependencies(
+        &mut self,
+        node: &Object,
+        draft: Draft,
+        rules: &mut Rules,
+    ) -> Result<(), Error> {
         let wrong = || bad("Dependency must be of type Schema Or Array Of Strings");
         let dependencies = match node.get(&Value::from("dependencies")) {
             None => return Ok(()),

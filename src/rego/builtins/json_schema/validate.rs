@@ -117,7 +117,13 @@ impl<'s> Validator<'s, '_> {
         Ok(outcome)
     }
 
-    fn schema(&mut self, place: Place, node: &Value, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn schema(
+        &mut self,
+        place: Place,
+        node: &Value,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         self.ctx.check()?;
         self.depth += 1;
         if self.depth > MOST_NESTED {
@@ -129,7 +135,13 @@ impl<'s> Validator<'s, '_> {
         done
     }
 
-    fn rules(&mut self, place: Place, node: &Value, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn rules(
+        &mut self,
+        place: Place,
+        node: &Value,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         let Some(rules) = self.schema.rules.get(place) else { return Ok(()) };
         if let Some(pass) = rules.pass {
             if !pass {
@@ -188,7 +200,13 @@ impl<'s> Validator<'s, '_> {
     }
 
     /// Schemas of schemas: `anyOf` and the like.
-    fn combined(&mut self, rules: &'s Rules, node: &Value, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn combined(
+        &mut self,
+        rules: &'s Rules,
+        node: &Value,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         if !rules.any_of.is_empty() {
             let mut best = None;
             let mut fits = false;
@@ -249,7 +267,11 @@ impl<'s> Validator<'s, '_> {
             let (branch, kind, text) = if self.apart(condition, node, path)?.fits() {
                 (rules.then, "condition_then", "Must validate \"then\" as \"if\" was valid")
             } else {
-                (rules.otherwise, "condition_else", "Must validate \"else\" as \"if\" was not valid")
+                (
+                    rules.otherwise,
+                    "condition_else",
+                    "Must validate \"else\" as \"if\" was not valid",
+                )
             };
             if let Some(branch) = branch {
                 let it = self.apart(branch, node, path)?;
@@ -291,7 +313,13 @@ impl<'s> Validator<'s, '_> {
     }
 
     /// `const`, `enum` and `format`.
-    fn common(&mut self, rules: &Rules, node: &Value, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn common(
+        &mut self,
+        rules: &Rules,
+        node: &Value,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         if rules.constant.is_some() || rules.enumeration.is_some() {
             self.ctx.charge(node.size())?;
             let text = canonical(node)?;
@@ -299,7 +327,12 @@ impl<'s> Validator<'s, '_> {
                 && text != *constant
             {
                 let field = path.field();
-                self.problem(outcome, path, "const", format!("{field} does not match: {constant}"))?;
+                self.problem(
+                    outcome,
+                    path,
+                    "const",
+                    format!("{field} does not match: {constant}"),
+                )?;
             }
             if let Some(allowed) = &rules.enumeration
                 && !allowed.contains(&text)
@@ -319,7 +352,13 @@ impl<'s> Validator<'s, '_> {
         Ok(())
     }
 
-    fn array(&mut self, rules: &Rules, array: &Array, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn array(
+        &mut self,
+        rules: &Rules,
+        array: &Array,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         for (index, value) in array.iter().enumerate() {
             let place = if rules.items_for_all {
                 rules.items.first().copied()
@@ -384,7 +423,13 @@ impl<'s> Validator<'s, '_> {
         Ok(())
     }
 
-    fn object(&mut self, rules: &Rules, object: &Object, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn object(
+        &mut self,
+        rules: &Rules,
+        object: &Object,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         let length = object.len() as u64;
         if let Some(min) = rules.min_properties.filter(|min| length < *min) {
             let text = format!("Must have at least {min} properties");
@@ -465,7 +510,13 @@ impl<'s> Validator<'s, '_> {
         Ok(())
     }
 
-    fn number(&mut self, rules: &Rules, number: &Number, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn number(
+        &mut self,
+        rules: &Rules,
+        number: &Number,
+        outcome: &mut Outcome,
+        path: &Path<'_>,
+    ) -> Done {
         if let Some(of) = &rules.multiple_of
             && !multiple(number, of)?
         {

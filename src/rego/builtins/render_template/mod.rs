@@ -20,8 +20,8 @@ fn render(ctx: &dyn Context, args: &[Value]) -> Answer {
     let variables = Value::from(object(args, 1)?.clone());
     ctx.charge(variables.size().saturating_add(text.len() as u64 * 16))?;
     // As Go sees them: sets are lists, and all keys are strings.
-    let variables = Value::from_json(&variables.to_json())
-        .map_err(|error| Error::failed(error.to_string()))?;
+    let variables =
+        Value::from_json(&variables.to_json()).map_err(|error| Error::failed(error.to_string()))?;
     let templates = parse::parse(ctx, text)?;
     let rendered = run::run(ctx, &templates, &variables)?;
     answer(rendered.replace("<no value>", "<undefined>"))

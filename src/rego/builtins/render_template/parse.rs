@@ -14,12 +14,24 @@ pub(super) enum Node {
     /// `{{pipeline}}`; shown unless it declares or assigns.
     Show(Pipeline),
     /// `if` and `with`, with their `else`.
-    Branch { with: bool, pipeline: Pipeline, then: Vec<Node>, otherwise: Vec<Node> },
-    Range { pipeline: Pipeline, body: Vec<Node>, otherwise: Vec<Node> },
+    Branch {
+        with: bool,
+        pipeline: Pipeline,
+        then: Vec<Node>,
+        otherwise: Vec<Node>,
+    },
+    Range {
+        pipeline: Pipeline,
+        body: Vec<Node>,
+        otherwise: Vec<Node>,
+    },
     Break,
     Continue,
     /// `template`, and `block` where it stands.
-    Include { name: String, pipeline: Option<Pipeline> },
+    Include {
+        name: String,
+        pipeline: Option<Pipeline>,
+    },
 }
 
 /// Commands, each given what the one before it gave.
@@ -180,7 +192,9 @@ const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 impl Parser<'_, '_> {
     fn define(&mut self, name: String, nodes: Vec<Node>) {
         let blank = |nodes: &[Node]| {
-            nodes.iter().all(|node| matches!(node, Node::Text(text) if text.trim_matches(SPACES).is_empty()))
+            nodes.iter().all(
+                |node| matches!(node, Node::Text(text) if text.trim_matches(SPACES).is_empty()),
+            )
         };
         // An empty definition replaces none.
         if !self.templates.contains_key(&name) || !blank(&nodes) {
@@ -291,7 +305,8 @@ impl Parser<'_, '_> {
                 }
                 '.' if !rest.chars().nth(1).is_some_and(|c| c.is_ascii_digit()) => {
                     let name = word(rest.get(1..).unwrap_or_default());
-                    let token = if name.is_empty() { Token::Dot } else { Token::Field(name.to_owned()) };
+                    let token =
+                        if name.is_empty() { Token::Dot } else { Token::Field(name.to_owned()) };
                     (token, name.len() + 1)
                 }
                 '0'..='9' | '.' | '+' | '-' => number(rest)?,
@@ -316,8 +331,18 @@ impl Parser<'_, '_> {
             Some(Token::Word(word)) => word.clone(),
             _ => String::new(),
         };
-        if matches!(keyword.as_str(), "if" | "with" | "range" | "define" | "block" | "template" | "break" | "continue" | "end" | "else")
-        {
+        if matches!(
+            keyword.as_str(),
+            "if" | "with"
+                | "range"
+                | "define"
+                | "block"
+                | "template"
+                | "break"
+                | "continue"
+                | "end"
+                | "else"
+        ) {
             stream.next();
         }
         match keyword.as_str() {
@@ -356,8 +381,11 @@ impl Parser<'_, '_> {
             "template" => {
                 let name = stream.name("template clause")?;
                 stream.spaces();
-                let pipeline =
-                    if stream.is_empty() { None } else { Some(self.pipeline(&mut stream, "template clause")?) };
+                let pipeline = if stream.is_empty() {
+                    None
+                } else {
+                    Some(self.pipeline(&mut stream, "template clause")?)
+                };
                 nodes.push(Node::Include { name, pipeline });
             }
             "block" => {
@@ -450,7 +478,11 @@ impl Parser<'_, '_> {
     /// A pipeline that takes all that is left of an action.
     fn pipeline(&mut self, stream: &mut Stream, context: &str) -> Result<Pipeline, Error> {
         let pipeline = self.inner_pipeline(stream, context)?;
-        if stream.is_empty() { Ok(pipeline) } else { Err(bad(format!("unexpected right paren in {context}"))) }
+        if stream.is_empty() {
+            Ok(pipeline)
+        } else {
+            Err(bad(format!("unexpected right paren in {context}")))
+        }
     }
 
     fn inner_pipeline(&mut self, stream: &mut Stream, context: &str) -> Result<Pipeline, Error> {
@@ -461,7 +493,8 @@ impl Parser<'_, '_> {
             stream.spaces();
             let command = self.command(stream)?;
             if command.is_empty() {
-                let what = if pipeline.commands.is_empty() { "missing value" } else { "empty command" };
+                let what =
+                    if pipeline.commands.is_empty() { "missing value" } else { "empty command" };
                 return Err(bad(format!("{what} for {context}")));
             }
             pipeline.commands.push(command);
@@ -480,7 +513,12 @@ impl Parser<'_, '_> {
     }
 
     /// `$x :=`, `$x =`, or in a loop `$i, $x :=`.
-    fn declaration(&mut self, stream: &mut Stream, context: &str, pipeline: &mut Pipeline) -> Result<(), Error> {
+    fn declaration(
+        &mut self,
+        stream: &mut Stream,
+        context: &str,
+        pipeline: &mut Pipeline,
+    ) -> Result<(), Error> {
         let start = stream.at;
         let mut names = Vec::new();
         while let Some(Token::Variable(name)) = stream.peek().cloned() {
@@ -505,7 +543,9 @@ impl Parser<'_, '_> {
                     stream.next();
                     stream.spaces();
                 }
-                Some(Token::Comma) => return Err(bad(format!("too many declarations in {context}"))),
+                Some(Token::Comma) => {
+                    return Err(bad(format!("too many declarations in {context}")));
+                }
                 _ => break,
             }
         }
@@ -743,7 +783,10 @@ fn number(text: &str) -> Result<(Token, usize), Error> {
         .find_map(|(prefix, radix)| Some((lower.strip_prefix(prefix)?, radix)));
     let (body, radix) = match radix {
         Some(found) => found,
-        None if lower.len() > 1 && lower.starts_with('0') && lower.bytes().all(|b| b.is_ascii_digit()) => {
+        None if lower.len() > 1
+            && lower.starts_with('0')
+            && lower.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             (lower.as_str(), 8)
         }
         None => (lower.as_str(), 10),

@@ -122,7 +122,11 @@ fn bad(message: impl std::fmt::Display) -> Error {
 ///
 /// # Errors
 /// What it does to its variables can't be done, or takes too long.
-pub(super) fn run(ctx: &dyn Context, templates: &Templates, variables: &Value) -> Result<String, Error> {
+pub(super) fn run(
+    ctx: &dyn Context,
+    templates: &Templates,
+    variables: &Value,
+) -> Result<String, Error> {
     let dot = Item::of(variables);
     let mut runner = Runner {
         ctx,
@@ -245,7 +249,8 @@ impl<'t> Runner<'t, '_> {
         match item {
             Item::Int(count) => {
                 if pipeline.variables.len() > 1 {
-                    let message = format!("can't use {count} to iterate over more than one variable");
+                    let message =
+                        format!("can't use {count} to iterate over more than one variable");
                     return Err(bad(message));
                 }
                 for index in 0..count {
@@ -278,7 +283,13 @@ impl<'t> Runner<'t, '_> {
         if any { Ok(Flow::On) } else { self.nodes(otherwise, dot) }
     }
 
-    fn turn(&mut self, pipeline: &Pipeline, body: &'t [Node], index: Item, item: Item) -> Result<Flow, Error> {
+    fn turn(
+        &mut self,
+        pipeline: &Pipeline,
+        body: &'t [Node],
+        index: Item,
+        item: Item,
+    ) -> Result<Flow, Error> {
         let mark = self.variables.len();
         match pipeline.variables.as_slice() {
             [one] => self.set(one, item.clone(), pipeline.assigns),
@@ -314,7 +325,12 @@ impl<'t> Runner<'t, '_> {
         Ok(item)
     }
 
-    fn command(&mut self, command: &'t [Operand], dot: &Item, last: Option<Item>) -> Result<Item, Error> {
+    fn command(
+        &mut self,
+        command: &'t [Operand],
+        dot: &Item,
+        last: Option<Item>,
+    ) -> Result<Item, Error> {
         let Some((first, args)) = command.split_first() else { return Ok(Item::Missing) };
         if let Operand::Function(function) = first {
             return self.call(*function, args, dot, last);
@@ -324,7 +340,9 @@ impl<'t> Runner<'t, '_> {
         }
         if !args.is_empty() || last.is_some() {
             let message = match first {
-                Operand::Fields(fields) | Operand::Variable(_, fields) | Operand::Chain(_, fields)
+                Operand::Fields(fields)
+                | Operand::Variable(_, fields)
+                | Operand::Chain(_, fields)
                     if !fields.is_empty() =>
                 {
                     let name = fields.last().map(String::as_str).unwrap_or_default();
@@ -446,7 +464,10 @@ impl<'t> Runner<'t, '_> {
             return Err(Error::failed("wrong type for value; expected string"));
         };
         let refused = || {
-            Error::halt(Code::Builtin, format!("the template's printf of {format:?} is not supported"))
+            Error::halt(
+                Code::Builtin,
+                format!("the template's printf of {format:?} is not supported"),
+            )
         };
         let mut foreign = false;
         let values = args.iter().map(|item| match item {
@@ -471,7 +492,8 @@ impl<'t> Runner<'t, '_> {
                 return Err(refused());
             }
         }
-        let Some(super::super::Run::Plain(sprintf)) = super::super::lookup("sprintf").map(|it| it.run)
+        let Some(super::super::Run::Plain(sprintf)) =
+            super::super::lookup("sprintf").map(|it| it.run)
         else {
             return Err(refused());
         };
@@ -542,9 +564,7 @@ fn index(items: &[Item]) -> Result<Item, Error> {
                 Item::Int(i64::from(*text.as_bytes().get(at).ok_or_else(beyond)?))
             }
             Item::Map(map) => match index {
-                Item::Text(key) => {
-                    map.get(&Value::from(&**key)).map_or(Item::Nil, Item::of)
-                }
+                Item::Text(key) => map.get(&Value::from(&**key)).map_or(Item::Nil, Item::of),
                 Item::Missing | Item::Nil => {
                     return Err(Error::failed("value is nil; should be of type string"));
                 }
@@ -555,7 +575,10 @@ fn index(items: &[Item]) -> Result<Item, Error> {
                 }
             },
             other => {
-                return Err(Error::failed(format!("can't index item of type {}", other.type_name())));
+                return Err(Error::failed(format!(
+                    "can't index item of type {}",
+                    other.type_name()
+                )));
             }
         };
     }
@@ -568,7 +591,9 @@ fn slice(items: &[Item]) -> Result<Item, Error> {
         Item::Missing | Item::Nil => return Err(Error::failed("slice of untyped nil")),
         Item::Text(text) | Item::Number(text) => text.len(),
         Item::List(list) => list.len(),
-        other => return Err(Error::failed(format!("can't slice item of type {}", other.type_name()))),
+        other => {
+            return Err(Error::failed(format!("can't slice item of type {}", other.type_name())));
+        }
     };
     if indexes.len() > 3 {
         let count = indexes.len();
@@ -731,7 +756,9 @@ mod tests {
 
     #[test]
     fn doubles_as_go_prints_them() {
-        for (value, text) in [(1.0, "1"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.00001, "1e-05")] {
+        for (value, text) in
+            [(1.0, "1"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.00001, "1e-05")]
+        {
             assert_eq!(float(value), text);
         }
     }
