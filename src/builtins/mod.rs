@@ -144,11 +144,10 @@ impl Function {
         format!("it is called as {product}.{}", self.signature())
     }
 
-    /// Its types, as the language's type checker reads them. Results aren't described: the service
-    /// may send more than is documented.
+    /// Its types, as the language's type checker reads them: arguments are checked by the function
+    /// itself, whose messages say more, and the service may send more than is documented.
     pub(crate) fn rego_signature(&self) -> String {
-        let arguments: Vec<_> = self.arguments.iter().map(|a| a.ty.as_rego_argument()).collect();
-        format!("{} -> any", arguments.join(", "))
+        format!("{} -> any", vec!["any"; self.arguments.len()].join(", "))
     }
 
     /// How a call looks, without the product's prefix: `discover(digest, kind)`.

@@ -95,14 +95,6 @@ impl std::fmt::Debug for Type {
     }
 }
 
-impl Type {
-    /// The type of an argument as the language's type checker reads it: as wide as the check of
-    /// the argument itself, whose messages say more.
-    pub(crate) fn as_rego_argument(self) -> &'static str {
-        "any"
-    }
-}
-
 impl std::fmt::Display for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

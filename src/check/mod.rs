@@ -27,19 +27,16 @@ use crate::rego::compile::NameMap;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{ExprKind, FileId, Module, Name, Span, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::{Diagnostic, Error, Position, Product};
+use crate::{Diagnostic, Position, Product};
 
 pub use capabilities::{capabilities, merged};
 pub(crate) use names::unknown_function;
 pub use rules::{RULES, Rule, rule};
 
 /// Everything that is wrong with sources, tests included, by file and line; empty when nothing is.
-///
-/// # Errors
-/// Only what keeps the sources from being looked at.
-pub fn check(sources: &Sources, options: LoadOptions) -> Result<Vec<Diagnostic>, Error> {
-    let (found, _) = crate::evaluate::Policies::inspect(sources, options, &everything)?;
-    Ok(found)
+pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {
+    let (found, _) = crate::evaluate::Policies::inspect(sources, options, &everything);
+    found
 }
 
 /// Policies as the checks look at them.

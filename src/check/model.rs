@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
                 let list = WholeList::Term(&every.domain);
                 self.model.wholes.push(Whole { list, span: word(5), how: How::Every });
                 self.term(&every.domain, None);
-                for key in &every.key {
+                if let Some(key) = &every.key {
                     self.term(key, None);
                 }
                 self.term(&every.value, None);

@@ -127,14 +127,17 @@ impl Session {
             // Again where it was somebody else's flight, or a guess, that ended at its own limit.
             self.send(platform, first, false, pass)?;
             loop {
-                let state = self.lock();
-                if state.known.contains_key(&first.key) {
+                let (known, on_its_way) = {
+                    let state = self.lock();
+                    let known = state.known.contains_key(&first.key);
+                    (known, state.on_their_way.contains_key(&first.key))
+                };
+                if known {
                     return Ok(());
                 }
-                if !state.on_their_way.contains_key(&first.key) {
+                if !on_its_way {
                     break;
                 }
-                drop(state);
                 let now = Instant::now();
                 if now >= self.deadline {
                     return Err(self.out_of_time());
@@ -158,10 +161,11 @@ impl Session {
         let started = Instant::now();
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);
-        let state = self.lock();
-        let mut pending = state.on_their_way.values().filter(|sent| sent.pass == pass).count();
-        let mut quiet = QUIET.max(state.slowest * 2);
-        drop(state);
+        let (mut pending, mut quiet) = {
+            let state = self.lock();
+            let of_pass = state.on_their_way.values().filter(|sent| sent.pass == pass);
+            (of_pass.count(), QUIET.max(state.slowest * 2))
+        };
         while pending > 0 {
             let is_over = || self.is_cancelled();
             let quiet_until = until.min(Instant::now() + quiet);

@@ -166,9 +166,7 @@ fn described(rule: &Rule) -> (Vec<String>, RuleKind) {
         RuleKind::Function { arity: head.args.len() }
     } else if head.key.is_some() && head.value.is_none() && keys == 0 {
         RuleKind::PartialSet
-    } else if keys > 0 {
-        RuleKind::PartialObject
-    } else if head.key.is_some() {
+    } else if keys > 0 || head.key.is_some() {
         RuleKind::PartialObject
     } else {
         RuleKind::Complete

@@ -245,20 +245,17 @@ impl Policies {
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
-        let (found, policies) = Self::inspect(sources, options, &check::errors)?;
+        let (found, policies) = Self::inspect(sources, options, &check::errors);
         policies.ok_or_else(|| Error::policy(found))
     }
 
     /// Loads sources; everything that is wrong with them, with what `more` finds, and the policies
     /// unless one of the findings is an error.
-    ///
-    /// # Errors
-    /// Only what keeps the sources from being looked at.
     pub(crate) fn inspect(
         sources: &Sources,
         options: LoadOptions,
         more: Inspection<'_>,
-    ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
+    ) -> (Vec<Diagnostic>, Option<Self>) {
         Self::inspect_tests(sources, options, more, None)
     }
 
@@ -268,7 +265,7 @@ impl Policies {
         options: LoadOptions,
         tests: &mut dyn Hooks,
     ) -> Result<Self, Error> {
-        let (found, policies) = Self::inspect_tests(sources, options, &check::errors, Some(tests))?;
+        let (found, policies) = Self::inspect_tests(sources, options, &check::errors, Some(tests));
         policies.ok_or_else(|| Error::policy(found))
     }
 
@@ -277,7 +274,7 @@ impl Policies {
         options: LoadOptions,
         more: Inspection<'_>,
         tests: Option<&mut dyn Hooks>,
-    ) -> Result<(Vec<Diagnostic>, Option<Self>), Error> {
+    ) -> (Vec<Diagnostic>, Option<Self>) {
         let mut found = Vec::new();
         let texts = texts(sources, options.rego_v0, &mut found);
         let data = super::sources::merged(&sources.data, &mut found);
@@ -319,7 +316,7 @@ impl Policies {
             let inner = Inner { program, packages, data, product, enabled, functions };
             Self { inner: Arc::new(inner) }
         });
-        Ok((found, policies))
+        (found, policies)
     }
 
     /// All packages, by path.
@@ -613,7 +610,7 @@ fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<Source
     let mut texts = Vec::new();
     for module in &sources.modules {
         match seen.insert(&module.path, &module.text) {
-            Some(same) if same == module.text => continue,
+            Some(same) if same == module.text => {}
             Some(_) => {
                 let message = format!("two modules are called `{}`", module.path);
                 found.push(Diagnostic::error("module-conflict", message));

@@ -152,10 +152,7 @@ impl Visit for Looks {
             TermKind::Var(name) if &**name == "input" => self.input = InputUse::Whole,
             TermKind::Var(name) if &**name == "data" => self.data.push(Vec::new()),
             TermKind::Ref(parts) => {
-                let (head, rest) = match parts.split_first() {
-                    Some((head, rest)) => (head, rest),
-                    None => return,
-                };
+                let Some((head, rest)) = parts.split_first() else { return };
                 match &head.kind {
                     TermKind::Var(name) if &**name == "input" => {
                         let named =

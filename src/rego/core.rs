@@ -18,8 +18,8 @@ use crate::rego::index::Index;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-pub(in crate::rego) use lower::{function_name, member, push_part};
 pub use lower::{Input, Lookup, lower, lower_document, lower_query};
+pub(in crate::rego) use lower::{function_name, member, push_part};
 
 /// A variable's place in its frame.
 pub type Slot = u32;
@@ -94,6 +94,7 @@ pub struct Node {
 
 /// The definitions of a path.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct RuleSet {
     /// The path: `data.a.b.allow`.
     pub path: Arc<str>,

@@ -81,7 +81,7 @@ pub fn evaluate(
     let world = World::new(settings.host, settings.limits);
     let mut machine = Machine::new(core, &world, settings.tracer, input.cloned());
     let base = machine.enter_frame(&query.scope);
-    let run = machine.apart(0, (&query.body, &query.scope, base), false, query.span);
+    let run = machine.apart(0, (&query.body, &query.scope, base), false);
     let mut solutions = Vec::new();
     machine.trace(TraceOp::Enter, TraceNode::Body, &run, query.span);
     let flow = machine.run(&run, 0, &mut |machine| {

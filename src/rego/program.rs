@@ -13,9 +13,7 @@ use super::compile::{
     compile_query,
 };
 use super::core::{self, Core, HostFn, QueryCore, Slot};
-use super::engine::{
-    self, CallSite, ErrorCode, EvalError, Host, Limits, Settings, Tracer,
-};
+use super::engine::{self, CallSite, ErrorCode, EvalError, Host, Limits, Settings, Tracer};
 use super::problem::{self, Problem, Problems, Sources};
 use super::syntax::tree::{FileId, Module, Name, Span};
 use super::syntax::{BaseVersion, ParseOptions, parse_module, parse_query};
@@ -325,7 +323,8 @@ impl Program {
         stages.data = options.data_conflicts.then_some(&options.data);
         stages.strict = options.strict;
         stages.prints = options.prints;
-        stages.unsafe_builtins = options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();
+        stages.unsafe_builtins =
+            options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();
         let parsed = modules.clone();
         let hooks = RefCell::new(hooks);
         let hook = |stage: Stage, modules: &mut [Module], locals: &NameMap<Name>| {
@@ -416,9 +415,8 @@ impl Program {
         let compiled = compile_query(&inner.compiled, body, context, &inner.sources, &stages)?;
         let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
         let span = Span { file, start: 0, end };
-        let (core, sites) =
-            core::lower_query(&inner.core, &builtins::lookup, &compiled.body, span)
-                .map_err(|problem| vec![problem])?;
+        let (core, sites) = core::lower_query(&inner.core, &builtins::lookup, &compiled.body, span)
+            .map_err(|problem| vec![problem])?;
         let source = problem::Source::new("", text);
         let mut slots = Vec::new();
         let mut expressions = Vec::new();
@@ -474,7 +472,8 @@ impl Program {
             tracer: run.tracer,
         };
         let query = &*query.0;
-        let evaluated = engine::evaluate(&self.0.core, &query.core, run.input, &query.slots, &settings);
+        let evaluated =
+            engine::evaluate(&self.0.core, &query.core, run.input, &query.slots, &settings);
         let solution = |values: Vec<Option<Value>>| Solution {
             expressions: query
                 .expressions
@@ -501,7 +500,11 @@ impl Program {
         Outcome {
             result,
             builtin_errors: evaluated.errors,
-            calls: evaluated.calls.into_iter().map(|(site, count)| (CallSite(site), count)).collect(),
+            calls: evaluated
+                .calls
+                .into_iter()
+                .map(|(site, count)| (CallSite(site), count))
+                .collect(),
             steps: evaluated.steps,
             memory: evaluated.memory,
         }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{
-    Body, Call, Comprehension, ComprehensionKind, Comparison, Core, Head, Native, Op, OpKind,
+    Body, Call, Comparison, Comprehension, ComprehensionKind, Core, Head, Native, Op, OpKind,
     QueryCore, Ref, Resolved, RuleId, Scope, Side, Target, Term, With, WithTarget, WithValue,
 };
 use crate::rego::problem::Sources;
@@ -100,12 +100,8 @@ impl Printer<'_> {
         let core = self.core;
         let Some(rule) = core.rule(id) else { return Ok(()) };
         let before = self.scope;
-        let mut printer = Printer {
-            core,
-            sources: self.sources,
-            out: self.out,
-            scope: Some(&rule.scope),
-        };
+        let mut printer =
+            Printer { core, sources: self.sources, out: self.out, scope: Some(&rule.scope) };
         let mut text = word.to_owned();
         for (index, part) in rule.reference.iter().enumerate() {
             text.push_str(if index == 0 { " data[" } else { "[" });

@@ -94,10 +94,8 @@ pub fn lower_document(core: &Core, path: &[&str]) -> QueryCore {
     let terms: Vec<_> = path.iter().map(|part| super::Term::Const(Value::from(*part))).collect();
     let head = super::Head::Data(reference::resolve(core, &terms));
     let reference = super::Ref { head, path: terms.into(), span };
-    let kind = OpKind::Unify(Box::new((
-        Side::Ref(Box::new(reference)),
-        Side::Term(super::Term::Var(0)),
-    )));
+    let kind =
+        OpKind::Unify(Box::new((Side::Ref(Box::new(reference)), Side::Term(super::Term::Var(0)))));
     QueryCore {
         scope: Scope { slots: 1, names: vec![Arc::from("value")] },
         body: Box::new([super::Op { kind, span, single: false }]),
@@ -128,12 +126,7 @@ struct Lowering<'c> {
 
 impl<'c> Lowering<'c> {
     fn new(core: &'c mut Core, builtins: Lookup<'c>) -> Self {
-        Self {
-            builtins,
-            arities: BTreeMap::new(),
-            core: Target::Program(core),
-            set: None,
-        }
+        Self { builtins, arities: BTreeMap::new(), core: Target::Program(core), set: None }
     }
 
     fn core(&self) -> &Core {

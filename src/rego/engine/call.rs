@@ -4,6 +4,7 @@
 use super::host::{CallSite, HostAnswer, HostCall};
 use super::machine::{Flow, Given, Machine, Next, Run, Step, Stop};
 use super::reference::{Other, is_false};
+use super::rules::Single;
 use super::with::Standin;
 use super::{ErrorCode, EvalError};
 use crate::rego::builtins::{self, Builtin};
@@ -16,7 +17,12 @@ const KEPT_ERRORS: usize = 64;
 
 impl<'p, 'r> Machine<'p, 'r> {
     /// A call with one answer; or the word that it may have several, before anything is called.
-    pub(super) fn call_single(&mut self, run: &Run<'p>, op: &'p Op, call: &'p Call) -> Result<Step, Stop> {
+    pub(super) fn call_single(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+    ) -> Result<Step, Stop> {
         if let Target::Compare(comparison) = call.target
             && self.mocks.is_empty()
             && let [a, b] = &*call.args
@@ -31,7 +37,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let target = match self.standin(&call.name) {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(..) | Standin::Ref(..)) => return Ok(Step::Many),
+            Some(Standin::Function(_) | Standin::Ref(..)) => return Ok(Step::Many),
         };
         match target {
             Target::Function(id) => {
@@ -45,12 +51,14 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let args = self.args(run, op, call)?;
                 let found = self.function_single(run, id, args, call.output.is_some())?;
                 Ok(match found {
-                    Some(Some(value)) => self.answer(run, call, value).into(),
-                    Some(None) => Step::No,
-                    None => Step::Many,
+                    Single::Value(value) => self.answer(run, call, value).into(),
+                    Single::Undefined => Step::No,
+                    Single::Many => Step::Many,
                 })
             }
-            Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => Ok(Step::Many),
+            Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => {
+                Ok(Step::Many)
+            }
             target => {
                 let value = self.call_value(run, op, call, target)?;
                 Ok(value.is_some_and(|value| self.answer(run, call, value)).into())
@@ -67,7 +75,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         match self.standin(&call.name) {
-            Some(Standin::Function(target, _)) => {
+            Some(Standin::Function(target)) => {
                 // The function that stands in isn't replaced itself.
                 self.mocks.push(Vec::new());
                 let flow = self.call_target(run, op, call, target, &mut |machine| {
@@ -105,7 +113,8 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let args = self.args(run, op, call)?;
                 let output = call.output.as_ref().filter(|output| !self.is_free(output, run.base));
                 let captured = call.output.is_some();
-                let irregular = call.args.iter().any(|term| self.irregular(term, run.base).is_some());
+                let irregular =
+                    call.args.iter().any(|term| self.irregular(term, run.base).is_some());
                 let terms = irregular.then_some(&*call.args);
                 self.function(run, id, (args, terms), (output, captured), &mut |machine, given| {
                     match (given, &call.output) {
@@ -143,7 +152,13 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Takes a call's value and goes on.
-    fn answered(&mut self, run: &Run<'p>, call: &'p Call, value: Value, next: Next<'_, 'p, 'r>) -> Flow {
+    fn answered(
+        &mut self,
+        run: &Run<'p>,
+        call: &'p Call,
+        value: Value,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
         let mark = self.trail.len();
         let flow = if self.answer(run, call, value) { next(self) } else { Ok(()) };
         self.undo(mark);
@@ -163,14 +178,11 @@ impl<'p, 'r> Machine<'p, 'r> {
     fn args(&self, run: &Run<'p>, op: &Op, call: &'p Call) -> Result<Vec<Value>, Stop> {
         let mut args = Vec::with_capacity(call.args.len());
         for (index, term) in call.args.iter().enumerate() {
-            match self.value(term, run.base) {
-                Some(value) => args.push(value.into_owned()),
-                None => {
-                    let message =
-                        format!("argument {} of `{}` has no value", index + 1, call.name);
-                    return Err(EvalError::new(ErrorCode::Internal, Some(op.span), message).into());
-                }
-            }
+            let Some(value) = self.value(term, run.base) else {
+                let message = format!("argument {} of `{}` has no value", index + 1, call.name);
+                return Err(EvalError::new(ErrorCode::Internal, Some(op.span), message).into());
+            };
+            args.push(value.into_owned());
         }
         Ok(args)
     }
@@ -257,8 +269,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         // The time that calls take is the host's to bound.
         self.world.poll()?;
         let host = self.world.host;
-        let made =
-            HostCall { site: call.site.map(CallSite), span: op.span, name: &function.name, args: &args };
+        let made = HostCall {
+            site: call.site.map(CallSite),
+            span: op.span,
+            name: &function.name,
+            args: &args,
+        };
         match host.call(&made) {
             HostAnswer::Value(value) => {
                 self.world.spend(weight(&value))?;
@@ -310,7 +326,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 self.combine(op.span, operands, &mut Vec::new(), &mut |texts| {
                     if text.is_some() {
                         let message = "template-strings must not produce multiple outputs";
-                        return Err(EvalError::new(ErrorCode::Conflict, Some(op.span), message).into());
+                        return Err(
+                            EvalError::new(ErrorCode::Conflict, Some(op.span), message).into()
+                        );
                     }
                     text = Some(texts.concat());
                     Ok(())

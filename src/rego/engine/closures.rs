@@ -22,7 +22,7 @@ impl<'p> Machine<'p, '_> {
         {
             return Ok(value);
         }
-        let within = self.within(run, &comprehension.body, false, comprehension.span);
+        let within = self.within(run, &comprehension.body, false);
         let base = run.base;
         let span = comprehension.span;
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
@@ -51,7 +51,8 @@ impl<'p> Machine<'p, '_> {
                     match members.get(&key) {
                         Some(kept) if *kept != value => {
                             let message = "object keys must be unique";
-                            Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message).into())
+                            Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message)
+                                .into())
                         }
                         Some(_) => Ok(()),
                         None => {
@@ -116,7 +117,7 @@ impl<'p> Machine<'p, '_> {
     ) -> Result<Grouped, Stop> {
         let span = comprehension.span;
         let base = self.enter_frame(run.scope);
-        let within = self.apart(run.query, (&comprehension.body, run.scope, base), false, span);
+        let within = self.apart(run.query, (&comprehension.body, run.scope, base), false);
         let mut grouped = Grouped::new();
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
         let flow = self.collect(&within, span, &mut |machine| {
@@ -125,7 +126,9 @@ impl<'p> Machine<'p, '_> {
             match &comprehension.kind {
                 ComprehensionKind::Array(term) => {
                     let item = machine.head(term, base, span)?;
-                    if let Value::Array(items) = grouped.entry(keys).or_insert_with(Value::new_array) {
+                    if let Value::Array(items) =
+                        grouped.entry(keys).or_insert_with(Value::new_array)
+                    {
                         Shared::make_mut(items).push(item);
                     }
                 }
@@ -138,7 +141,9 @@ impl<'p> Machine<'p, '_> {
                 ComprehensionKind::Object(key, value, _) => {
                     let key = machine.head(key, base, span)?;
                     let value = machine.head(value, base, span)?;
-                    if let Value::Object(members) = grouped.entry(keys).or_insert_with(Value::new_object) {
+                    if let Value::Object(members) =
+                        grouped.entry(keys).or_insert_with(Value::new_object)
+                    {
                         Shared::make_mut(members).insert(key, value);
                     }
                 }
@@ -151,11 +156,17 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// Whether `every` holds.
-    pub(super) fn every(&mut self, run: &Run<'p>, op: &'p Op, every: &'p Every) -> Result<bool, Stop> {
+    pub(super) fn every(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        every: &'p Every,
+    ) -> Result<bool, Stop> {
         if let Some((term, base)) = self.irregular(&every.domain, run.base) {
             return self.every_of_term(run, op, every, (term, base));
         }
-        let Some(domain) = self.value(&every.domain, run.base).map(std::borrow::Cow::into_owned) else {
+        let Some(domain) = self.value(&every.domain, run.base).map(std::borrow::Cow::into_owned)
+        else {
             return Ok(false);
         };
         match &domain {
@@ -229,7 +240,7 @@ impl<'p> Machine<'p, '_> {
         let bound = every.key.as_ref().is_none_or(|term| self.unify_value(term, run.base, key))
             && self.unify_value(&every.value, run.base, item);
         let holds = if bound {
-            let within = self.within(run, &every.body, true, op.span);
+            let within = self.within(run, &every.body, true);
             let mut holds = false;
             self.trace(TraceOp::Enter, TraceNode::Body, &within, op.span);
             let flow = self.deeper(|machine| {

@@ -53,7 +53,8 @@ impl<'r> World<'r> {
 
     #[cold]
     fn too_much(&self) -> EvalError {
-        let message = format!("the evaluation makes values of more than {} bytes", self.limits.memory);
+        let message =
+            format!("the evaluation makes values of more than {} bytes", self.limits.memory);
         EvalError::new(ErrorCode::Limit, None, message)
     }
 
@@ -90,14 +91,9 @@ impl<'r> World<'r> {
 
 impl Context for World<'_> {
     fn now_ns(&self) -> i64 {
-        match self.now.get() {
-            Some(now) => now,
-            None => {
-                let now = self.host.now_ns();
-                self.now.set(Some(now));
-                now
-            }
-        }
+        let now = self.now.get().unwrap_or_else(|| self.host.now_ns());
+        self.now.set(Some(now));
+        now
     }
 
     fn random(&self, key: &str) -> u64 {

@@ -70,7 +70,14 @@ pub struct EvalError {
 impl EvalError {
     /// Without a host's error.
     pub fn new(code: ErrorCode, span: Option<Span>, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), span, source: None, conflicts: Vec::new(), more_conflicts: false }
+        Self {
+            code,
+            message: message.into(),
+            span,
+            source: None,
+            conflicts: Vec::new(),
+            more_conflicts: false,
+        }
     }
 }
 

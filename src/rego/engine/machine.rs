@@ -51,7 +51,8 @@ pub(super) type Flow = Result<(), Stop>;
 pub(super) type Next<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>) -> Flow + 'n);
 
 /// What comes next with a value.
-pub(super) type NextWith<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>, Given<'p>) -> Flow + 'n);
+pub(super) type NextWith<'n, 'p, 'r> =
+    &'n mut (dyn FnMut(&mut Machine<'p, 'r>, Given<'p>) -> Flow + 'n);
 
 /// A value that a rule gives.
 pub(super) enum Given<'p> {
@@ -83,7 +84,6 @@ pub(super) struct Run<'p> {
     /// One answer is enough.
     pub(super) once: bool,
     pub(super) scope: &'p Scope,
-    pub(super) span: Span,
     pub(super) query: u64,
     pub(super) parent: u64,
 }
@@ -200,9 +200,9 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// A body entered from another.
-    pub(super) fn within(&mut self, run: &Run<'p>, body: &'p Body, once: bool, span: Span) -> Run<'p> {
+    pub(super) fn within(&mut self, run: &Run<'p>, body: &'p Body, once: bool) -> Run<'p> {
         self.queries += 1;
-        Run { body, once, span, query: self.queries, parent: run.query, ..*run }
+        Run { body, once, query: self.queries, parent: run.query, ..*run }
     }
 
     /// A body with a frame of its own.
@@ -211,10 +211,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         parent: u64,
         (body, scope, base): (&'p Body, &'p Scope, u32),
         once: bool,
-        span: Span,
     ) -> Run<'p> {
         self.queries += 1;
-        Run { body, base, once, scope, span, query: self.queries, parent }
+        Run { body, base, once, scope, query: self.queries, parent }
     }
 
     /// Runs a body from an expression on, and calls `next` for each of its solutions.
@@ -296,15 +295,17 @@ impl<'p, 'r> Machine<'p, 'r> {
             OpKind::Call(call) => self.call_single(run, op, call),
             OpKind::Every(every) => Ok(self.every(run, op, every)?.into()),
             OpKind::Not(body) => Ok((!self.holds(run, body, false, op.span)?).into()),
-            OpKind::Negated(op) => Ok((!self.holds(run, std::slice::from_ref(&**op), false, op.span)?).into()),
+            OpKind::Negated(op) => {
+                Ok((!self.holds(run, std::slice::from_ref(&**op), false, op.span)?).into())
+            }
             OpKind::And(left, right) => {
-                let holds =
-                    self.holds(run, left, true, op.span)? && self.holds(run, right, true, op.span)?;
+                let holds = self.holds(run, left, true, op.span)?
+                    && self.holds(run, right, true, op.span)?;
                 Ok(holds.into())
             }
             OpKind::Or(left, right) => {
-                let holds =
-                    self.holds(run, left, true, op.span)? || self.holds(run, right, true, op.span)?;
+                let holds = self.holds(run, left, true, op.span)?
+                    || self.holds(run, right, true, op.span)?;
                 Ok(holds.into())
             }
             OpKind::With(with, inner) => {
@@ -349,9 +350,15 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// Whether a body within has a solution. With `once`, the first is enough; `not` looks at
     /// all, as in OPA.
-    fn holds(&mut self, run: &Run<'p>, body: &'p [Op], once: bool, span: Span) -> Result<bool, Stop> {
+    fn holds(
+        &mut self,
+        run: &Run<'p>,
+        body: &'p [Op],
+        once: bool,
+        span: Span,
+    ) -> Result<bool, Stop> {
         self.queries += 1;
-        let within = Run { body, once, span, query: self.queries, parent: run.query, ..*run };
+        let within = Run { body, once, query: self.queries, parent: run.query, ..*run };
         let mut holds = false;
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
         let flow = self.deeper(|machine| {

@@ -48,7 +48,7 @@ impl<'p> Machine<'p, '_> {
         };
         if self.is_free(first, run.base) {
             let candidates = self.find_candidates(set, &[]);
-            let none = self.has_none(candidates);
+            let none = Self::has_none(candidates);
             self.drop_candidates(candidates);
             return Ok(if none { None } else { Some((self.extent(run, id, set)?, path)) });
         }
@@ -57,7 +57,7 @@ impl<'p> Machine<'p, '_> {
             Err((value, count)) => return Ok(Some((value, path.get(count..).unwrap_or_default()))),
         };
         let candidates = self.find_candidates(set, &[]);
-        if self.has_none(candidates) {
+        if Self::has_none(candidates) {
             self.drop_candidates(candidates);
             return Ok(None);
         }
@@ -67,7 +67,8 @@ impl<'p> Machine<'p, '_> {
             if !first {
                 continue;
             }
-            let flow = self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut making));
+            let flow =
+                self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut making));
             if let Err(stop) = flow {
                 self.drop_candidates(candidates);
                 return Err(stop);
@@ -167,7 +168,7 @@ impl<'p> Machine<'p, '_> {
                 continue;
             }
             let base = self.enter_frame(&rule.scope);
-            let within = self.apart(run.query, (&rule.body, &rule.scope, base), false, rule.span);
+            let within = self.apart(run.query, (&rule.body, &rule.scope, base), false);
             self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
             let flow = self.deeper(|machine| {
                 machine.run(&within, 0, &mut |machine| {
@@ -194,7 +195,7 @@ impl<'p> Machine<'p, '_> {
     ) -> Result<(), Stop> {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(run.query, (&rule.body, &rule.scope, base), false, rule.span);
+        let within = self.apart(run.query, (&rule.body, &rule.scope, base), false);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let flow = if self.bind_head(run, set, rule, path, base) {
             self.run(&within, 0, &mut |machine| {
@@ -213,10 +214,16 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// Makes a head's operands equal to those that are asked.
-    fn bind_head(&mut self, run: &Run<'p>, set: &RuleSet, rule: &'p Rule, path: &'p [Term], base: u32) -> bool {
+    fn bind_head(
+        &mut self,
+        run: &Run<'p>,
+        set: &RuleSet,
+        rule: &'p Rule,
+        path: &'p [Term],
+        base: u32,
+    ) -> bool {
         let own = rule.reference.get(set.parts.len()..).unwrap_or_default();
-        let bound =
-            path.iter().zip(own).all(|(asked, own)| self.unify(asked, run.base, own, base));
+        let bound = path.iter().zip(own).all(|(asked, own)| self.unify(asked, run.base, own, base));
         if !bound {
             return false;
         }
@@ -228,7 +235,13 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// Adds what a definition's head says when its body holds.
-    fn add(&mut self, set: &RuleSet, rule: &'p Rule, base: u32, making: &mut Making) -> Result<(), Stop> {
+    fn add(
+        &mut self,
+        set: &RuleSet,
+        rule: &'p Rule,
+        base: u32,
+        making: &mut Making,
+    ) -> Result<(), Stop> {
         self.world.spend(96)?;
         let internal = || -> Stop {
             let message = "a variable of the head has no value";
@@ -250,9 +263,8 @@ impl<'p> Machine<'p, '_> {
             keys.push(self.value(term, base).ok_or_else(internal)?.into_owned());
         }
         if set.uneven {
-            let within = (0..keys.len()).any(|end| {
-                keys.get(..end).is_some_and(|prefix| making.taken.contains(prefix))
-            });
+            let within = (0..keys.len())
+                .any(|end| keys.get(..end).is_some_and(|prefix| making.taken.contains(prefix)));
             if within {
                 return Err(not_unique(rule));
             }
@@ -287,11 +299,8 @@ impl<'p> Machine<'p, '_> {
 }
 
 fn new_document(set: &RuleSet) -> Making {
-    let value = if set.multi && set.ground {
-        Value::from(Set::new())
-    } else {
-        Value::from(Object::new())
-    };
+    let value =
+        if set.multi && set.ground { Value::from(Set::new()) } else { Value::from(Object::new()) };
     Making { value, taken: BTreeSet::new() }
 }
 

@@ -6,7 +6,9 @@
 use std::cell::RefCell;
 
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Step, Stop};
-use crate::rego::core::{Comprehension, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member};
+use crate::rego::core::{
+    Comprehension, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
+};
 use crate::rego::value::{Number, Object, Shared, Value};
 
 /// What a reference's value is made equal to.
@@ -36,7 +38,12 @@ enum Found {
 
 impl<'p, 'r> Machine<'p, 'r> {
     /// An equality with one answer.
-    pub(super) fn unify_single(&mut self, run: &Run<'p>, a: &'p Side, b: &'p Side) -> Result<Step, Stop> {
+    pub(super) fn unify_single(
+        &mut self,
+        run: &Run<'p>,
+        a: &'p Side,
+        b: &'p Side,
+    ) -> Result<Step, Stop> {
         let base = run.base;
         match (a, b) {
             (Side::Term(a), Side::Term(b)) => Ok(self.unify(a, base, b, base).into()),
@@ -47,7 +54,8 @@ impl<'p, 'r> Machine<'p, 'r> {
                     Found::Many => Step::Many,
                 })
             }
-            (Side::Comprehension(it), Side::Term(term)) | (Side::Term(term), Side::Comprehension(it)) => {
+            (Side::Comprehension(it), Side::Term(term))
+            | (Side::Term(term), Side::Comprehension(it)) => {
                 let value = self.comprehension(run, it)?;
                 Ok(self.unify_owned(term, base, value).into())
             }
@@ -104,7 +112,12 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// A term by itself for each of its answers.
-    pub(super) fn test_many(&mut self, run: &Run<'p>, side: &'p Side, next: Next<'_, 'p, 'r>) -> Flow {
+    pub(super) fn test_many(
+        &mut self,
+        run: &Run<'p>,
+        side: &'p Side,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
         match side {
             Side::Ref(reference) => self.refer(run, reference, Other::Truth, next),
             _ => match self.test_single(run, side)? {
@@ -119,7 +132,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         let base = run.base;
         let path = &reference.path;
         Ok(match &reference.head {
-            Head::Input => self.input.as_ref().map_or(Found::Undefined, |it| self.descend(it, path, base)),
+            Head::Input => {
+                self.input.as_ref().map_or(Found::Undefined, |it| self.descend(it, path, base))
+            }
             Head::Var(slot) => match self.slot_value(*slot, base) {
                 Some(value) => self.descend(value, path, base),
                 None if self.slot_term(*slot, base).is_some() => Found::Many,
@@ -128,7 +143,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Data(_) if self.data.is_some() || self.replaced_data > 0 => Found::Many,
             Head::Data(Resolved::Base(value, count)) => {
                 let path = path.get(*count..).unwrap_or_default();
-                value.as_ref().map_or(Found::Undefined, |value| self.descend_base(value, path, base))
+                value
+                    .as_ref()
+                    .map_or(Found::Undefined, |value| self.descend_base(value, path, base))
             }
             Head::Data(Resolved::Rules(set, count)) => {
                 let path = path.get(*count..).unwrap_or_default();
@@ -232,11 +249,27 @@ impl<'p, 'r> Machine<'p, 'r> {
                 self.undo(mark);
                 flow
             }
-            Other::Truth => if is_false(&value) { Ok(()) } else { next(self) },
-            Other::Value(other) => if value == *other { next(self) } else { Ok(()) },
+            Other::Truth => {
+                if is_false(&value) {
+                    Ok(())
+                } else {
+                    next(self)
+                }
+            }
+            Other::Value(other) => {
+                if value == *other {
+                    next(self)
+                } else {
+                    Ok(())
+                }
+            }
             Other::Ref(reference) => self.refer(run, reference, Other::Value(&value), next),
             Other::Comprehension(it) => {
-                if self.comprehension(run, it)? == value { next(self) } else { Ok(()) }
+                if self.comprehension(run, it)? == value {
+                    next(self)
+                } else {
+                    Ok(())
+                }
             }
             Other::Any(place) => {
                 *place.borrow_mut() = Some(value);
@@ -283,7 +316,14 @@ impl<'p, 'r> Machine<'p, 'r> {
                 for (index, item) in (0_i64..).zip(items.iter()) {
                     self.step()?;
                     let key = Value::Number(Number::from(index));
-                    alternatives.tried(self.with_key(run, (term, &key), item, rest, other, next))?;
+                    alternatives.tried(self.with_key(
+                        run,
+                        (term, &key),
+                        item,
+                        rest,
+                        other,
+                        next,
+                    ))?;
                 }
             }
             Value::Object(members) => {
@@ -298,14 +338,27 @@ impl<'p, 'r> Machine<'p, 'r> {
                     && let Some(wanted) = self.wanted(other)
                 {
                     if items.contains(&wanted) {
-                        alternatives
-                            .tried(self.with_key(run, (term, &wanted), &wanted, rest, other, next))?;
+                        alternatives.tried(self.with_key(
+                            run,
+                            (term, &wanted),
+                            &wanted,
+                            rest,
+                            other,
+                            next,
+                        ))?;
                     }
                     return alternatives.done();
                 }
                 for item in items.iter() {
                     self.step()?;
-                    alternatives.tried(self.with_key(run, (term, item), item, rest, other, next))?;
+                    alternatives.tried(self.with_key(
+                        run,
+                        (term, item),
+                        item,
+                        rest,
+                        other,
+                        next,
+                    ))?;
                 }
             }
             _ => {}
@@ -393,15 +446,23 @@ impl<'p, 'r> Machine<'p, 'r> {
             self.step()?;
             let is_key = |term: &Term| self.seen(term, base).is_some_and(|value| value == key);
             let item = match within {
-                Term::Array(items) => key.as_number().and_then(Number::as_usize).and_then(|at| items.get(at)),
+                Term::Array(items) => {
+                    key.as_number().and_then(Number::as_usize).and_then(|at| items.get(at))
+                }
                 Term::Object(members) => {
                     members.iter().find(|(key, _)| is_key(key)).map(|(_, value)| value)
                 }
                 // An element is its value from here on.
                 Term::Set(items) => {
                     if items.iter().any(is_key) {
-                        alternatives
-                            .tried(self.with_key(run, (operand, &key), &key, rest, other, &mut *next))?;
+                        alternatives.tried(self.with_key(
+                            run,
+                            (operand, &key),
+                            &key,
+                            rest,
+                            other,
+                            &mut *next,
+                        ))?;
                     }
                     continue;
                 }
@@ -505,7 +566,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         };
         for key in keys {
             self.step()?;
-            alternatives.tried(self.tree_key(run, node, (term, key), (rest, &done), other, next))?;
+            alternatives.tried(self.tree_key(
+                run,
+                node,
+                (term, key),
+                (rest, &done),
+                other,
+                next,
+            ))?;
         }
         alternatives.done()?;
         let core = self.core;
@@ -562,9 +630,10 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// The base document of a path, with what replaces it.
     pub(super) fn resolve(&self, path: &[Value]) -> Option<Value> {
-        let replacement = self.data.as_ref().and_then(|data| {
-            path.iter().try_fold(data, |value, key| value.get(key))
-        });
+        let replacement = self
+            .data
+            .as_ref()
+            .and_then(|data| path.iter().try_fold(data, |value, key| value.get(key)));
         if self.is_replaced(path) {
             return replacement.cloned();
         }
@@ -577,7 +646,12 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// The whole document of a path that isn't a rule's: base data and what the rules below make.
-    fn document(&mut self, run: &Run<'p>, node: Option<NodeId>, path: &[Value]) -> Result<Option<Value>, Stop> {
+    fn document(
+        &mut self,
+        run: &Run<'p>,
+        node: Option<NodeId>,
+        path: &[Value],
+    ) -> Result<Option<Value>, Stop> {
         let base = self.resolve(path);
         let rules = match node {
             Some(node) => Some(Value::from(self.leaves(run, node, path)?)),
@@ -603,9 +677,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             below.push(key.clone());
             let value = match child_node.set {
                 Some(set) => self.leaf(run, set, &below)?,
-                None => Some(Value::from(
-                    self.deeper(|machine| machine.leaves(run, *child, &below))?,
-                )),
+                None => {
+                    Some(Value::from(self.deeper(|machine| machine.leaves(run, *child, &below))?))
+                }
             };
             if let Some(value) = value {
                 self.world.spend(64)?;
@@ -617,7 +691,8 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// What the rules of a path make, or what replaces it.
     fn leaf(&mut self, run: &Run<'p>, set: SetId, path: &[Value]) -> Result<Option<Value>, Stop> {
-        let replaced = (1..=path.len()).any(|end| self.is_replaced(path.get(..end).unwrap_or_default()));
+        let replaced =
+            (1..=path.len()).any(|end| self.is_replaced(path.get(..end).unwrap_or_default()));
         if replaced {
             return Ok(self.resolve(path));
         }

@@ -28,6 +28,23 @@ enum List<'p> {
     Found(usize, usize),
 }
 
+fn count(candidates: Candidates<'_>) -> usize {
+    match candidates.list {
+        List::All(all) => all.len(),
+        List::Found(start, end) => end - start,
+    }
+}
+
+/// What a rule gives where it may be asked in a loop.
+pub(super) enum Single {
+    /// A value.
+    Value(Value),
+    /// Nothing.
+    Undefined,
+    /// Something is left to evaluate after its value was used.
+    Many,
+}
+
 /// A value found, and the operands that are left to look up in it.
 pub(super) type Rest<'p> = Option<(Value, &'p [Term])>;
 
@@ -36,7 +53,11 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// with [`Self::drop_candidates`].
     pub(super) fn find_candidates(&mut self, set: &'p RuleSet, args: &[Value]) -> Candidates<'p> {
         let Some(index) = &set.index else {
-            return Candidates { list: List::All(&set.all), default: set.default, early: set.early };
+            return Candidates {
+                list: List::All(&set.all),
+                default: set.default,
+                early: set.early,
+            };
         };
         let start = self.candidates.len();
         let mut lookup = std::mem::take(&mut self.lookup);
@@ -59,7 +80,11 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// A candidate by its place.
-    pub(super) fn candidate(&self, candidates: Candidates<'p>, place: usize) -> Option<(&'p Rule, bool)> {
+    pub(super) fn candidate(
+        &self,
+        candidates: Candidates<'p>,
+        place: usize,
+    ) -> Option<(&'p Rule, bool)> {
         let candidate = match candidates.list {
             List::All(all) => *all.get(place)?,
             List::Found(start, end) => *self.candidates.get(start..end)?.get(place)?,
@@ -68,21 +93,14 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Whether there is nothing to evaluate.
-    pub(super) fn has_none(&self, candidates: Candidates<'p>) -> bool {
-        self.count(candidates) == 0 && candidates.default.is_none()
-    }
-
-    fn count(&self, candidates: Candidates<'p>) -> usize {
-        match candidates.list {
-            List::All(all) => all.len(),
-            List::Found(start, end) => end - start,
-        }
+    pub(super) fn has_none(candidates: Candidates<'p>) -> bool {
+        count(candidates) == 0 && candidates.default.is_none()
     }
 
     /// Whether nothing is left to evaluate when one of them has held.
     fn ends_at_first(&self, candidates: Candidates<'p>) -> bool {
         candidates.early || {
-            let rest = (1..self.count(candidates)).filter_map(|place| self.candidate(candidates, place));
+            let rest = (1..count(candidates)).filter_map(|place| self.candidate(candidates, place));
             rest.filter(|(_, first)| *first).count() == 0
         }
     }
@@ -177,7 +195,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         candidates: Candidates<'p>,
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
-        if self.has_none(candidates) {
+        if Self::has_none(candidates) {
             return Ok(());
         }
         let flow = self.deeper(|machine| machine.complete_within(run, id, candidates, next));
@@ -234,7 +252,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: NextWith<'_, 'p, 'r>,
     ) -> (Option<Value>, Flow) {
         let base = self.enter_frame(&rule.scope);
-        let within = self.apart(run.query, (&rule.body, &rule.scope, base), once, rule.span);
+        let within = self.apart(run.query, (&rule.body, &rule.scope, base), once);
         let mut result = None;
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let flow = self.run(&within, 0, &mut |machine| {
@@ -321,23 +339,28 @@ impl<'p, 'r> Machine<'p, 'r> {
         id: SetId,
         args: Vec<Value>,
         captured: bool,
-    ) -> Result<Option<Option<Value>>, Stop> {
+    ) -> Result<Single, Stop> {
         let core = self.core;
-        let Some(set) = core.set(id) else { return Ok(Some(None)) };
+        let Some(set) = core.set(id) else { return Ok(Single::Undefined) };
         let candidates = self.find_candidates(set, &args);
         if !self.ends_at_first(candidates) && self.caches.function(id, &args).is_none() {
             self.drop_candidates(candidates);
-            return Ok(None);
+            return Ok(Single::Many);
         }
         let mut found = None;
-        let flow =
-            self.function_of(run, (id, candidates), (args, None), (None, captured), &mut |machine, given| {
+        let flow = self.function_of(
+            run,
+            (id, candidates),
+            (args, None),
+            (None, captured),
+            &mut |machine, given| {
                 found = machine.taken(given);
                 Ok(())
-            });
+            },
+        );
         self.drop_candidates(candidates);
         flow?;
-        Ok(Some(found))
+        Ok(found.map_or(Single::Undefined, Single::Value))
     }
 
     fn function_of(
@@ -348,7 +371,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
-        if self.has_none(candidates) {
+        if Self::has_none(candidates) {
             return Ok(());
         }
         if let Some(value) = self.caches.function(id, &args).cloned() {
@@ -377,7 +400,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             if held {
                 continue;
             }
-            let (value, flow) = self.function_rule(call, rule, first.clone(), candidates.early, next);
+            let (value, flow) =
+                self.function_rule(call, rule, first.clone(), candidates.early, next);
             match flow {
                 Ok(()) => {}
                 Err(Stop::Exit(ends)) if !candidates.early => {
@@ -410,8 +434,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> (Option<Value>, Flow) {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within =
-            self.apart(call.run.query, (&rule.body, &rule.scope, base), once, rule.span);
+        let within = self.apart(call.run.query, (&rule.body, &rule.scope, base), once);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let mut result = None;
         let flow = if self.bind_args(call, rule, base) {
@@ -492,7 +515,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             let (produced, flow) =
                 self.list_values(run, rule, (candidates.early, args), &mut values, &mut more);
-            if flow.is_err() && !(matches!(flow, Err(Stop::Exit(_))) && !candidates.early) {
+            if flow.is_err() && (candidates.early || !matches!(flow, Err(Stop::Exit(_)))) {
                 break;
             }
             held = produced;
@@ -519,10 +542,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         const MOST: usize = 10;
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(run.query, (&rule.body, &rule.scope, base), once, rule.span);
+        let within = self.apart(run.query, (&rule.body, &rule.scope, base), once);
         let mut produced = false;
         let mut found = false;
-        let bound = rule.args.iter().zip(args).all(|(arg, value)| self.unify_value(arg, base, value));
+        let bound =
+            rule.args.iter().zip(args).all(|(arg, value)| self.unify_value(arg, base, value));
         let flow = if bound {
             self.run(&within, 0, &mut |machine| {
                 produced = true;

@@ -136,7 +136,8 @@ impl<'p> Machine<'p, '_> {
             Term::Var(slot) => matches!(self.see_slot(base + slot), Seen::Term(..)),
             Term::Array(items) => items.iter().any(|item| self.is_irregular(item, base)),
             Term::Set(items) => {
-                !in_order(&mut items.iter()) || items.iter().any(|item| self.is_irregular(item, base))
+                !in_order(&mut items.iter())
+                    || items.iter().any(|item| self.is_irregular(item, base))
             }
             Term::Object(members) => {
                 !in_order(&mut members.iter().map(|(key, _)| key))
@@ -182,9 +183,10 @@ impl<'p> Machine<'p, '_> {
         match (term, value) {
             (Term::Array(items), Value::Array(values)) => {
                 items.len() == values.len()
-                    && items.iter().zip(values.iter()).all(|(item, value)| {
-                        self.unify_value(item, base, value)
-                    })
+                    && items
+                        .iter()
+                        .zip(values.iter())
+                        .all(|(item, value)| self.unify_value(item, base, value))
             }
             (Term::Object(members), Value::Object(values)) => {
                 members.len() == values.len()
@@ -217,7 +219,8 @@ impl<'p> Machine<'p, '_> {
                 self.bind(slot, bound);
                 true
             }
-            (Seen::Free(slot), Seen::Term(term, base)) | (Seen::Term(term, base), Seen::Free(slot)) => {
+            (Seen::Free(slot), Seen::Term(term, base))
+            | (Seen::Term(term, base), Seen::Free(slot)) => {
                 let bound = match self.build(term, base) {
                     Some(value) if !self.is_irregular(term, base) => Bound::Value(value),
                     _ => Bound::Term(term, base),
@@ -225,7 +228,8 @@ impl<'p> Machine<'p, '_> {
                 self.bind(slot, bound);
                 true
             }
-            (Seen::Value(value), Seen::Term(term, base)) | (Seen::Term(term, base), Seen::Value(value)) => {
+            (Seen::Value(value), Seen::Term(term, base))
+            | (Seen::Term(term, base), Seen::Value(value)) => {
                 let value = value.clone();
                 deeper(|| self.match_term(term, base, &value))
             }

@@ -1,7 +1,6 @@
 //! Modifiers: what `with` replaces, for as long as its expression is evaluated.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use super::machine::{Machine, Run, Stop};
 use super::reference::Other;
@@ -16,7 +15,7 @@ pub(super) enum Standin<'p> {
     /// A value, whatever the arguments.
     Value(Value),
     /// Another function.
-    Function(Target, &'p Arc<str>),
+    Function(Target),
     /// What a reference finds, whatever the arguments; its variables are of a frame.
     Ref(&'p Ref, u32),
 }
@@ -79,7 +78,7 @@ impl<'p> Machine<'p, '_> {
                     })?;
                     Standin::Value(value.into_owned())
                 }
-                WithValue::Function(target, name) => Standin::Function(*target, name),
+                WithValue::Function(target, _) => Standin::Function(*target),
                 WithValue::Ref(reference) => Standin::Ref(reference, run.base),
             };
             match (&with.target, by) {
@@ -97,7 +96,9 @@ impl<'p> Machine<'p, '_> {
                     self.refer(run, reference, Other::Any(&found), &mut |_| Ok(()))?;
                     let Some(value) = found.into_inner() else { continue };
                     match target {
-                        WithTarget::Input(path) => input = Some(place(input.as_ref(), path, value, span)?),
+                        WithTarget::Input(path) => {
+                            input = Some(place(input.as_ref(), path, value, span)?);
+                        }
                         WithTarget::Data(path) => {
                             data = Some(place(data.as_ref(), path, value, span)?);
                             data_targets += 1;
@@ -105,7 +106,7 @@ impl<'p> Machine<'p, '_> {
                         WithTarget::Function(_) => {}
                     }
                 }
-                (_, Standin::Function(..)) => {
+                (_, Standin::Function(_)) => {
                     let message = "a function replaces what isn't one";
                     return Err(EvalError::new(ErrorCode::Internal, Some(span), message).into());
                 }
@@ -157,7 +158,12 @@ impl<'p> Machine<'p, '_> {
 }
 
 /// A document with a value placed at a path; what is in its way and not an object is replaced.
-fn place(document: Option<&Value>, path: &[Value], value: Value, span: Span) -> Result<Value, Stop> {
+fn place(
+    document: Option<&Value>,
+    path: &[Value],
+    value: Value,
+    span: Span,
+) -> Result<Value, Stop> {
     if path.iter().any(|part| part.as_str().is_none()) {
         // As OPA has it.
         return Err(EvalError::new(ErrorCode::Conflict, Some(span), "bad document path").into());

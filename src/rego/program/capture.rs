@@ -25,7 +25,8 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions) {
             continue;
         }
         let name = Name::from(format!("{PREFIX}{index}"));
-        let variable = |expr: &Expr| Term { kind: TermKind::Var(Name::clone(&name)), span: expr.span };
+        let variable =
+            |expr: &Expr| Term { kind: TermKind::Var(Name::clone(&name)), span: expr.span };
         match &mut expr.kind {
             ExprKind::Term(_) => {
                 let captured = variable(expr);
@@ -75,18 +76,15 @@ pub(super) fn captured(expr: &Expr) -> Option<&Name> {
 
 /// Whether an expression may have several solutions, by OPA's rule of thumb.
 fn iterates(expr: &Expr) -> bool {
-    let with = expr.with.iter().any(|with| term_iterates(&with.target) || term_iterates(&with.value));
+    let with =
+        expr.with.iter().any(|with| term_iterates(&with.target) || term_iterates(&with.value));
     with || match &expr.kind {
         ExprKind::Term(term) => term_iterates(term),
         ExprKind::Call(terms) => terms.iter().any(term_iterates),
         ExprKind::Some(declared) => declared.symbols.iter().any(term_iterates),
-        ExprKind::Every(every) => {
-            term_iterates(&every.domain) || every.body.iter().any(iterates)
-        }
+        ExprKind::Every(every) => term_iterates(&every.domain) || every.body.iter().any(iterates),
         ExprKind::Not(not) => not.body.iter().any(iterates),
-        ExprKind::And(it) | ExprKind::Or(it) => {
-            it.left.iter().chain(&it.right).any(iterates)
-        }
+        ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).any(iterates),
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PackageInfo, RuleInfo, RuleKind};
 use crate::rego::core::{
-    Body, Core, Head, NodeId, Op, OpKind, Ref, Resolved, SetId, Side, Target, Term, WithValue, push_part,
+    Body, Core, Head, NodeId, Op, OpKind, Ref, Resolved, SetId, Side, Target, Term, WithValue,
+    push_part,
 };
 use crate::rego::syntax::tree::{Module, TermKind};
 use crate::rego::value::Value;
@@ -17,9 +18,8 @@ pub(super) fn describe(
     let mut packages: BTreeMap<String, PackageInfo> = BTreeMap::new();
     for module in modules {
         let path = package_path(module);
-        let package = packages
-            .entry(path.clone())
-            .or_insert_with(|| PackageInfo { path, spans: Vec::new() });
+        let package =
+            packages.entry(path.clone()).or_insert_with(|| PackageInfo { path, spans: Vec::new() });
         package.spans.push(module.package.span);
     }
     let mut ids: Vec<SetId> = (0..).map(SetId).take(core.sets.len()).collect();

@@ -45,8 +45,7 @@ impl Lowering<'_> {
         };
         let single = match callee.target {
             Target::Builtin(builtin) => !builtin.relation,
-            // Known only when all rules are lowered.
-            Target::Function(_) => true,
+            // Of the policy's functions it is known only when all rules are lowered.
             _ => true,
         };
         for term in args.iter().chain(&output) {
@@ -68,15 +67,14 @@ impl Lowering<'_> {
         }
         // A built-in of this name comes before a host's.
         if let Some(builtin) = (self.builtins)(&name) {
-            let (arity, void) = match self.arities.get(builtin.name) {
-                Some(known) => *known,
-                None => {
-                    let known = Function::parse(builtin.signature)
-                        .map(|function| (function.args.len(), function.result.is_unknown()))
-                        .map_err(|error| unexpected(function.span, &error.to_string()))?;
-                    self.arities.insert(builtin.name, known);
-                    known
-                }
+            let (arity, void) = if let Some(known) = self.arities.get(builtin.name) {
+                *known
+            } else {
+                let known = Function::parse(builtin.signature)
+                    .map(|function| (function.args.len(), function.result.is_unknown()))
+                    .map_err(|error| unexpected(function.span, &error.to_string()))?;
+                self.arities.insert(builtin.name, known);
+                known
             };
             let target = match &*name {
                 "eq" | "equal" => Target::Compare(Comparison::Equal),
@@ -113,7 +111,9 @@ pub(in crate::rego) fn function_name(term: &tree::Term) -> Option<String> {
             for (index, part) in parts.iter().enumerate() {
                 match &part.kind {
                     TermKind::Var(text) if index == 0 => name.push_str(text),
-                    TermKind::String(text) => super::tree::push_part(&mut name, &text.as_ref().into()),
+                    TermKind::String(text) => {
+                        super::tree::push_part(&mut name, &text.as_ref().into());
+                    }
                     TermKind::Number(number) => {
                         super::tree::push_part(&mut name, &number.clone().into());
                     }

@@ -58,9 +58,11 @@ impl Lowering<'_> {
 /// outside, results can't be kept for the next evaluation.
 fn gives_head(kind: &ComprehensionKind, body: &Body) -> bool {
     let mut given = BTreeSet::new();
-    let mut give = |term: &Term| term.each_slot(&mut |slot| {
-        given.insert(slot);
-    });
+    let mut give = |term: &Term| {
+        term.each_slot(&mut |slot| {
+            given.insert(slot);
+        });
+    };
     for op in body {
         given_by(op, &mut give);
     }

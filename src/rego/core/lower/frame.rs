@@ -50,7 +50,9 @@ impl Frame {
     /// Whether each variable of a term has a value here.
     pub(super) fn is_bound(&self, term: &Term) -> bool {
         let mut all = true;
-        term.each_slot(&mut |slot| all &= self.bound.get(slot as usize).is_some_and(|bound| *bound));
+        term.each_slot(&mut |slot| {
+            all &= self.bound.get(slot as usize).is_some_and(|bound| *bound);
+        });
         all
     }
 
@@ -94,7 +96,8 @@ impl Frame {
             (Term::Array(a), Term::Array(b)) | (Term::Set(a), Term::Set(b)) => slice(a, b),
             (Term::Object(a), Term::Object(b)) => {
                 let pairs = a.iter().zip(b.iter());
-                let pairs = pairs.map(|(a, b)| self.order(&a.0, &b.0).then_with(|| self.order(&a.1, &b.1)));
+                let pairs =
+                    pairs.map(|(a, b)| self.order(&a.0, &b.0).then_with(|| self.order(&a.1, &b.1)));
                 pairs.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
             }
             (a, b) => rank(a).cmp(&rank(b)),

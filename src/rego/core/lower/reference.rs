@@ -80,9 +80,9 @@ pub(in crate::rego) fn member<'v>(value: &'v Value, key: &Value) -> Option<&'v V
             let plain = digits && (text.len() == 1 || !text.starts_with('0'));
             if plain { array.get(text.parse::<usize>().ok()?) } else { None }
         }
-        (Value::Object(_) | Value::Array(_), Value::String(_) | Value::Number(_)) => value.get(key),
         // Sets aren't in base documents that were read, but may be in what was given.
-        (Value::Set(_), _) => value.get(key),
+        (Value::Object(_) | Value::Array(_), Value::String(_) | Value::Number(_))
+        | (Value::Set(_), _) => value.get(key),
         _ => None,
     }
 }

@@ -9,10 +9,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::rego::core::{
-    Candidate, Core, Definition, Op, OpKind, Resolved, Rule, RuleId, RuleSet, SetId, Side, Target, Term,
-};
 use crate::rego::core::Head as RefHead;
+use crate::rego::core::{
+    Candidate, Core, Definition, Op, OpKind, Resolved, Rule, RuleId, RuleSet, SetId, Side, Target,
+    Term,
+};
 use crate::rego::index::{Candidate as Found, Index, Lookup, Reference, Resolver};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, TermKind};
@@ -164,8 +165,12 @@ pub(super) fn finish(core: &mut Core) {
     }
     let mut single = Single { known: vec![None; core.sets.len()], core };
     let known: Vec<bool> = (0..single.core.sets.len()).map(|index| single.set(index)).collect();
-    let rules: Vec<bool> =
-        single.core.rules.iter().map(|rule| rule.body.iter().all(|op| op_single(op, &known))).collect();
+    let rules: Vec<bool> = single
+        .core
+        .rules
+        .iter()
+        .map(|rule| rule.body.iter().all(|op| op_single(op, &known)))
+        .collect();
     for (set, known) in core.sets.iter_mut().zip(&known) {
         set.single = *known;
     }

@@ -44,15 +44,12 @@ impl Lowering<'_> {
             TermKind::Object(members) => {
                 let keys = self.terms(frame, members.iter().map(|(key, _)| key))?;
                 let values = self.terms(frame, members.iter().map(|(_, value)| value))?;
-                match constants(&keys).zip(constants(&values)) {
-                    Some((keys, values)) => {
-                        // As in OPA, the last of equal keys is the one.
-                        Term::Const(Value::from(keys.into_iter().zip(values).collect::<Object>()))
-                    }
-                    None => {
-                        let members: Vec<_> = keys.into_iter().zip(values).collect();
-                        Term::Object(frame.sorted(members, |(key, _)| key))
-                    }
+                if let Some((keys, values)) = constants(&keys).zip(constants(&values)) {
+                    // As in OPA, the last of equal keys is the one.
+                    Term::Const(Value::from(keys.into_iter().zip(values).collect::<Object>()))
+                } else {
+                    let members: Vec<_> = keys.into_iter().zip(values).collect();
+                    Term::Object(frame.sorted(members, |(key, _)| key))
                 }
             }
             TermKind::Ref(_) => return Err(unexpected(term.span, "a reference within a term")),
@@ -78,6 +75,7 @@ impl Lowering<'_> {
 
 /// Their values, if all are constants.
 fn constants(terms: &[Term]) -> Option<Vec<Value>> {
-    let value = |term: &Term| if let Term::Const(value) = term { Some(value.clone()) } else { None };
+    let value =
+        |term: &Term| if let Term::Const(value) = term { Some(value.clone()) } else { None };
     terms.iter().map(value).collect()
 }

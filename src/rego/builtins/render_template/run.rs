@@ -1,0 +1,738 @@
+//! Running templates over variables.
+
+use std::sync::Arc;
+
+use super::super::{Code, Context, Error};
+use super::parse::{Function, Node, Operand, Pipeline, Templates};
+use crate::rego::value::{Array, Object, Value, is_printable};
+
+/// A value of a template.
+#[derive(Debug, Clone)]
+enum Item {
+    /// No value: of a name that isn't there.
+    Missing,
+    Nil,
+    Bool(bool),
+    Text(Arc<str>),
+    /// A number of the variables: its text, for Go.
+    Number(Arc<str>),
+    Int(i64),
+    Float(f64),
+    List(Array),
+    Map(Arc<Object>),
+}
+
+impl Item {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Nil,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => Self::Number(number.text().into()),
+            Value::String(text) => Self::Text(Arc::clone(text)),
+            Value::Array(array) => Self::List((**array).clone()),
+            Value::Object(object) => Self::Map(Arc::new((**object).clone())),
+            Value::Set(set) => Self::List(set.iter().cloned().collect()),
+        }
+    }
+
+    fn is_true(&self) -> bool {
+        match self {
+            Self::Missing | Self::Nil => false,
+            Self::Bool(value) => *value,
+            Self::Text(text) | Self::Number(text) => !text.is_empty(),
+            Self::Int(value) => *value != 0,
+            Self::Float(value) => *value != 0.0,
+            Self::List(list) => !list.is_empty(),
+            Self::Map(map) => !map.is_empty(),
+        }
+    }
+
+    /// The name of its type in Go.
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Missing | Self::Nil => "interface {}",
+            Self::Bool(_) => "bool",
+            Self::Text(_) => "string",
+            Self::Number(_) => "json.Number",
+            Self::Int(_) => "int",
+            Self::Float(_) => "float64",
+            Self::List(_) => "[]interface {}",
+            Self::Map(_) => "map[string]interface {}",
+        }
+    }
+
+    /// As Go's `fmt` writes it.
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Missing | Self::Nil => out.push_str("<nil>"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Text(text) | Self::Number(text) => out.push_str(text),
+            Self::Int(value) => out.push_str(&value.to_string()),
+            Self::Float(value) => out.push_str(&float(*value)),
+            Self::List(list) => {
+                out.push('[');
+                for (index, value) in list.iter().enumerate() {
+                    if index > 0 {
+                        out.push(' ');
+                    }
+                    deeper(|| Self::of(value).write(out));
+                }
+                out.push(']');
+            }
+            Self::Map(map) => {
+                out.push_str("map[");
+                for (index, (key, value)) in map.iter().enumerate() {
+                    if index > 0 {
+                        out.push(' ');
+                    }
+                    out.push_str(key.as_str().unwrap_or_default());
+                    out.push(':');
+                    deeper(|| Self::of(value).write(out));
+                }
+                out.push(']');
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+}
+
+fn deeper<R>(work: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
+}
+
+/// A double under Go's `%v`.
+fn float(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude != 0.0 && !(1e-4..1e21).contains(&magnitude) {
+        return super::super::go_float::format_float(value, 'e', None);
+    }
+    format!("{value}")
+}
+
+fn bad(message: impl std::fmt::Display) -> Error {
+    Error::failed(format!("template: template: {message}"))
+}
+
+/// Runs the unnamed template.
+///
+/// # Errors
+/// What it does to its variables can't be done, or takes too long.
+pub(super) fn run(ctx: &dyn Context, templates: &Templates, variables: &Value) -> Result<String, Error> {
+    let dot = Item::of(variables);
+    let mut runner = Runner {
+        ctx,
+        templates,
+        variables: vec![("$".to_owned(), dot.clone())],
+        out: String::new(),
+        depth: 0,
+    };
+    if let Some(nodes) = templates.get("") {
+        runner.nodes(nodes, &dot)?;
+    }
+    Ok(runner.out)
+}
+
+/// Whether a loop goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    On,
+    Continue,
+    Break,
+}
+
+/// Templates within templates, lists within lists.
+const MOST_NESTED: u32 = 5000;
+
+struct Runner<'t, 'c> {
+    ctx: &'c dyn Context,
+    templates: &'t Templates,
+    variables: Vec<(String, Item)>,
+    out: String,
+    depth: u32,
+}
+
+impl<'t> Runner<'t, '_> {
+    fn show(&mut self, text: &str) -> Result<(), Error> {
+        self.ctx.charge(text.len() as u64)?;
+        self.out.push_str(text);
+        Ok(())
+    }
+
+    fn nodes(&mut self, nodes: &'t [Node], dot: &Item) -> Result<Flow, Error> {
+        self.depth += 1;
+        if self.depth > MOST_NESTED {
+            return Err(Error::halt(Code::Limit, "the templates include each other too deeply"));
+        }
+        let flow = deeper(|| {
+            for node in nodes {
+                let flow = self.node(node, dot)?;
+                if flow != Flow::On {
+                    return Ok(flow);
+                }
+            }
+            Ok(Flow::On)
+        });
+        self.depth -= 1;
+        flow
+    }
+
+    fn node(&mut self, node: &'t Node, dot: &Item) -> Result<Flow, Error> {
+        self.ctx.check()?;
+        match node {
+            Node::Text(text) => self.show(text)?,
+            Node::Show(pipeline) => {
+                let item = self.pipeline(pipeline, dot)?;
+                if pipeline.variables.is_empty() {
+                    match item {
+                        Item::Missing | Item::Nil => self.show("<no value>")?,
+                        item => self.show(&item.text())?,
+                    }
+                }
+            }
+            Node::Branch { with, pipeline, then, otherwise } => {
+                let mark = self.variables.len();
+                let item = self.pipeline(pipeline, dot)?;
+                let flow = if item.is_true() {
+                    self.nodes(then, if *with { &item } else { dot })?
+                } else {
+                    self.nodes(otherwise, dot)?
+                };
+                self.variables.truncate(mark);
+                return Ok(flow);
+            }
+            Node::Range { pipeline, body, otherwise } => {
+                let mark = self.variables.len();
+                let flow = self.range(pipeline, body, otherwise, dot)?;
+                self.variables.truncate(mark);
+                return Ok(flow);
+            }
+            Node::Break => return Ok(Flow::Break),
+            Node::Continue => return Ok(Flow::Continue),
+            Node::Include { name, pipeline } => {
+                let nodes = self
+                    .templates
+                    .get(name)
+                    .ok_or_else(|| bad(format!("template {name:?} not defined")))?;
+                let mark = self.variables.len();
+                let dot = match pipeline {
+                    Some(pipeline) => self.pipeline(pipeline, dot)?,
+                    None => Item::Missing,
+                };
+                let variables =
+                    std::mem::replace(&mut self.variables, vec![("$".to_owned(), dot.clone())]);
+                self.nodes(nodes, &dot)?;
+                self.variables = variables;
+                self.variables.truncate(mark);
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    fn range(
+        &mut self,
+        pipeline: &'t Pipeline,
+        body: &'t [Node],
+        otherwise: &'t [Node],
+        dot: &Item,
+    ) -> Result<Flow, Error> {
+        let item = self.pipeline(pipeline, dot)?;
+        let mut any = false;
+        match item {
+            Item::Int(count) => {
+                if pipeline.variables.len() > 1 {
+                    let message = format!("can't use {count} to iterate over more than one variable");
+                    return Err(bad(message));
+                }
+                for index in 0..count {
+                    any = true;
+                    if self.turn(pipeline, body, Item::Missing, Item::Int(index))? == Flow::Break {
+                        break;
+                    }
+                }
+            }
+            Item::List(list) => {
+                for (index, value) in list.iter().enumerate() {
+                    any = true;
+                    let index = Item::Int(i64::try_from(index).unwrap_or(i64::MAX));
+                    if self.turn(pipeline, body, index, Item::of(value))? == Flow::Break {
+                        break;
+                    }
+                }
+            }
+            Item::Map(map) => {
+                for (key, value) in map.iter() {
+                    any = true;
+                    if self.turn(pipeline, body, Item::of(key), Item::of(value))? == Flow::Break {
+                        break;
+                    }
+                }
+            }
+            Item::Missing | Item::Nil => {}
+            other => return Err(bad(format!("range can't iterate over {}", other.text()))),
+        }
+        if any { Ok(Flow::On) } else { self.nodes(otherwise, dot) }
+    }
+
+    fn turn(&mut self, pipeline: &Pipeline, body: &'t [Node], index: Item, item: Item) -> Result<Flow, Error> {
+        let mark = self.variables.len();
+        match pipeline.variables.as_slice() {
+            [one] => self.set(one, item.clone(), pipeline.assigns),
+            [first, second] => {
+                self.set(first, index, pipeline.assigns);
+                self.set(second, item.clone(), pipeline.assigns);
+            }
+            _ => {}
+        }
+        let flow = self.nodes(body, &item)?;
+        self.variables.truncate(mark);
+        Ok(flow)
+    }
+
+    /// Gives a variable its value: the latest of its name where it `exists`.
+    fn set(&mut self, name: &str, item: Item, exists: bool) {
+        let known = self.variables.iter_mut().rev().find(|(it, _)| exists && it == name);
+        match known {
+            Some((_, slot)) => *slot = item,
+            None => self.variables.push((name.to_owned(), item)),
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &'t Pipeline, dot: &Item) -> Result<Item, Error> {
+        let mut last = None;
+        for command in &pipeline.commands {
+            last = Some(deeper(|| self.command(command, dot, last.take()))?);
+        }
+        let item = last.unwrap_or(Item::Missing);
+        for name in &pipeline.variables {
+            self.set(name, item.clone(), pipeline.assigns);
+        }
+        Ok(item)
+    }
+
+    fn command(&mut self, command: &'t [Operand], dot: &Item, last: Option<Item>) -> Result<Item, Error> {
+        let Some((first, args)) = command.split_first() else { return Ok(Item::Missing) };
+        if let Operand::Function(function) = first {
+            return self.call(*function, args, dot, last);
+        }
+        if matches!(first, Operand::Nil) {
+            return Err(bad("nil is not a command"));
+        }
+        if !args.is_empty() || last.is_some() {
+            let message = match first {
+                Operand::Fields(fields) | Operand::Variable(_, fields) | Operand::Chain(_, fields)
+                    if !fields.is_empty() =>
+                {
+                    let name = fields.last().map(String::as_str).unwrap_or_default();
+                    format!("{name} is not a method but has arguments")
+                }
+                _ => "can't give argument to non-function".to_owned(),
+            };
+            // What stands before is evaluated first, and may fail first.
+            self.operand(first, dot)?;
+            return Err(bad(message));
+        }
+        self.operand(first, dot)
+    }
+
+    fn operand(&mut self, operand: &'t Operand, dot: &Item) -> Result<Item, Error> {
+        match operand {
+            Operand::Dot => Ok(dot.clone()),
+            Operand::Nil => Ok(Item::Nil),
+            Operand::Bool(value) => Ok(Item::Bool(*value)),
+            Operand::Int(value) => Ok(Item::Int(*value)),
+            Operand::Float(value) => Ok(Item::Float(*value)),
+            Operand::Text(text) => Ok(Item::Text(text.as_str().into())),
+            Operand::Fields(names) => fields(dot.clone(), names),
+            Operand::Variable(name, names) => {
+                let item = self.variables.iter().rev().find(|(it, _)| it == name);
+                let item = item.map(|(_, item)| item.clone());
+                fields(item.ok_or_else(|| bad(format!("undefined variable: {name}")))?, names)
+            }
+            Operand::Chain(inner, names) => {
+                let item = self.operand(inner, dot)?;
+                fields(item, names)
+            }
+            Operand::Pipeline(pipeline) => {
+                let mark = self.variables.len();
+                let item = self.pipeline(pipeline, dot);
+                self.variables.truncate(mark);
+                item
+            }
+            Operand::Function(function) => self.call(*function, &[], dot, None),
+        }
+    }
+
+    fn call(
+        &mut self,
+        function: Function,
+        args: &'t [Operand],
+        dot: &Item,
+        last: Option<Item>,
+    ) -> Result<Item, Error> {
+        let name = function.name();
+        let count = args.len() + usize::from(last.is_some());
+        let (least, most) = match function {
+            Function::And | Function::Or | Function::Index | Function::Slice | Function::Eq => {
+                (1, usize::MAX)
+            }
+            Function::Printf => (1, usize::MAX),
+            Function::Not | Function::Len => (1, 1),
+            Function::Ne | Function::Lt | Function::Le | Function::Gt | Function::Ge => (2, 2),
+            _ => (0, usize::MAX),
+        };
+        if count < least || count > most {
+            return Err(bad(format!("wrong number of args for {name}: want {least} got {count}")));
+        }
+        if matches!(function, Function::And | Function::Or) {
+            let mut item = Item::Missing;
+            for arg in args {
+                item = self.operand(arg, dot)?;
+                if item.is_true() == (function == Function::Or) {
+                    return Ok(item);
+                }
+            }
+            return Ok(last.unwrap_or(item));
+        }
+        let mut items = Vec::with_capacity(count);
+        for arg in args {
+            items.push(self.operand(arg, dot)?);
+        }
+        items.extend(last);
+        let failed = |error: Error| {
+            if error.halt { error } else { bad(format!("error calling {name}: {}", error.message)) }
+        };
+        self.apply(function, &items).map_err(failed)
+    }
+
+    fn apply(&mut self, function: Function, items: &[Item]) -> Result<Item, Error> {
+        let text = |text: String| Ok(Item::Text(text.into()));
+        let compare = |a: usize, b: usize| match (items.get(a), items.get(b)) {
+            (Some(a), Some(b)) => less(a, b),
+            _ => Ok(false),
+        };
+        let equals = || equal(items);
+        match function {
+            Function::And | Function::Or => Ok(Item::Missing),
+            Function::Not => Ok(Item::Bool(!items.first().is_some_and(Item::is_true))),
+            Function::Len => length(items),
+            Function::Index => index(items),
+            Function::Slice => slice(items),
+            Function::Print => text(print(items)),
+            Function::Println => {
+                let texts: Vec<String> = items.iter().map(Item::text).collect();
+                text(format!("{}\n", texts.join(" ")))
+            }
+            Function::Printf => text(self.printf(items)?),
+            Function::Html => text(html(&plain(items))),
+            Function::Js => text(js(&plain(items))),
+            Function::UrlQuery => text(url_query(&plain(items))),
+            Function::Eq => Ok(Item::Bool(equals()?)),
+            Function::Ne => Ok(Item::Bool(!equals()?)),
+            Function::Lt => Ok(Item::Bool(compare(0, 1)?)),
+            Function::Le => Ok(Item::Bool(compare(0, 1)? || equals()?)),
+            Function::Gt => Ok(Item::Bool(!(compare(0, 1)? || equals()?))),
+            Function::Ge => Ok(Item::Bool(!compare(0, 1)?)),
+        }
+    }
+
+    /// `printf`, by the function of policies; what that would write otherwise is refused.
+    fn printf(&self, items: &[Item]) -> Result<String, Error> {
+        let Some((Item::Text(format) | Item::Number(format), args)) = items.split_first() else {
+            return Err(Error::failed("wrong type for value; expected string"));
+        };
+        let refused = || {
+            Error::halt(Code::Builtin, format!("the template's printf of {format:?} is not supported"))
+        };
+        let mut foreign = false;
+        let values = args.iter().map(|item| match item {
+            Item::Missing | Item::Nil => {
+                foreign = true;
+                Value::from("<nil>")
+            }
+            Item::Bool(value) => Value::from(*value),
+            Item::Text(text) => Value::from(&**text),
+            Item::Int(value) => Value::from(*value),
+            Item::Float(value) => Value::from(*value),
+            Item::Number(_) | Item::List(_) | Item::Map(_) => {
+                foreign = true;
+                Value::from(item.text())
+            }
+        });
+        let values: Vec<Value> = values.collect();
+        if foreign {
+            let verbs = format.split('%').skip(1).filter(|verb| !verb.is_empty());
+            let plain = |verb: &str| verb.starts_with('v') || verb.starts_with('s');
+            if !verbs.into_iter().all(plain) {
+                return Err(refused());
+            }
+        }
+        let Some(super::super::Run::Plain(sprintf)) = super::super::lookup("sprintf").map(|it| it.run)
+        else {
+            return Err(refused());
+        };
+        let written = sprintf(self.ctx, &[Value::from(&**format), Value::from(values)])?;
+        let written = written.as_ref().and_then(Value::as_str).ok_or_else(refused)?;
+        // Complaints name Go's types, which differ here.
+        if written.contains("%!") { Err(refused()) } else { Ok(written.to_owned()) }
+    }
+}
+
+/// A field of a field.
+fn fields(mut item: Item, names: &[String]) -> Result<Item, Error> {
+    for name in names {
+        item = match &item {
+            Item::Missing => Item::Missing,
+            Item::Nil => return Err(bad(format!("nil pointer evaluating interface {{}}.{name}"))),
+            Item::Map(map) => map.get(&Value::from(name.as_str())).map_or(Item::Missing, Item::of),
+            other => {
+                let kind = other.type_name();
+                return Err(bad(format!("can't evaluate field {name} in type {kind}")));
+            }
+        };
+    }
+    Ok(item)
+}
+
+fn length(items: &[Item]) -> Result<Item, Error> {
+    let length = match items.first() {
+        Some(Item::Text(text) | Item::Number(text)) => text.len(),
+        Some(Item::List(list)) => list.len(),
+        Some(Item::Map(map)) => map.len(),
+        Some(Item::Missing | Item::Nil) | None => return Err(Error::failed("len of nil pointer")),
+        Some(other) => return Err(Error::failed(format!("len of type {}", other.type_name()))),
+    };
+    Ok(Item::Int(i64::try_from(length).unwrap_or(i64::MAX)))
+}
+
+fn position(item: &Item, most: usize) -> Result<usize, Error> {
+    match item {
+        Item::Int(value) => usize::try_from(*value)
+            .ok()
+            .filter(|it| *it <= most)
+            .ok_or_else(|| Error::failed(format!("index out of range: {value}"))),
+        Item::Missing | Item::Nil => Err(Error::failed("cannot index slice/array with nil")),
+        other => {
+            let kind = other.type_name();
+            Err(Error::failed(format!("cannot index slice/array with type {kind}")))
+        }
+    }
+}
+
+fn index(items: &[Item]) -> Result<Item, Error> {
+    let Some((first, indexes)) = items.split_first() else { return Ok(Item::Missing) };
+    let mut item = first.clone();
+    if matches!(item, Item::Missing | Item::Nil) {
+        return Err(Error::failed("index of untyped nil"));
+    }
+    for index in indexes {
+        let beyond = || Error::failed("reflect: index out of range");
+        item = match &item {
+            Item::Missing | Item::Nil => return Err(Error::failed("index of nil pointer")),
+            Item::List(list) => {
+                let at = position(index, list.len())?;
+                Item::of(list.get(at).ok_or_else(beyond)?)
+            }
+            Item::Text(text) | Item::Number(text) => {
+                let at = position(index, text.len())?;
+                Item::Int(i64::from(*text.as_bytes().get(at).ok_or_else(beyond)?))
+            }
+            Item::Map(map) => match index {
+                Item::Text(key) => {
+                    map.get(&Value::from(&**key)).map_or(Item::Nil, Item::of)
+                }
+                Item::Missing | Item::Nil => {
+                    return Err(Error::failed("value is nil; should be of type string"));
+                }
+                // A number of the variables is a text of another type.
+                other => {
+                    let kind = other.type_name();
+                    return Err(Error::failed(format!("value has type {kind}; should be string")));
+                }
+            },
+            other => {
+                return Err(Error::failed(format!("can't index item of type {}", other.type_name())));
+            }
+        };
+    }
+    Ok(item)
+}
+
+fn slice(items: &[Item]) -> Result<Item, Error> {
+    let Some((item, indexes)) = items.split_first() else { return Ok(Item::Missing) };
+    let length = match item {
+        Item::Missing | Item::Nil => return Err(Error::failed("slice of untyped nil")),
+        Item::Text(text) | Item::Number(text) => text.len(),
+        Item::List(list) => list.len(),
+        other => return Err(Error::failed(format!("can't slice item of type {}", other.type_name()))),
+    };
+    if indexes.len() > 3 {
+        let count = indexes.len();
+        return Err(Error::failed(format!("too many slice indexes: {count}")));
+    }
+    // How much a list has room for beyond its end is not for a policy to see.
+    if indexes.len() == 3 && matches!(item, Item::List(_)) {
+        let message = "the template function `slice` with three indexes is not supported";
+        return Err(Error::halt(Code::Builtin, message));
+    }
+    if indexes.len() == 3 {
+        return Err(Error::failed("cannot 3-index slice a string"));
+    }
+    let at = |index: usize, otherwise: usize| {
+        indexes.get(index).map_or(Ok(otherwise), |it| position(it, length))
+    };
+    let (from, to) = (at(0, 0)?, at(1, length)?);
+    if from > to {
+        return Err(Error::failed(format!("invalid slice index: {from} > {to}")));
+    }
+    Ok(match item {
+        Item::Text(text) | Item::Number(text) => {
+            let part = text.as_bytes().get(from..to).unwrap_or_default();
+            let part = super::super::encoding_rules::lossy(part).into();
+            if matches!(item, Item::Number(_)) { Item::Number(part) } else { Item::Text(part) }
+        }
+        Item::List(list) => Item::List(list.get(from..to).unwrap_or_default().to_vec()),
+        _ => Item::Missing,
+    })
+}
+
+/// Kinds that are compared with each other.
+fn kind(item: &Item) -> u8 {
+    match item {
+        Item::Bool(_) => 1,
+        Item::Int(_) => 2,
+        Item::Float(_) => 3,
+        Item::Text(_) | Item::Number(_) => 4,
+        Item::Missing | Item::Nil | Item::List(_) | Item::Map(_) => 0,
+    }
+}
+
+fn incompatible(a: &Item, b: &Item) -> Error {
+    let (a, b) = (a.type_name(), b.type_name());
+    Error::failed(format!("incompatible types for comparison: {a} and {b}"))
+}
+
+/// Whether the first is equal to any of the others.
+fn equal(items: &[Item]) -> Result<bool, Error> {
+    let Some((first, others)) = items.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Err(Error::failed("missing argument for comparison"));
+    };
+    let nil = |item: &Item| matches!(item, Item::Missing | Item::Nil);
+    for other in others {
+        let same = match (first, other) {
+            (Item::Bool(a), Item::Bool(b)) => a == b,
+            (Item::Int(a), Item::Int(b)) => a == b,
+            #[allow(clippy::float_cmp)]
+            (Item::Float(a), Item::Float(b)) => a == b,
+            (Item::Text(a) | Item::Number(a), Item::Text(b) | Item::Number(b)) => a == b,
+            (a, b) if nil(a) || nil(b) => nil(a) && nil(b),
+            (a, b) if kind(a) != kind(b) => return Err(incompatible(a, b)),
+            (a, _) => return Err(Error::failed(format!("non-comparable type {}", a.type_name()))),
+        };
+        if same {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn less(a: &Item, b: &Item) -> Result<bool, Error> {
+    match (a, b) {
+        (Item::Int(a), Item::Int(b)) => Ok(a < b),
+        (Item::Float(a), Item::Float(b)) => Ok(a < b),
+        (Item::Text(a) | Item::Number(a), Item::Text(b) | Item::Number(b)) => Ok(a < b),
+        (a, b) if kind(a) == 0 || kind(b) == 0 || kind(a) == kind(b) => {
+            Err(Error::failed("invalid type for comparison"))
+        }
+        (a, b) => Err(incompatible(a, b)),
+    }
+}
+
+/// `fmt.Sprint`: spaces stand between operands of which neither is text.
+fn print(items: &[Item]) -> String {
+    let is_text = |item: &Item| matches!(item, Item::Text(_) | Item::Number(_));
+    let mut out = String::new();
+    let mut before: Option<&Item> = None;
+    for item in items {
+        if before.is_some_and(|before| !is_text(before) && !is_text(item)) {
+            out.push(' ');
+        }
+        item.write(&mut out);
+        before = Some(item);
+    }
+    out
+}
+
+/// What is to be escaped.
+fn plain(items: &[Item]) -> String {
+    // What has no value is shown as such, as text.
+    let shown = items.iter().map(|item| match item {
+        Item::Missing | Item::Nil => Item::Text("<no value>".into()),
+        item => item.clone(),
+    });
+    print(&shown.collect::<Vec<_>>())
+}
+
+fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\0' => out.push('\u{fffd}'),
+            '"' => out.push_str("&#34;"),
+            '\'' => out.push_str("&#39;"),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn js(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("\\'"),
+            '"' => out.push_str("\\\""),
+            '<' | '>' | '&' | '=' => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c if c < ' ' || !(c.is_ascii() || is_printable(c)) => {
+                out.push_str(&format!("\\u{:04X}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn url_query(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => {
+                out.push(char::from(byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn doubles_as_go_prints_them() {
+        for (value, text) in [(1.0, "1"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.00001, "1e-05")] {
+            assert_eq!(float(value), text);
+        }
+    }
+}
