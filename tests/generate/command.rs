@@ -1,0 +1,262 @@
+//! The command: asks OPA and us for many cases and says what differs.
+//!
+//! `random FROM COUNT`, `small [EVERY]`, `compliance DIRECTORY`, `show SEED`; options `--oracle PATH`,
+//! `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--shrink N` (how many of each kind),
+//! `--found FILE`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+
+use super::case::{Case, Outcome};
+use super::compare::{Compared, Verdict, compare};
+use super::grammar::{self, Dialect};
+use super::oracle::Oracle;
+use super::report::{Report, shape};
+use super::{compliance, shrink, small, stored, subject};
+
+struct Settings {
+    words: Vec<String>,
+    oracle: String,
+    dialect: String,
+    only_opa: bool,
+    productions: bool,
+    shrink: usize,
+    found: Option<String>,
+    journal: Option<String>,
+}
+
+/// Runs the command with the arguments of the process.
+pub fn main() {
+    // Deep programs need a deep stack.
+    let worker = std::thread::Builder::new().stack_size(256 << 20).spawn(run);
+    let result = worker.map(std::thread::JoinHandle::join);
+    match result {
+        Ok(Ok(Ok(wrong))) => std::process::exit(i32::from(wrong > 0)),
+        Ok(Ok(Err(error))) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+        _ => std::process::exit(3),
+    }
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings {
+        words: Vec::new(),
+        oracle: std::env::var("ORACLE").unwrap_or_else(|_| "tests/oracle/oracle".to_owned()),
+        dialect: "all".to_owned(),
+        only_opa: false,
+        productions: false,
+        shrink: 3,
+        found: None,
+        journal: std::env::var("JOURNAL").ok(),
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().unwrap_or_default();
+        match arg.as_str() {
+            "--oracle" => settings.oracle = value(),
+            "--dialect" => settings.dialect = value(),
+            "--only-opa" => settings.only_opa = true,
+            "--productions" => settings.productions = true,
+            "--shrink" => settings.shrink = value().parse().unwrap_or(3),
+            "--found" => settings.found = Some(value()),
+            _ => settings.words.push(arg),
+        }
+    }
+    settings
+}
+
+/// The dialect of a seed where all are asked for.
+fn dialect(name: &str, seed: u64) -> Dialect {
+    match name {
+        "v0" => Dialect::V0,
+        "v1" => Dialect::V1,
+        "v2" => Dialect::V2,
+        _ => match seed % 10 {
+            0 | 1 => Dialect::V0,
+            2 | 3 => Dialect::V2,
+            _ => Dialect::V1,
+        },
+    }
+}
+
+fn run() -> std::io::Result<usize> {
+    std::panic::set_hook(Box::new(|_| {}));
+    let settings = settings();
+    let number = |at: usize, default: u64| settings.words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
+    match settings.words.first().map(String::as_str) {
+        Some("random") => {
+            let (from, count) = (number(1, 0), number(2, 1000));
+            let name = settings.dialect.clone();
+            let cases = (from..from + count).map(move |seed| grammar::program(seed, dialect(&name, seed)));
+            many(&settings, cases)
+        }
+        Some("small") => many(&settings, small::cases(number(1, 1))),
+        Some("compliance") => {
+            let directory = settings.words.get(1).cloned().unwrap_or_default();
+            compliance::run(&directory, &settings.words.get(2).cloned().unwrap_or_default())
+        }
+        Some("store") => {
+            let path = settings.words.get(1).cloned().unwrap_or_default();
+            stored::store(&path, &mut Oracle::start(&settings.oracle)?, number(2, 0), number(3, 1000))?;
+            Ok(0)
+        }
+        Some("show") => {
+            let seed = number(1, 0);
+            let case = grammar::program(seed, dialect(&settings.dialect, seed));
+            println!("{}", case.show());
+            let opa = Oracle::start(&settings.oracle)?.ask(&case)?;
+            println!("{}", outcome(&case, &opa));
+            if !settings.only_opa {
+                for one in compare(&case, &opa, &subject::ask(&case)) {
+                    if one.verdict != Verdict::Agree {
+                        println!("{}", difference(&case, &one));
+                    }
+                }
+            }
+            Ok(0)
+        }
+        _ => Err(std::io::Error::other("random FROM COUNT | small EVERY | compliance DIRECTORY | store FILE FROM COUNT | show SEED")),
+    }
+}
+
+fn outcome(case: &Case, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Refused(faults) => faults.iter().map(|fault| fault.show() + "\n").collect(),
+        Outcome::Broken(why) => why.clone(),
+        Outcome::Answers(answers) => {
+            let mut out = format!("{} queries\n", case.queries.len());
+            for answer in answers {
+                let _ = match answer {
+                    Ok(answer) => writeln!(out, "{}", answer.show()),
+                    Err(faults) => writeln!(out, "{faults:?}"),
+                };
+            }
+            out
+        }
+    }
+}
+
+fn difference(case: &Case, one: &Compared) -> String {
+    let query = case.queries.get(one.query).cloned().unwrap_or_default();
+    let input = case.inputs.get(one.input).cloned().unwrap_or_default();
+    format!("## {:?}: {query} with {input}\n  OPA:  {}\n  ours: {}\n", one.verdict, one.opa, one.ours)
+}
+
+/// The case with nothing but the query and input of a difference.
+fn narrowed(case: &Case, one: &Compared) -> Case {
+    let mut narrow = case.clone();
+    narrow.queries = case.queries.get(one.query).cloned().into_iter().collect();
+    narrow.inputs = case.inputs.get(one.input).cloned().into_iter().collect();
+    narrow
+}
+
+/// Asks for many cases: OPA on one side, us on the other, at the same time.
+fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static) -> std::io::Result<usize> {
+    let mut oracle = Oracle::start(&settings.oracle)?;
+    let mut judge = Oracle::start(&settings.oracle)?;
+    let mut questions = oracle.questions().ok_or_else(|| std::io::Error::other("no questions"))?;
+    let (send, receive) = std::sync::mpsc::sync_channel::<Case>(512);
+    let asking = std::thread::spawn(move || -> std::io::Result<()> {
+        for (index, case) in cases.enumerate() {
+            questions.ask(&case)?;
+            if index % 16 == 15 {
+                questions.flush()?;
+            }
+            if send.try_send(case.clone()).is_err() {
+                questions.flush()?;
+                if send.send(case).is_err() {
+                    break;
+                }
+            }
+        }
+        questions.flush()
+    });
+    let mut report = Report::default();
+    let mut shown: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut found = String::new();
+    let started = std::time::Instant::now();
+    while let Ok(case) = receive.recv() {
+        let opa = oracle.next()?;
+        if settings.only_opa {
+            if let Outcome::Broken(why) = &opa {
+                println!("{}\nBROKEN {why}", case.show());
+            }
+            report.add(&case, &opa, &[], &Outcome::Answers(Vec::new()));
+            continue;
+        }
+        if let Some(path) = &settings.journal {
+            std::fs::write(path, case.show())?;
+        }
+        let ours = subject::ask(&case);
+        let compared = compare(&case, &opa, &ours);
+        report.add(&case, &opa, &compared, &ours);
+        if report.programs % 20_000 == 0 {
+            eprintln!("{} programs, {} answers, {} wrong, {:?}", report.programs, report.answers, report.wrong(), started.elapsed());
+        }
+        let mut done: HashSet<Verdict> = HashSet::new();
+        for one in &compared {
+            if one.verdict <= Verdict::OtherPlace && one.verdict != Verdict::OtherReason || one.verdict == Verdict::Unknown {
+                continue;
+            }
+            if !done.insert(one.verdict) {
+                continue;
+            }
+            // A few of each kind are shrunk.
+            let kind = kind(one);
+            let count = shown.entry(kind).or_default();
+            *count += 1;
+            if *count > settings.shrink {
+                continue;
+            }
+            let text = shrunk(&mut judge, &case, one);
+            if seen.insert(text.clone()) {
+                println!("{text}");
+                found.push_str(&text);
+                found.push('\n');
+            }
+        }
+    }
+    asking.join().map_err(|_| std::io::Error::other("the asking side failed"))??;
+    println!("{}", report.show(settings.productions));
+    println!("{:?}", started.elapsed());
+    if let Some(path) = &settings.found {
+        std::fs::write(path, found)?;
+    }
+    Ok(report.wrong())
+}
+
+fn kind(one: &Compared) -> String {
+    let what = match one.verdict {
+        Verdict::Refused | Verdict::FalselyWrong => shape(&one.ours),
+        Verdict::FalselyTaken => shape(&one.opa),
+        Verdict::OtherReason => shape(&one.opa) + &shape(&one.ours),
+        Verdict::Panic => one.ours.clone(),
+        Verdict::Error => shape(&one.opa).chars().take(60).collect::<String>() + &shape(&one.ours).chars().take(60).collect::<String>(),
+        _ => String::new(),
+    };
+    format!("{:?} {}", one.verdict, what.split("; ").next().unwrap_or_default())
+}
+
+/// A difference at its smallest.
+fn shrunk(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
+    let wanted = one.verdict;
+    let about = kind(one);
+    let start = narrowed(case, one);
+    let same = |judge: &mut Oracle, case: &Case| -> Option<Compared> {
+        let opa = judge.ask(case).ok()?;
+        compare(case, &opa, &subject::ask(case))
+            .into_iter()
+            .find(|other| other.verdict == wanted && (wanted == Verdict::Value || kind(other) == about))
+    };
+    if same(judge, &start).is_none() {
+        return format!("# doesn't show alone\n{}{}", case.show(), difference(case, one));
+    }
+    let small = shrink::shrink(&start, 3000, &mut |next| same(judge, next).is_some());
+    match same(judge, &small) {
+        Some(one) => format!("{}{}", small.show(), difference(&small, &one)),
+        None => format!("{}{}", start.show(), difference(&start, one)),
+    }
+}

@@ -1,0 +1,24 @@
+//! Programs that nobody thought of, asked of OPA and of us.
+//!
+//! Owns the generators (`small`: every small program; `grammar`: random programs from the grammar),
+//! the question to OPA (`oracle`), the same question to our own language (`subject`), the comparison
+//! (`compare`), and the shrinking of what differs (`shrink`). Used by the integration tests, which
+//! have OPA's answers stored, and by the example `opa`, which asks OPA.
+//!
+//! The crate that includes this room has `rego` at its root: the language side of the crate.
+
+// Each user needs a part of it.
+#![allow(dead_code)]
+
+pub mod case;
+pub mod command;
+pub mod compare;
+pub mod compliance;
+pub mod grammar;
+pub mod oracle;
+pub mod random;
+pub mod report;
+pub mod shrink;
+pub mod small;
+pub mod stored;
+pub mod subject;

@@ -1,0 +1,243 @@
+//! The same questions, asked of our own language.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use crate::rego::builtins;
+use crate::rego::engine::{EvalError, Halt, Host, HostAnswer as Given, HostCall};
+use crate::rego::problem::{ProblemCode, Sources};
+use crate::rego::program::{HostFunction, LoadError, Options, Outcome as Evaluated, Program, Run, SourceText};
+use crate::rego::syntax::tree::{Span, Version};
+use crate::rego::value::Value;
+
+use super::case::{Answer, Case, Fault, HOST, HostAnswer, Outcome};
+
+/// When every evaluation takes place, as in the oracle.
+const NOW: i64 = 1_700_000_000_123_456_789;
+const TIME: Duration = Duration::from_secs(5);
+
+/// What we make of a case.
+pub fn ask(case: &Case) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(|| outcome(case))) {
+        Ok(outcome) => outcome,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Outcome::Broken(format!("panic: {}", text.unwrap_or_default()))
+        }
+    }
+}
+
+/// A version by the name that the oracle has for it.
+pub fn version(name: &str) -> Version {
+    match name {
+        "v0" => Version::V0,
+        "v0v1" => Version::V0CompatV1,
+        "v2" => Version::V2,
+        _ => Version::V1,
+    }
+}
+
+/// JSON text as a value.
+pub fn json(text: &str) -> Option<Value> {
+    Value::from_json(text).ok()
+}
+
+/// Compiles a case.
+pub fn compile(case: &Case) -> Result<Program, LoadError> {
+    let sources = case.files.iter().map(|(path, text)| SourceText {
+        path: path.clone(),
+        text: text.clone(),
+        version: version(case.version),
+    });
+    let options = Options {
+        data: json(&case.data).unwrap_or_else(Value::new_object),
+        host_functions: HOST
+            .iter()
+            .map(|function| HostFunction {
+                name: function.name.to_owned(),
+                signature: format!("{} -> {}", function.args.join(", "), function.result),
+                nondeterministic: false,
+            })
+            .collect(),
+        strict: case.strict,
+        ..Options::default()
+    };
+    Program::compile(sources.collect(), &options)
+}
+
+fn outcome(case: &Case) -> Outcome {
+    let program = match compile(case) {
+        Ok(program) => program,
+        Err(error) => return Outcome::Refused(faults(&error)),
+    };
+    let inputs: Vec<Option<Value>> = case.inputs.iter().map(|text| json(text)).collect();
+    let inputs = if inputs.is_empty() { vec![None] } else { inputs };
+    let mut answers = Vec::new();
+    for text in &case.queries {
+        match program.query(text) {
+            Err(error) => answers.push(Err(faults(&error))),
+            Ok(query) => {
+                for input in &inputs {
+                    let recorder = Recorder::new(program.sources());
+                    let mut run = Run::new(&recorder);
+                    run.strict_builtin_errors = case.strict_errors;
+                    run.input = input.as_ref();
+                    let evaluated = program.evaluate(&query, &run);
+                    answers.push(Ok(answer(text, case.strict_errors, evaluated, &recorder)));
+                }
+            }
+        }
+    }
+    Outcome::Answers(answers)
+}
+
+fn answer(query: &str, strict: bool, evaluated: Evaluated, recorder: &Recorder<'_>) -> Answer {
+    let mut answer = Answer {
+        calls: recorder.calls.take(),
+        prints: recorder.prints.take(),
+        ..Answer::default()
+    };
+    if !strict {
+        answer.failure = evaluated.builtin_errors.first().map(|error| fault(error, recorder.sources));
+    }
+    match evaluated.result {
+        Err(error) => answer.error = Some(fault(&error, recorder.sources)),
+        Ok(solutions) => {
+            for solution in solutions {
+                let mut row: BTreeMap<String, String> =
+                    solution.bindings.iter().map(|(name, value)| (name.clone(), canonical(value))).collect();
+                if is_reference(query)
+                    && let [value] = solution.expressions.as_slice()
+                {
+                    row.insert("value".to_owned(), canonical(&value.value));
+                }
+                answer.rows.push(row);
+            }
+            answer.rows.sort();
+        }
+    }
+    answer
+}
+
+/// Whether a query is a reference alone, which is asked for its value.
+pub fn is_reference(query: &str) -> bool {
+    query.starts_with("data.") && query.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '[' | ']' | '"'))
+}
+
+fn place(span: Span, sources: &Sources) -> (u32, String) {
+    let position = sources.position(span);
+    (position.line, position.path.to_owned())
+}
+
+fn fault(error: &EvalError, sources: &Sources) -> Fault {
+    let (row, file) = error.span.map(|span| place(span, sources)).unwrap_or_default();
+    Fault { code: error.code.as_str().to_owned(), message: error.message.clone(), row, file }
+}
+
+fn faults(error: &LoadError) -> Vec<Fault> {
+    let faults = error.problems.iter().map(|problem| {
+        let (row, file) = place(problem.span, &error.sources);
+        Fault { code: problem.code.as_str().to_owned(), message: problem.message.clone(), row, file }
+    });
+    faults.collect()
+}
+
+/// The codes of our own refusals: what OPA would take.
+pub fn is_refusal(code: &str) -> bool {
+    code == ProblemCode::Unsupported.as_str() || code == ProblemCode::Limit.as_str() || code == "eval_limit_error"
+}
+
+/// A host that answers as the oracle's does, and writes down what it is asked.
+struct Recorder<'a> {
+    sources: &'a Sources,
+    calls: RefCell<Vec<String>>,
+    prints: RefCell<Vec<(u32, String)>>,
+    end: Instant,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(sources: &'a Sources) -> Self {
+        Self { sources, calls: RefCell::default(), prints: RefCell::default(), end: Instant::now() + TIME }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Stopped(&'static str);
+
+impl Host for Recorder<'_> {
+    fn call(&self, call: &HostCall<'_>) -> Given {
+        let Some(function) = HOST.iter().find(|function| function.name == call.name) else {
+            return Given::Error(builtins::Error::failed("no such function"));
+        };
+        let args = canonical(&Value::from(call.args.to_vec()));
+        self.calls.borrow_mut().push(format!("{}{args}", call.name));
+        match function.answer {
+            HostAnswer::Echo => call.args.first().cloned().map_or(Given::Undefined, Given::Value),
+            HostAnswer::Undefined => Given::Undefined,
+            HostAnswer::Error(message) => Given::Error(builtins::Error::failed(message)),
+            HostAnswer::Halt(message) => Given::Fail(std::sync::Arc::new(Stopped(message))),
+            HostAnswer::Hash => {
+                let hash = args.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
+                    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+                });
+                Given::Value(Value::from(hash % 1000))
+            }
+            HostAnswer::Cases(cases) => match cases.iter().find(|(key, _)| *key == args) {
+                None => Given::Undefined,
+                Some((_, "!")) => Given::Error(builtins::Error::failed("no answer")),
+                Some((_, value)) => json(value).map_or(Given::Undefined, Given::Value),
+            },
+        }
+    }
+
+    fn print(&self, span: Span, text: &str) {
+        self.prints.borrow_mut().push((place(span, self.sources).0, text.to_owned()));
+    }
+
+    fn check(&self) -> Result<(), Halt> {
+        if Instant::now() > self.end { Err(Halt::new("out of time")) } else { Ok(()) }
+    }
+
+    fn now_ns(&self) -> i64 {
+        NOW
+    }
+}
+
+/// A value as the oracle writes it.
+pub fn canonical(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value);
+    out
+}
+
+fn write(out: &mut String, value: &Value) {
+    let list = |out: &mut String, open: char, close: char, items: &mut dyn Iterator<Item = (&Value, Option<&Value>)>| {
+        out.push(open);
+        for (index, (item, member)) in items.enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            write(out, item);
+            if let Some(member) = member {
+                out.push(':');
+                write(out, member);
+            }
+        }
+        out.push(close);
+    };
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(value) => out.push_str(&value.to_string()),
+        Value::String(value) => out.push_str(&serde_json::to_string(&**value).unwrap_or_default()),
+        Value::Array(array) => list(out, '[', ']', &mut array.iter().map(|item| (item, None))),
+        Value::Set(set) => list(out, '<', '>', &mut set.iter().map(|item| (item, None))),
+        Value::Object(object) => {
+            list(out, '{', '}', &mut object.iter().map(|(key, value)| (key, Some(value))));
+        }
+    }
+}
