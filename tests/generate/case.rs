@@ -11,8 +11,10 @@ pub struct Case {
     pub version: &'static str,
     /// Queries; each is asked with each input.
     pub queries: Vec<String>,
-    /// Inputs as JSON texts; an empty text is no input.
+    /// Inputs as JSON texts.
     pub inputs: Vec<String>,
+    /// The inputs are constants in Rego's syntax instead.
+    pub term_inputs: bool,
     /// Data as JSON text.
     pub data: String,
     /// Whether a failure of a built-in function is the result's error.
@@ -31,6 +33,7 @@ impl Case {
             version: "v1",
             queries,
             inputs,
+            term_inputs: false,
             data: "{}".to_owned(),
             strict_errors: true,
             strict: false,

@@ -95,7 +95,7 @@ fn run() -> std::io::Result<usize> {
         Some("small") => many(&settings, small::cases(number(1, 1))),
         Some("compliance") => {
             let directory = settings.words.get(1).cloned().unwrap_or_default();
-            compliance::run(&directory, &settings.words.get(2).cloned().unwrap_or_default())
+            compliance::run(&settings.oracle, &directory, &settings.words.get(2).cloned().unwrap_or_default(), settings.shrink, settings.only_opa)
         }
         Some("store") => {
             let path = settings.words.get(1).cloned().unwrap_or_default();

@@ -101,6 +101,9 @@ pub fn question(case: &Case) -> String {
     });
     let question = question.to_string();
     let rest = question.strip_prefix('{').unwrap_or_default();
+    if case.term_inputs {
+        return format!("{{\"input_terms\":{},\"data\":{},{rest}", json!(case.inputs), case.data);
+    }
     format!("{{\"inputs\":[{}],\"data\":{},{rest}", case.inputs.join(","), case.data)
 }
 

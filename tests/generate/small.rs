@@ -1,3 +1,310 @@
-//! Every small program.
+//! Every small program: bodies of one and two statements over few variables, in every place that
+//! takes a body; bodies of three by sampling.
+//!
+//! A program has one body in all places, each a rule of its own. Where a place doesn't take the body
+//! (an unsafe variable in a head, say), the program doesn't compile, and OPA's refusal is compared;
+//! each place is then asked for alone.
+
 use super::case::Case;
-pub fn cases(_every: u64) -> std::vec::IntoIter<Case> { Vec::new().into_iter() }
+use super::random::Random;
+
+/// Statements, and the variables that they bind.
+const STATEMENTS: &[(&str, &str)] = &[
+    // Binding.
+    ("x := input.a", "x"),
+    ("x = input.a", "x"),
+    ("input.b = x", "x"),
+    ("y := x", "y"),
+    ("y = x", "y"),
+    ("x := 1", "x"),
+    ("y := count(input.a)", "y"),
+    ("y = count(x)", "y"),
+    ("y := svc.ask(x)", "y"),
+    ("x = svc.pick(input.s)", "x"),
+    ("x := svc.fail(1)", "x"),
+    ("x := svc.none(1)", "x"),
+    ("svc.ask(input.a, x)", "x"),
+    ("plus(x, 1, y)", "y"),
+    ("x := r", "x"),
+    ("x = p[y]", "x y"),
+    ("y := f(x)", "y"),
+    ("x := [z | z := input.l[_]]", "x"),
+    ("x := {z | some z in input.l; z != y}", "x"),
+    ("x = {k: v | some k, v in input.o}", "x"),
+    ("x := [q | q := y]", "x"),
+    // Iteration.
+    ("some x in input.l", "x"),
+    ("some y in input.l", "y"),
+    ("some x, y in input.o", "x y"),
+    ("some [x, y] in input.g", "x y"),
+    ("some {\"n\": x} in input.u", "x"),
+    ("some {\"n\": x, \"m\": y} in input.u", "x y"),
+    ("x = input.l[_]", "x"),
+    ("x := input.l[y]", "x y"),
+    ("y = input.l[x]", "x y"),
+    ("input.o[x] = y", "x y"),
+    ("input.l[x]", "x"),
+    ("input.g[x][y]", "x y"),
+    ("input.g[x][x]", "x"),
+    ("some x; input.l[x] = 2", "x"),
+    ("s[x]", "x"),
+    ("o[x] = y", "x y"),
+    ("x := s[_]", "x"),
+    ("data.d.o[x] = y", "x y"),
+    ("walk(input.o, [x, y])", "x y"),
+    ("walk(input.g, [_, x])", "x"),
+    ("[x, y] = input.l", "x y"),
+    ("[x, 2] = [1, y]", "x y"),
+    ("[x, y] = input.g[_]", "x y"),
+    ("{\"n\": x} = input.u[_]", "x"),
+    ("{\"k\": x, \"j\": [y]} = {\"k\": input.a, \"j\": [input.b]}", "x y"),
+    ("[x, x] = input.l", "x"),
+    // Tests.
+    ("x == 1", ""),
+    ("x != y", ""),
+    ("x = y", ""),
+    ("x < 2", ""),
+    ("x", ""),
+    ("input.a", ""),
+    ("input.f", ""),
+    ("input.z == null", ""),
+    ("true", ""),
+    ("false", ""),
+    ("null", ""),
+    ("x in input.l", ""),
+    ("x, y in input.o", ""),
+    ("input.l[_] == x", ""),
+    ("input.u[_].n == x", ""),
+    ("input.l[x] == y", ""),
+    ("startswith(x, \"a\")", ""),
+    ("startswith(input.a, \"a\")", ""),
+    ("is_string(x)", ""),
+    ("count(x) > 0", ""),
+    ("x + y > 2", ""),
+    ("x / input.e == 1", ""),
+    ("1 / 0 == 1", ""),
+    ("to_number(x) == 1", ""),
+    ("[x, y] == [1, 2]", ""),
+    ("r == x", ""),
+    ("b", ""),
+    ("s[1]", ""),
+    ("s[\"a\"]", ""),
+    ("o.a == x", ""),
+    ("f(x) == 2", ""),
+    ("f(1)", ""),
+    ("g(x)", ""),
+    ("g(input.a)", ""),
+    ("c(x) == y", ""),
+    ("regex.match(x, \"a\")", ""),
+    ("object.get(input.o, x, 0) == 1", ""),
+    ("$\"{x}\" == \"1\"", ""),
+    // Negation and quantification.
+    ("not x", ""),
+    ("not x == 1", ""),
+    ("not input.nope", ""),
+    ("not input.l[x]", ""),
+    ("not s[x]", ""),
+    ("not f(x)", ""),
+    ("not g(x)", ""),
+    ("not startswith(x, \"a\")", ""),
+    ("not svc.ask(x)", ""),
+    ("not svc.fail(x)", ""),
+    ("not svc.none(x)", ""),
+    ("not x in input.l", ""),
+    ("not r", ""),
+    ("every z in input.l { z > 0 }", ""),
+    ("every z in input.l { z != x }", ""),
+    ("every k, z in input.o { z == x }", ""),
+    ("every z in x { z }", ""),
+    ("every z in input.l { svc.ask(z) }", ""),
+    ("every z in input.l { some y in input.l; y > z }", ""),
+    ("every x in input.l { x = y }", ""),
+    ("every z in [] { false }", ""),
+    ("every z in input.nope { z }", ""),
+    ("every z in svc.ask(input.l) { z == y }", ""),
+    // Host calls and prints.
+    ("svc.ask(x)", ""),
+    ("svc.ask(false)", ""),
+    ("svc.fail(x)", ""),
+    ("svc.none(x)", ""),
+    ("svc.num(x, y) > 100", ""),
+    ("svc.pick(input.s)", ""),
+    ("print(x)", ""),
+    ("print(x, y, input.nope)", ""),
+    ("print(svc.ask(x))", ""),
+    ("print(input.l[y])", ""),
+    // Comprehensions within.
+    ("count([1 | input.l[_] == x]) > 0", ""),
+    ("[z | z = input.l[_]; z > x] == [2]", ""),
+    ("{z | z = input.l[y]} == {1}", ""),
+    ("x in {z | some z in input.l}", ""),
+];
+
+/// Modifiers put on the first statement in one of the places.
+const MODIFIERS: &[&str] = &[
+    "with input as {\"a\": 1, \"l\": [1], \"o\": {\"q\": 1}, \"b\": \"a\", \"s\": \"b\"}",
+    "with input.a as 2",
+    "with input.l as [x]",
+    "with data.small.r as 1",
+    "with data.small.s as {1, \"a\"}",
+    "with data.small.o as {\"a\": 3}",
+    "with data.small.f as 2",
+    "with data.small.f as data.small.c",
+    "with data.d.o as {\"z\": 9}",
+    "with svc.ask as 7",
+    "with svc.fail as svc.ask",
+    "with count as 1",
+    "with startswith as endswith",
+];
+
+/// Rules that bodies refer to.
+const FIXED: &str = r#"r := input.a
+
+b if input.f == false
+
+s contains v if some v in input.l
+
+s contains "a" if input.t
+
+o[k] := v if some k, v in input.o
+
+o.a := 1
+
+p["q"] := input.a
+
+p[k] := k if some k in ["u", "w"]
+
+f(v) := v + 1
+
+f(v) := "s" if is_string(v)
+
+g(v) if v == 1
+
+g(v) if {
+	svc.ask(v)
+	v == 2
+}
+
+c(1) := 2
+
+c(v) := 3 if v != 1
+"#;
+
+/// Inputs with something of every type, empty, missing and failing.
+pub const INPUTS: &[&str] = &[
+    r#"{"a":1,"b":2,"s":"a","l":[1,2],"o":{"a":1,"b":2},"g":[[1,2],[2,1]],"u":[{"n":1},{"n":2,"m":3},{"n":"a"}],"t":true,"f":false,"z":null,"e":0}"#,
+    r#"{"a":"a","b":"a","s":"c","l":["a","b"],"o":{"a":"a"},"g":[],"u":[],"t":false,"f":true,"e":1}"#,
+    r#"{"a":[1],"b":{"a":[1]},"s":"b","l":[],"o":{},"g":{"x":{"x":[1]}},"u":{"k":{"n":[1]}},"z":0}"#,
+    r"{}",
+];
+
+/// Places for a body: how a rule is made of it and the variables that it binds. `@` stands for
+/// statements with `; ` between them, `#` for a term of what they bind.
+const PLACES: &[(&str, &str)] = &[
+    ("t_complete", "t_complete := # if { @ }"),
+    ("t_true", "t_true if { @ }"),
+    ("t_set", "t_set contains # if { @ }"),
+    ("t_object", "t_object[key] := # if { key := \"k\"; @ }"),
+    ("t_keys", "t_keys[#] := 1 if { @ }"),
+    ("t_tree", "t_tree[#].v contains 1 if { @ }"),
+    ("t_array", "t_array := [# | @]"),
+    ("t_sets", "t_sets := {# | @}"),
+    ("t_objects", "t_objects := {#: # | @}"),
+    ("t_every", "t_every if { every q in [1, 2] { @; q > 0 } }"),
+    ("t_domain", "t_domain if { every q in [# | @] { q } }"),
+    ("t_function", "t_arg(a) := # if { @; a == 1 }\n\nt_function := t_arg(1)"),
+    ("t_truth", "t_holds(a) if { @; a > 0 }\n\nt_truth if { some n in [0, 1, 2]; t_holds(n) }"),
+    ("t_not", "t_helper if { @ }\n\nt_not if not t_helper"),
+    ("t_else", "t_else := # if { @ } else := 2 if { input.f } else := 3"),
+    ("t_default", "default t_default := \"none\"\n\nt_default := # if { @ }"),
+    ("t_twice", "t_twice := # if { @ }\n\nt_twice := 1 if { @ }"),
+    ("t_count", "t_count := count({# | @})"),
+    ("t_outer", "t_outer := [y | y := input.b; count([# | @]) >= 0]"),
+];
+
+/// The cases: all bodies of one and of two statements (every `every`th of them), and as many of
+/// three.
+pub fn cases(every: u64) -> impl Iterator<Item = Case> + Send {
+    let every = every.max(1);
+    let count = STATEMENTS.len() as u64;
+    let ones = (0..count).map(|at| vec![at]);
+    let twos = (0..count * count).map(move |at| vec![at / count, at % count]);
+    let mut random = Random::new(3);
+    let threes = (0..count * count / 4).map(move |_| (0..3).map(|_| random.next() % count).collect());
+    let all = ones.chain(twos).chain(threes).enumerate();
+    all.filter(move |(index, body): &(usize, Vec<u64>)| body.len() == 1 || *index as u64 % every == 0)
+        .flat_map(|(index, body)| programs(index as u64, &body))
+}
+
+/// The programs of a body: the places that take it together as one program, those that probably
+/// don't alone.
+fn programs(index: u64, body: &[u64]) -> Vec<Case> {
+    let chosen: Vec<(&str, &str)> =
+        body.iter().filter_map(|at| STATEMENTS.get(usize::try_from(*at).unwrap_or(0)).copied()).collect();
+    let texts: Vec<&str> = chosen.iter().map(|(text, _)| *text).collect();
+    let mut bound: Vec<&str> = Vec::new();
+    for (_, names) in &chosen {
+        for name in names.split_whitespace() {
+            if !bound.contains(&name) {
+                bound.push(name);
+            }
+        }
+    }
+    let strict_errors = index % 2 == 0;
+    let mut list = Vec::new();
+    // What isn't bound here is bound before, in one program; in the other it is left unsafe. A third
+    // has `x` and `y` from outside.
+    let mentions = |name: &str| texts.iter().any(|text| words(text).any(|word| word == name));
+    let missing: Vec<&str> = ["x", "y"].into_iter().filter(|name| mentions(name) && !bound.contains(name)).collect();
+    let mut body = texts.join("; ");
+    let mut head = bound.clone();
+    if !missing.is_empty() {
+        if index % 7 == 0 {
+            list.push(case(&body, &head_of(&bound), strict_errors, true, None));
+        }
+        let before: Vec<String> = missing
+            .iter()
+            .map(|name| format!("{name} := {}", if *name == "x" { "input.a" } else { "input.b" }))
+            .collect();
+        body = format!("{}; {body}", before.join("; "));
+        head.extend(&missing);
+    }
+    let head = head_of(&head);
+    list.push(case(&body, &head, strict_errors, false, None));
+    if index % 3 == 0 && !texts.first().is_some_and(|text| text.starts_with("some") || text.starts_with("print")) {
+        let modifier = MODIFIERS[usize::try_from(index / 3).unwrap_or(0) % MODIFIERS.len()];
+        let first = texts.first().copied().unwrap_or_default();
+        let with = body.replacen(first, &format!("{first} {modifier}"), 1);
+        list.push(case(&with, &head, strict_errors, false, Some(modifier)));
+    }
+    list
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.')
+}
+
+fn head_of(bound: &[&str]) -> String {
+    match bound {
+        [] => "true".to_owned(),
+        [one] => (*one).to_owned(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
+fn case(body: &str, head: &str, strict_errors: bool, alone: bool, modifier: Option<&'static str>) -> Case {
+    let mut text = format!("package small\n\n{FIXED}\n");
+    let mut queries = Vec::new();
+    for (index, (name, place)) in PLACES.iter().enumerate() {
+        if (alone || modifier.is_some()) && index % 4 != 0 {
+            continue;
+        }
+        text.push_str(&place.replace('@', body).replace('#', head));
+        text.push_str("\n\n");
+        queries.push(format!("data.small.{name}"));
+    }
+    let mut case = Case::new(text, queries, INPUTS.iter().map(|input| (*input).to_owned()).collect());
+    case.data = r#"{"d":{"o":{"a":1,"c":[2]}}}"#.to_owned();
+    case.strict_errors = strict_errors;
+    case
+}

@@ -45,6 +45,14 @@ pub fn json(text: &str) -> Option<Value> {
     Value::from_json(text).ok()
 }
 
+/// A constant in Rego's syntax as a value.
+fn term(text: &str) -> Option<Value> {
+    let program = Program::compile(Vec::new(), &Options::default()).ok()?;
+    let query = program.query(&format!("x := {text}")).ok()?;
+    let outcome = program.evaluate(&query, &Run::new(&crate::rego::engine::NoHost));
+    outcome.result.ok()?.first()?.bindings.get("x").cloned()
+}
+
 /// Compiles a case.
 pub fn compile(case: &Case) -> Result<Program, LoadError> {
     let sources = case.files.iter().map(|(path, text)| SourceText {
@@ -73,7 +81,11 @@ fn outcome(case: &Case) -> Outcome {
         Ok(program) => program,
         Err(error) => return Outcome::Refused(faults(&error)),
     };
-    let inputs: Vec<Option<Value>> = case.inputs.iter().map(|text| json(text)).collect();
+    let inputs: Vec<Option<Value>> = case
+        .inputs
+        .iter()
+        .map(|text| if case.term_inputs { term(text) } else { json(text) })
+        .collect();
     let inputs = if inputs.is_empty() { vec![None] } else { inputs };
     let mut answers = Vec::new();
     for text in &case.queries {

@@ -69,7 +69,15 @@ type answer map[string]any
 
 func main() {
 	workers := flag.Int("workers", runtime.GOMAXPROCS(0), "questions answered at a time")
+	directory := flag.String("cases", "", "print OPA's compliance cases of a directory, and end")
 	flag.Parse()
+	if *directory != "" {
+		if err := printCases(*directory); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	debug.SetGCPercent(400)
 
 	reader := bufio.NewReaderSize(os.Stdin, 1<<20)

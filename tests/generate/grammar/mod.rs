@@ -127,6 +127,7 @@ pub fn program(seed: u64, dialect: Dialect) -> Case {
         },
         queries,
         inputs,
+        term_inputs: false,
         data: data.to_owned(),
         strict_errors,
         strict,
