@@ -12,7 +12,7 @@ use super::compare::{Compared, Verdict, compare};
 use super::grammar::{self, Dialect};
 use super::oracle::Oracle;
 use super::report::{Report, shape};
-use super::{compliance, shrink, small, stored, subject};
+use super::{compliance, shrink, small, stages, stored, subject};
 
 struct Settings {
     words: Vec<String>,
@@ -97,6 +97,12 @@ fn run() -> std::io::Result<usize> {
             let directory = settings.words.get(1).cloned().unwrap_or_default();
             compliance::run(&settings.oracle, &directory, &settings.words.get(2).cloned().unwrap_or_default(), settings.shrink, settings.only_opa)
         }
+        Some("stages") => {
+            let (from, count) = (number(1, 0), number(2, 1000));
+            let name = settings.dialect.clone();
+            stages_of(&settings, (from..from + count).map(|seed| grammar::program(seed, dialect(&name, seed))))
+        }
+        Some("small-stages") => stages_of(&settings, small::cases(number(1, 1))),
         Some("store") => {
             let path = settings.words.get(1).cloned().unwrap_or_default();
             stored::store(&path, &mut Oracle::start(&settings.oracle)?, number(2, 0), number(3, 1000))?;
@@ -119,6 +125,34 @@ fn run() -> std::io::Result<usize> {
         }
         _ => Err(std::io::Error::other("random FROM COUNT | small EVERY | compliance DIRECTORY | store FILE FROM COUNT | show SEED")),
     }
+}
+
+/// Compares the stages of cases.
+fn stages_of(settings: &Settings, cases: impl Iterator<Item = Case>) -> std::io::Result<usize> {
+    let mut judge = Oracle::start(&settings.oracle)?;
+    let functions = stages::functions();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let ask = |judge: &mut Oracle, case: &Case| {
+        let answer = judge.line(&stages::question(case)).ok()?;
+        let compared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stages::compare(case, &answer, &functions)));
+        compared.unwrap_or_else(|_| Some(("panic".to_owned(), String::new())))
+    };
+    for case in cases {
+        let found = ask(&mut judge, &case);
+        let kind = found.as_ref().map_or("same", |(kind, _)| kind).to_owned();
+        let count = counts.entry(kind.clone()).or_default();
+        *count += 1;
+        if kind != "same" && *count <= settings.shrink {
+            let small = shrink::shrink(&case, 3000, &mut |next| ask(&mut judge, next).is_some_and(|(other, _)| other == kind));
+            let (kind, text) = ask(&mut judge, &small).unwrap_or_default();
+            let files: String = small.files.iter().map(|(path, text)| format!("# {path} ({})\n{text}\n", small.version)).collect();
+            println!("=== {kind}\n{files}{text}\n");
+        }
+    }
+    for (kind, count) in &counts {
+        println!("{count:7} {kind}");
+    }
+    Ok(counts.iter().filter(|(kind, _)| *kind != "same").map(|(_, count)| *count).sum())
 }
 
 fn outcome(case: &Case, outcome: &Outcome) -> String {

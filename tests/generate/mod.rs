@@ -20,5 +20,6 @@ pub mod random;
 pub mod report;
 pub mod shrink;
 pub mod small;
+pub mod stages;
 pub mod stored;
 pub mod subject;

@@ -9,7 +9,8 @@ use crate::rego::builtins;
 use crate::rego::engine::{EvalError, Halt, Host, HostAnswer as Given, HostCall};
 use crate::rego::problem::{ProblemCode, Sources};
 use crate::rego::program::{HostFunction, LoadError, Options, Outcome as Evaluated, Program, Run, SourceText};
-use crate::rego::syntax::tree::{Span, Version};
+use crate::rego::syntax::BaseVersion;
+use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
 use super::case::{Answer, Case, Fault, HOST, HostAnswer, Outcome};
@@ -31,12 +32,12 @@ pub fn ask(case: &Case) -> Outcome {
 }
 
 /// A version by the name that the oracle has for it.
-pub fn version(name: &str) -> Version {
+pub fn version(name: &str) -> BaseVersion {
     match name {
-        "v0" => Version::V0,
-        "v0v1" => Version::V0CompatV1,
-        "v2" => Version::V2,
-        _ => Version::V1,
+        "v0" => BaseVersion::V0,
+        "v0v1" => BaseVersion::V0CompatV1,
+        "v2" => BaseVersion::V2,
+        _ => BaseVersion::V1,
     }
 }
 
