@@ -21,6 +21,8 @@ pub struct Case {
     pub strict_errors: bool,
     /// The compiler's strict mode.
     pub strict: bool,
+    /// OPA is asked without its index of rules, or without its early exit.
+    pub without: Option<&'static str>,
     /// The productions of the grammar that it uses.
     pub productions: Vec<&'static str>,
 }
@@ -37,6 +39,7 @@ impl Case {
             data: "{}".to_owned(),
             strict_errors: true,
             strict: false,
+            without: None,
             productions: Vec::new(),
         }
     }

@@ -209,6 +209,7 @@ fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static)
     });
     let mut report = Report::default();
     let mut shown: BTreeMap<String, usize> = BTreeMap::new();
+    let mut causes: BTreeMap<String, usize> = BTreeMap::new();
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = String::new();
     let started = std::time::Instant::now();
@@ -239,10 +240,13 @@ fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static)
                 continue;
             }
             // A few of each kind are shrunk.
-            let kind = kind(one);
-            let count = shown.entry(kind).or_default();
+            let kind = cause(&mut judge, &case, one) + &kind(one);
+            let count = shown.entry(kind.clone()).or_default();
             *count += 1;
-            if *count > settings.shrink {
+            let name = kind.split(' ').take(if kind.starts_with('[') { 3 } else { 1 }).collect::<Vec<_>>().join(" ");
+            *causes.entry(name).or_default() += 1;
+            let limit = if kind.starts_with('[') { 1 } else { settings.shrink };
+            if *count > limit {
                 continue;
             }
             let text = shrunk(&mut judge, &case, one);
@@ -255,6 +259,9 @@ fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static)
     }
     asking.join().map_err(|_| std::io::Error::other("the asking side failed"))??;
     println!("{}", report.show(settings.productions));
+    for (cause, count) in &causes {
+        println!("{count:6} programs: {cause}");
+    }
     println!("{:?}", started.elapsed());
     if let Some(path) = &settings.found {
         std::fs::write(path, found)?;
@@ -274,16 +281,32 @@ fn kind(one: &Compared) -> String {
     format!("{:?} {}", one.verdict, what.split("; ").next().unwrap_or_default())
 }
 
+/// Whether a difference comes of what OPA's index or early exit skip.
+fn cause(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
+    let mut narrow = narrowed(case, one);
+    let ours = subject::ask(&narrow);
+    for without in ["index", "early exit"] {
+        narrow.without = Some(without);
+        let Ok(opa) = judge.ask(&narrow) else { continue };
+        if compare(&narrow, &opa, &ours).iter().all(|one| !one.verdict.is_wrong()) {
+            return format!("[{without}] ");
+        }
+    }
+    String::new()
+}
+
 /// A difference at its smallest.
 fn shrunk(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
     let wanted = one.verdict;
     let about = kind(one);
     let start = narrowed(case, one);
+    let why = cause(judge, &start, one);
     let same = |judge: &mut Oracle, case: &Case| -> Option<Compared> {
         let opa = judge.ask(case).ok()?;
-        compare(case, &opa, &subject::ask(case))
+        let found = compare(case, &opa, &subject::ask(case))
             .into_iter()
-            .find(|other| other.verdict == wanted && (wanted == Verdict::Value || kind(other) == about))
+            .find(|other| other.verdict == wanted && (wanted == Verdict::Value || kind(other) == about))?;
+        (cause(judge, case, &found) == why).then_some(found)
     };
     if same(judge, &start).is_none() {
         return format!("# doesn't show alone\n{}{}", case.show(), difference(case, one));

@@ -53,6 +53,7 @@ fn read(line: &str) -> Option<Compliance> {
             data: data.unwrap_or("{}").to_owned(),
             strict_errors: case["strict_error"].as_bool().unwrap_or(false),
             strict: false,
+            without: None,
             productions: Vec::new(),
         },
         wanted: Wanted {

@@ -97,6 +97,8 @@ pub fn question(case: &Case) -> String {
         "strict_errors": case.strict_errors,
         "strict": case.strict,
         "timeout_ms": 1000,
+        "no_index": case.without == Some("index"),
+        "no_early_exit": case.without == Some("early exit"),
         "host": host(),
     });
     let question = question.to_string();

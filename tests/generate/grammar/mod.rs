@@ -131,6 +131,7 @@ pub fn program(seed: u64, dialect: Dialect) -> Case {
         data: data.to_owned(),
         strict_errors,
         strict,
+        without: None,
         productions: generator.hits,
     }
 }
