@@ -311,7 +311,7 @@ fn shrunk(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
     if same(judge, &start).is_none() {
         return format!("# doesn't show alone\n{}{}", case.show(), difference(case, one));
     }
-    let small = shrink::shrink(&start, 3000, &mut |next| same(judge, next).is_some());
+    let small = shrink::shrink(&start, 1200, &mut |next| same(judge, next).is_some());
     match same(judge, &small) {
         Some(one) => format!("{}{}", small.show(), difference(&small, &one)),
         None => format!("{}{}", start.show(), difference(&start, one)),
