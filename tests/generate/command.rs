@@ -1,8 +1,9 @@
 //! The command: asks OPA and us for many cases and says what differs.
 //!
-//! `random FROM COUNT`, `small [EVERY]`, `compliance DIRECTORY`, `show SEED`; options `--oracle PATH`,
-//! `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--shrink N` (how many of each kind),
-//! `--found FILE`.
+//! `random FROM COUNT`, `small [EVERY]`, `compliance DIRECTORY [PART OF A NAME]`, `stages FROM COUNT`,
+//! `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `check FILE`, `show SEED`; options
+//! `--oracle PATH`, `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--shrink N` (how many of
+//! each kind), `--found FILE`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -105,8 +106,17 @@ fn run() -> std::io::Result<usize> {
         Some("small-stages") => stages_of(&settings, small::cases(number(1, 1))),
         Some("store") => {
             let path = settings.words.get(1).cloned().unwrap_or_default();
-            stored::store(&path, &mut Oracle::start(&settings.oracle)?, number(2, 0), number(3, 1000))?;
+            let stored = stored::store(&path, &mut Oracle::start(&settings.oracle)?, number(2, 0), number(3, 1000), number(4, 101))?;
+            println!("{stored} programs stored");
             Ok(0)
+        }
+        Some("check") => {
+            let (report, wrong) = stored::check(&settings.words.get(1).cloned().unwrap_or_default())?;
+            for (case, one) in wrong.iter().take(settings.shrink) {
+                println!("{}{}", case.show(), difference(case, one));
+            }
+            println!("{}", report.show(false));
+            Ok(report.wrong())
         }
         Some("show") => {
             let seed = number(1, 0);
@@ -123,7 +133,7 @@ fn run() -> std::io::Result<usize> {
             }
             Ok(0)
         }
-        _ => Err(std::io::Error::other("random FROM COUNT | small EVERY | compliance DIRECTORY | store FILE FROM COUNT | show SEED")),
+        _ => Err(std::io::Error::other("random FROM COUNT | small EVERY | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | check FILE | show SEED")),
     }
 }
 

@@ -62,6 +62,11 @@ impl Oracle {
         self.read()
     }
 
+    /// Asks for a case and waits for the answer as it comes.
+    pub fn raw(&mut self, case: &Case) -> std::io::Result<Json> {
+        self.send(&question(case))
+    }
+
     /// The next outcome of those asked for.
     pub fn next(&mut self) -> std::io::Result<Outcome> {
         Ok(outcome(&self.read()?))

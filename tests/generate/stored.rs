@@ -1,3 +1,76 @@
-//! Stored answers.
-use super::oracle::Oracle;
-pub fn store(_path: &str, _oracle: &mut Oracle, _from: u64, _count: u64) -> std::io::Result<()> { Ok(()) }
+//! Generated programs with OPA's answers, in a compressed file: what is compared where no Go is.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::{Value as Json, json};
+
+use super::case::{Case, Outcome};
+use super::compare::{Compared, compare};
+use super::grammar::{self, Dialect};
+use super::oracle::{self, Oracle};
+use super::report::Report;
+use super::{small, subject};
+
+/// Asks OPA for `count` random programs from a seed on and for every `small`th small one, and stores
+/// programs and answers.
+pub fn store(path: &str, oracle: &mut Oracle, from: u64, count: u64, every: u64) -> std::io::Result<usize> {
+    let mut out = GzEncoder::new(std::fs::File::create(path)?, flate2::Compression::best());
+    let random = (from..from + count).map(|seed| {
+        grammar::program(seed, [Dialect::V1, Dialect::V0, Dialect::V1, Dialect::V2][(seed % 4) as usize])
+    });
+    let mut stored = 0;
+    for case in random.chain(small::cases(every)) {
+        let answer = oracle.raw(&case)?;
+        if matches!(oracle::outcome(&answer), Outcome::Broken(_)) {
+            continue;
+        }
+        writeln!(out, "{}", line(&case, &answer))?;
+        stored += 1;
+    }
+    out.finish()?;
+    Ok(stored)
+}
+
+fn line(case: &Case, answer: &Json) -> Json {
+    json!({
+        "files": case.files, "version": case.version, "queries": case.queries, "inputs": case.inputs,
+        "data": case.data, "strict_errors": case.strict_errors, "strict": case.strict, "opa": answer,
+    })
+}
+
+fn read(line: &str) -> Option<(Case, Outcome)> {
+    let json: Json = serde_json::from_str(line).ok()?;
+    let strings = |json: &Json| -> Option<Vec<String>> { serde_json::from_value(json.clone()).ok() };
+    let case = Case {
+        files: serde_json::from_value(json["files"].clone()).ok()?,
+        version: ["v0", "v1", "v2"].into_iter().find(|name| json["version"] == *name)?,
+        queries: strings(&json["queries"])?,
+        inputs: strings(&json["inputs"])?,
+        term_inputs: false,
+        data: json["data"].as_str()?.to_owned(),
+        strict_errors: json["strict_errors"].as_bool()?,
+        strict: json["strict"].as_bool()?,
+        without: None,
+        productions: Vec::new(),
+    };
+    Some((case, oracle::outcome(&json["opa"])))
+}
+
+/// Compares what is stored with our answers: the report, and the cases in which we are wrong.
+pub fn check(path: &str) -> std::io::Result<(Report, Vec<(Case, Compared)>)> {
+    let file = BufReader::new(GzDecoder::new(std::fs::File::open(path)?));
+    let mut report = Report::default();
+    let mut wrong = Vec::new();
+    for line in file.lines() {
+        let line = line?;
+        let (case, opa) = read(&line).ok_or_else(|| std::io::Error::other("a stored case can't be read"))?;
+        let ours = subject::ask(&case);
+        let compared = compare(&case, &opa, &ours);
+        report.add(&case, &opa, &compared, &ours);
+        let first = compared.into_iter().find(|one| one.verdict.is_wrong());
+        wrong.extend(first.map(|one| (case, one)));
+    }
+    Ok((report, wrong))
+}

@@ -99,7 +99,7 @@ fn outcome(case: &Case) -> Outcome {
                     run.strict_builtin_errors = case.strict_errors;
                     run.input = input.as_ref();
                     let evaluated = program.evaluate(&query, &run);
-                    answers.push(Ok(answer(text, case.strict_errors, evaluated, &recorder)));
+                    answers.push(Ok(answer(case.strict_errors, evaluated, &recorder)));
                 }
             }
         }
@@ -107,7 +107,7 @@ fn outcome(case: &Case) -> Outcome {
     Outcome::Answers(answers)
 }
 
-fn answer(query: &str, strict: bool, evaluated: Evaluated, recorder: &Recorder<'_>) -> Answer {
+fn answer(strict: bool, evaluated: Evaluated, recorder: &Recorder<'_>) -> Answer {
     let mut answer = Answer {
         calls: recorder.calls.take(),
         prints: recorder.prints.take(),
@@ -122,9 +122,7 @@ fn answer(query: &str, strict: bool, evaluated: Evaluated, recorder: &Recorder<'
             for solution in solutions {
                 let mut row: BTreeMap<String, String> =
                     solution.bindings.iter().map(|(name, value)| (name.clone(), canonical(value))).collect();
-                if is_reference(query)
-                    && let [value] = solution.expressions.as_slice()
-                {
+                if let [value] = solution.expressions.as_slice() {
                     row.insert("value".to_owned(), canonical(&value.value));
                 }
                 answer.rows.push(row);
@@ -133,11 +131,6 @@ fn answer(query: &str, strict: bool, evaluated: Evaluated, recorder: &Recorder<'
         }
     }
     answer
-}
-
-/// Whether a query is a reference alone, which is asked for its value.
-pub fn is_reference(query: &str) -> bool {
-    query.starts_with("data.") && query.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '[' | ']' | '"'))
 }
 
 fn place(span: Span, sources: &Sources) -> (u32, String) {

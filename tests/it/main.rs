@@ -5,6 +5,8 @@
 #![allow(clippy::format_push_string, clippy::format_collect, clippy::needless_for_each)]
 #![allow(clippy::doc_markdown, clippy::explicit_auto_deref, clippy::single_match_else)]
 
+use rego_platform::rego;
+
 mod api;
 mod auth;
 mod check;
@@ -14,6 +16,9 @@ mod emulator;
 mod engines;
 mod functions;
 mod gate;
+#[path = "../generate/mod.rs"]
+mod generate;
+mod generated;
 mod hostile;
 mod passes;
 mod policies;

@@ -15,6 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 	"github.com/open-policy-agent/opa/v1/topdown/print"
+	"github.com/open-policy-agent/opa/v1/types"
 	"github.com/open-policy-agent/opa/v1/util"
 )
 
@@ -98,15 +99,6 @@ func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompil
 	if err != nil {
 		return nil, nil, err
 	}
-	// A reference alone is asked for its value, undefined and false included.
-	if len(body) == 1 && !body[0].Negated {
-		if term, ok := body[0].Terms.(*ast.Term); ok {
-			expr := ast.Equality.Expr(ast.VarTerm("value"), term)
-			expr.With = body[0].With
-			expr.Location = body[0].Location
-			body = ast.NewBody(expr)
-		}
-	}
 	qc := c.QueryCompiler().WithEnablePrintStatements(true)
 	if q.Package != "" || len(q.Imports) > 0 {
 		context := ast.NewQueryContext()
@@ -126,8 +118,72 @@ func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompil
 		}
 		qc = qc.WithContext(context)
 	}
+	alone := len(body) == 1
+	qc = qc.WithStageAfterID(ast.StageResolveRefs, ast.QueryCompilerStageDefinition{
+		Name:       "capture",
+		MetricName: "capture",
+		Stage: func(_ ast.QueryCompiler, body ast.Body) (ast.Body, error) {
+			return captured(c, body, alone), nil
+		},
+	})
 	compiled, err := qc.Compile(body)
 	return compiled, qc, err
+}
+
+// captured gives expressions variables for their values, as OPA's commands and library do: all of a
+// query is evaluated before a false one ends it. The value of an expression that is alone is `value`.
+func captured(c *ast.Compiler, body ast.Body, alone bool) ast.Body {
+	check := len(body) > 1 || iterates(body)
+	for i, expr := range body {
+		if expr.Negated || expr.IsAssignment() || expr.IsEquality() {
+			continue
+		}
+		name := ast.VarTerm("__value" + strconv.Itoa(i))
+		if alone {
+			name = ast.VarTerm("value")
+		}
+		switch terms := expr.Terms.(type) {
+		case *ast.Term:
+			expr.Terms = ast.Equality.Expr(terms, name).Terms
+		case []*ast.Term:
+			t := c.TypeEnv.GetByValue(terms[0].Value)
+			if t == nil || types.Void(t) || types.Arity(t) != len(terms)-1 {
+				continue
+			}
+			expr.Terms = append(terms, name)
+		default:
+			continue
+		}
+		if check {
+			again := expr.Copy()
+			again.Terms, again.Generated, again.With = name, true, nil
+			body.Append(again)
+		}
+	}
+	return body
+}
+
+// iterates says whether a query can have several solutions.
+func iterates(body ast.Body) bool {
+	found := false
+	visitor := ast.NewGenericVisitor(func(x any) bool {
+		switch x := x.(type) {
+		case *ast.Term:
+			return ast.IsComprehension(x.Value)
+		case ast.Ref:
+			if b := ast.BuiltinMap[x.String()]; b != nil && b.Relation {
+				found = true
+			}
+			for _, part := range x[1:] {
+				if _, ok := part.Value.(ast.Var); ok {
+					found = true
+				}
+			}
+		}
+		return found
+	})
+	visitor.Walk(body)
+	return found
 }
 
 func (q *question) inputs() ([]*ast.Term, error) {
@@ -295,8 +351,8 @@ func (q *question) run(c *ast.Compiler, store storage.Store, body ast.Body, qc a
 	return a
 }
 
-// rows gives the bindings of each solution by the names that the query has for them. A query for
-// one reference gives the value as `value`.
+// rows gives the bindings of each solution by the names that the query has for them. A query of
+// one expression gives its value as `value`.
 func (q *question) rows(rows topdown.QueryResultSet, qc ast.QueryCompiler) []map[string]any {
 	named := make([]map[string]any, 0, len(rows))
 	rewritten := qc.RewrittenVars()
