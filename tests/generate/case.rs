@@ -129,7 +129,9 @@ impl Answer {
         self.error.is_none()
             && self.rows.iter().any(|row| {
                 row.is_empty()
-                    || row.values().any(|value| !matches!(value.as_str(), "[]" | "{}" | "<>" | "\"\""))
+                    || row
+                        .values()
+                        .any(|value| !matches!(value.as_str(), "[]" | "{}" | "<>" | "\"\""))
             })
     }
 }
@@ -175,9 +177,24 @@ pub enum HostAnswer {
 pub const HOST: &[HostFunction] = &[
     HostFunction { name: "svc.ask", args: &["any"], result: "any", answer: HostAnswer::Echo },
     HostFunction { name: "svc.none", args: &["any"], result: "any", answer: HostAnswer::Undefined },
-    HostFunction { name: "svc.fail", args: &["any"], result: "any", answer: HostAnswer::Error("no answer") },
-    HostFunction { name: "svc.stop", args: &["any"], result: "any", answer: HostAnswer::Halt("stopped") },
-    HostFunction { name: "svc.num", args: &["any", "any"], result: "number", answer: HostAnswer::Hash },
+    HostFunction {
+        name: "svc.fail",
+        args: &["any"],
+        result: "any",
+        answer: HostAnswer::Error("no answer"),
+    },
+    HostFunction {
+        name: "svc.stop",
+        args: &["any"],
+        result: "any",
+        answer: HostAnswer::Halt("stopped"),
+    },
+    HostFunction {
+        name: "svc.num",
+        args: &["any", "any"],
+        result: "number",
+        answer: HostAnswer::Hash,
+    },
     HostFunction {
         name: "svc.pick",
         args: &["string"],

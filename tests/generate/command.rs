@@ -85,33 +85,52 @@ fn dialect(name: &str, seed: u64) -> Dialect {
 fn run() -> std::io::Result<usize> {
     std::panic::set_hook(Box::new(|_| {}));
     let settings = settings();
-    let number = |at: usize, default: u64| settings.words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
+    let number = |at: usize, default: u64| {
+        settings.words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default)
+    };
     match settings.words.first().map(String::as_str) {
         Some("random") => {
             let (from, count) = (number(1, 0), number(2, 1000));
             let name = settings.dialect.clone();
-            let cases = (from..from + count).map(move |seed| grammar::program(seed, dialect(&name, seed)));
+            let cases =
+                (from..from + count).map(move |seed| grammar::program(seed, dialect(&name, seed)));
             many(&settings, cases)
         }
         Some("small") => many(&settings, small::cases(number(1, 1))),
         Some("compliance") => {
             let directory = settings.words.get(1).cloned().unwrap_or_default();
-            compliance::run(&settings.oracle, &directory, &settings.words.get(2).cloned().unwrap_or_default(), settings.shrink, settings.only_opa)
+            compliance::run(
+                &settings.oracle,
+                &directory,
+                &settings.words.get(2).cloned().unwrap_or_default(),
+                settings.shrink,
+                settings.only_opa,
+            )
         }
         Some("stages") => {
             let (from, count) = (number(1, 0), number(2, 1000));
             let name = settings.dialect.clone();
-            stages_of(&settings, (from..from + count).map(|seed| grammar::program(seed, dialect(&name, seed))))
+            stages_of(
+                &settings,
+                (from..from + count).map(|seed| grammar::program(seed, dialect(&name, seed))),
+            )
         }
         Some("small-stages") => stages_of(&settings, small::cases(number(1, 1))),
         Some("store") => {
             let path = settings.words.get(1).cloned().unwrap_or_default();
-            let stored = stored::store(&path, &mut Oracle::start(&settings.oracle)?, number(2, 0), number(3, 1000), number(4, 101))?;
+            let stored = stored::store(
+                &path,
+                &mut Oracle::start(&settings.oracle)?,
+                number(2, 0),
+                number(3, 1000),
+                number(4, 101),
+            )?;
             println!("{stored} programs stored");
             Ok(0)
         }
         Some("check") => {
-            let (report, wrong) = stored::check(&settings.words.get(1).cloned().unwrap_or_default())?;
+            let (report, wrong) =
+                stored::check(&settings.words.get(1).cloned().unwrap_or_default())?;
             for (case, one) in wrong.iter().take(settings.shrink) {
                 println!("{}{}", case.show(), difference(case, one));
             }
@@ -133,7 +152,9 @@ fn run() -> std::io::Result<usize> {
             }
             Ok(0)
         }
-        _ => Err(std::io::Error::other("random FROM COUNT | small EVERY | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | check FILE | show SEED")),
+        _ => Err(std::io::Error::other(
+            "random FROM COUNT | small EVERY | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | check FILE | show SEED",
+        )),
     }
 }
 
@@ -144,7 +165,9 @@ fn stages_of(settings: &Settings, cases: impl Iterator<Item = Case>) -> std::io:
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let ask = |judge: &mut Oracle, case: &Case| {
         let answer = judge.line(&stages::question(case)).ok()?;
-        let compared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stages::compare(case, &answer, &functions)));
+        let compared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            stages::compare(case, &answer, &functions)
+        }));
         compared.unwrap_or_else(|_| Some(("panic".to_owned(), String::new())))
     };
     for case in cases {
@@ -153,9 +176,15 @@ fn stages_of(settings: &Settings, cases: impl Iterator<Item = Case>) -> std::io:
         let count = counts.entry(kind.clone()).or_default();
         *count += 1;
         if kind != "same" && *count <= settings.shrink {
-            let small = shrink::shrink(&case, 3000, &mut |next| ask(&mut judge, next).is_some_and(|(other, _)| other == kind));
+            let small = shrink::shrink(&case, 3000, &mut |next| {
+                ask(&mut judge, next).is_some_and(|(other, _)| other == kind)
+            });
             let (kind, text) = ask(&mut judge, &small).unwrap_or_default();
-            let files: String = small.files.iter().map(|(path, text)| format!("# {path} ({})\n{text}\n", small.version)).collect();
+            let files: String = small
+                .files
+                .iter()
+                .map(|(path, text)| format!("# {path} ({})\n{text}\n", small.version))
+                .collect();
             println!("=== {kind}\n{files}{text}\n");
         }
     }
@@ -185,7 +214,10 @@ fn outcome(case: &Case, outcome: &Outcome) -> String {
 fn difference(case: &Case, one: &Compared) -> String {
     let query = case.queries.get(one.query).cloned().unwrap_or_default();
     let input = case.inputs.get(one.input).cloned().unwrap_or_default();
-    format!("## {:?}: {query} with {input}\n  OPA:  {}\n  ours: {}\n", one.verdict, one.opa, one.ours)
+    format!(
+        "## {:?}: {query} with {input}\n  OPA:  {}\n  ours: {}\n",
+        one.verdict, one.opa, one.ours
+    )
 }
 
 /// The case with nothing but the query and input of a difference.
@@ -197,7 +229,10 @@ fn narrowed(case: &Case, one: &Compared) -> Case {
 }
 
 /// Asks for many cases: OPA on one side, us on the other, at the same time.
-fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static) -> std::io::Result<usize> {
+fn many(
+    settings: &Settings,
+    cases: impl Iterator<Item = Case> + Send + 'static,
+) -> std::io::Result<usize> {
     let mut oracle = Oracle::start(&settings.oracle)?;
     let mut judge = Oracle::start(&settings.oracle)?;
     let mut questions = oracle.questions().ok_or_else(|| std::io::Error::other("no questions"))?;
@@ -239,11 +274,19 @@ fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static)
         let compared = compare(&case, &opa, &ours);
         report.add(&case, &opa, &compared, &ours);
         if report.programs % 20_000 == 0 {
-            eprintln!("{} programs, {} answers, {} wrong, {:?}", report.programs, report.answers, report.wrong(), started.elapsed());
+            eprintln!(
+                "{} programs, {} answers, {} wrong, {:?}",
+                report.programs,
+                report.answers,
+                report.wrong(),
+                started.elapsed()
+            );
         }
         let mut done: HashSet<Verdict> = HashSet::new();
         for one in &compared {
-            if one.verdict <= Verdict::OtherPlace && one.verdict != Verdict::OtherReason || one.verdict == Verdict::Unknown {
+            if one.verdict <= Verdict::OtherPlace && one.verdict != Verdict::OtherReason
+                || one.verdict == Verdict::Unknown
+            {
                 continue;
             }
             if !done.insert(one.verdict) {
@@ -253,7 +296,11 @@ fn many(settings: &Settings, cases: impl Iterator<Item = Case> + Send + 'static)
             let kind = cause(&mut judge, &case, one) + &kind(one);
             let count = shown.entry(kind.clone()).or_default();
             *count += 1;
-            let name = kind.split(' ').take(if kind.starts_with('[') { 3 } else { 1 }).collect::<Vec<_>>().join(" ");
+            let name = kind
+                .split(' ')
+                .take(if kind.starts_with('[') { 3 } else { 1 })
+                .collect::<Vec<_>>()
+                .join(" ");
             *causes.entry(name).or_default() += 1;
             let limit = if kind.starts_with('[') { 1 } else { settings.shrink };
             if *count > limit {
@@ -285,7 +332,10 @@ fn kind(one: &Compared) -> String {
         Verdict::FalselyTaken => shape(&one.opa),
         Verdict::OtherReason => shape(&one.opa) + &shape(&one.ours),
         Verdict::Panic => one.ours.clone(),
-        Verdict::Error => shape(&one.opa).chars().take(60).collect::<String>() + &shape(&one.ours).chars().take(60).collect::<String>(),
+        Verdict::Error => {
+            shape(&one.opa).chars().take(60).collect::<String>()
+                + &shape(&one.ours).chars().take(60).collect::<String>()
+        }
         _ => String::new(),
     };
     format!("{:?} {}", one.verdict, what.split("; ").next().unwrap_or_default())
@@ -313,9 +363,9 @@ fn shrunk(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
     let why = cause(judge, &start, one);
     let same = |judge: &mut Oracle, case: &Case| -> Option<Compared> {
         let opa = judge.ask(case).ok()?;
-        let found = compare(case, &opa, &subject::ask(case))
-            .into_iter()
-            .find(|other| other.verdict == wanted && (wanted == Verdict::Value || kind(other) == about))?;
+        let found = compare(case, &opa, &subject::ask(case)).into_iter().find(|other| {
+            other.verdict == wanted && (wanted == Verdict::Value || kind(other) == about)
+        })?;
         (cause(judge, case, &found) == why).then_some(found)
     };
     if same(judge, &start).is_none() {

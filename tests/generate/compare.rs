@@ -57,7 +57,9 @@ pub struct Compared {
 
 /// Compares the outcomes of a case; an entry for each query and input, or one for all.
 pub fn compare(case: &Case, opa: &Outcome, ours: &Outcome) -> Vec<Compared> {
-    let one = |verdict, opa: String, ours: String| vec![Compared { verdict, query: 0, input: 0, opa, ours }];
+    let one = |verdict, opa: String, ours: String| {
+        vec![Compared { verdict, query: 0, input: 0, opa, ours }]
+    };
     match (opa, ours) {
         (Outcome::Broken(why), _) => one(Verdict::Unknown, why.clone(), String::new()),
         (_, Outcome::Broken(why)) => one(Verdict::Panic, brief(opa), why.clone()),
@@ -125,7 +127,11 @@ fn show(faults: &[Fault]) -> String {
 
 fn refused(faults: &[Fault]) -> Verdict {
     // A refusal is one only where nothing else is said to be wrong.
-    if faults.iter().all(|fault| is_refusal(&fault.code)) { Verdict::Refused } else { Verdict::FalselyWrong }
+    if faults.iter().all(|fault| is_refusal(&fault.code)) {
+        Verdict::Refused
+    } else {
+        Verdict::FalselyWrong
+    }
 }
 
 fn refusals(opa: &[Fault], ours: &[Fault]) -> Verdict {
@@ -192,11 +198,12 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
 fn same_rows(opa: &Answer, ours: &Answer) -> bool {
     opa.rows.len() == ours.rows.len()
         && opa.rows.iter().zip(&ours.rows).all(|(opa, ours)| {
-            opa == ours || (!opa.contains_key("value") && {
-                let mut ours = ours.clone();
-                ours.remove("value");
-                *opa == ours
-            })
+            opa == ours
+                || (!opa.contains_key("value") && {
+                    let mut ours = ours.clone();
+                    ours.remove("value");
+                    *opa == ours
+                })
         })
 }
 

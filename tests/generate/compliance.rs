@@ -32,7 +32,9 @@ fn text(json: &Json) -> String {
 fn read(line: &str) -> Option<Compliance> {
     let json: Json = serde_json::from_str(line).ok()?;
     let case = &json["case"];
-    let strings = |json: &Json| json.as_array().map(|list| list.iter().map(text).collect::<Vec<_>>()).unwrap_or_default();
+    let strings = |json: &Json| {
+        json.as_array().map(|list| list.iter().map(text).collect::<Vec<_>>()).unwrap_or_default()
+    };
     let term = case["input_term"].as_str();
     let input = json["input"].as_str().filter(|text| !text.is_empty());
     let data = json["data"].as_str().filter(|text| !text.is_empty());
@@ -72,7 +74,9 @@ fn meets(wanted: &Wanted, ours: &Outcome) -> bool {
     if wanted.code.is_some() || wanted.text.is_some() {
         let Some(error) = &answer.error else { return false };
         return wanted.code.as_ref().is_none_or(|code| *code == error.code)
-            && wanted.text.as_ref().is_none_or(|text| format!("{}: {}", error.code, error.message).contains(text.as_str()));
+            && wanted.text.as_ref().is_none_or(|text| {
+                format!("{}: {}", error.code, error.message).contains(text.as_str())
+            });
     }
     let Some(rows) = wanted.rows.as_ref().and_then(Json::as_array) else { return false };
     if answer.error.is_some() {
@@ -138,7 +142,13 @@ fn arrays(text: &str) -> String {
 
 /// Asks OPA and us for all cases whose file contains `only`. Gives how many disagree.
 /// With `itself`, OPA is asked twice: a check of the harness.
-pub fn run(oracle: &str, directory: &str, only: &str, verbose: usize, itself: bool) -> std::io::Result<usize> {
+pub fn run(
+    oracle: &str,
+    directory: &str,
+    only: &str,
+    verbose: usize,
+    itself: bool,
+) -> std::io::Result<usize> {
     let output = Command::new(oracle).args(["-cases", directory]).output()?;
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut judge = Oracle::start(oracle)?;
@@ -146,7 +156,11 @@ pub fn run(oracle: &str, directory: &str, only: &str, verbose: usize, itself: bo
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut refusals: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0_usize;
-    for one in lines.lines().filter_map(read).filter(|one| one.file.contains(only) || one.note.contains(only)) {
+    for one in lines
+        .lines()
+        .filter_map(read)
+        .filter(|one| one.file.contains(only) || one.note.contains(only))
+    {
         total += 1;
         if let Ok(path) = std::env::var("JOURNAL") {
             std::fs::write(path, one.case.show())?;
@@ -172,7 +186,15 @@ pub fn run(oracle: &str, directory: &str, only: &str, verbose: usize, itself: bo
             _ => {
                 let family = one.file.split('/').take(2).collect::<Vec<_>>().join("/");
                 let text = worst.map(|worst| {
-                    format!("{} ({})\n{}## {:?}\n  OPA:  {}\n  ours: {}\n", one.note, one.file, one.case.show(), worst.verdict, worst.opa, worst.ours)
+                    format!(
+                        "{} ({})\n{}## {:?}\n  OPA:  {}\n  ours: {}\n",
+                        one.note,
+                        one.file,
+                        one.case.show(),
+                        worst.verdict,
+                        worst.opa,
+                        worst.ours
+                    )
                 });
                 wrong.entry(family).or_default().extend(text);
             }
@@ -190,6 +212,8 @@ pub fn run(oracle: &str, directory: &str, only: &str, verbose: usize, itself: bo
     for (why, count) in &refusals {
         println!("refused {count}: {why}");
     }
-    println!("cases {total}: agree {agree}, as wanted {met}, other words or place {words}, refused {refused}, disagree {disagree}");
+    println!(
+        "cases {total}: agree {agree}, as wanted {met}, other words or place {words}, refused {refused}, disagree {disagree}"
+    );
     Ok(disagree)
 }

@@ -9,7 +9,13 @@
 
 // Each user needs a part of it; it is test code.
 #![allow(dead_code, missing_docs)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::pedantic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::pedantic
+)]
 
 pub mod case;
 pub mod command;

@@ -56,7 +56,8 @@ impl Oracle {
     }
 
     fn send(&mut self, question: &str) -> std::io::Result<Json> {
-        let questions = self.questions.as_mut().ok_or_else(|| std::io::Error::other("given away"))?;
+        let questions =
+            self.questions.as_mut().ok_or_else(|| std::io::Error::other("given away"))?;
         writeln!(questions, "{question}")?;
         questions.flush()?;
         self.read()
@@ -165,7 +166,9 @@ pub fn outcome(json: &Json) -> Outcome {
     let Some(results) = json["results"].as_array() else {
         return Outcome::Broken(json.to_string());
     };
-    if let Some(broken) = results.iter().find(|one| one.get("panic").is_some() || one.get("failed").is_some()) {
+    if let Some(broken) =
+        results.iter().find(|one| one.get("panic").is_some() || one.get("failed").is_some())
+    {
         return Outcome::Broken(broken.to_string());
     }
     Outcome::Answers(results.iter().map(answer).collect())
@@ -186,10 +189,16 @@ fn answer(json: &Json) -> Result<Answer, Vec<Fault>> {
         rows,
         error: json.get("error").map(fault),
         failure: list("failures").first().map(fault),
-        calls: list("calls").iter().map(|call| text(&call["name"]) + &text(&call["args"])).collect(),
-        prints: list("prints").iter().map(|line| {
-            let fault = fault(line);
-            (fault.row, text(&line["text"]))
-        }).collect(),
+        calls: list("calls")
+            .iter()
+            .map(|call| text(&call["name"]) + &text(&call["args"]))
+            .collect(),
+        prints: list("prints")
+            .iter()
+            .map(|line| {
+                let fault = fault(line);
+                (fault.row, text(&line["text"]))
+            })
+            .collect(),
     })
 }

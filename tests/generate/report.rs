@@ -33,8 +33,9 @@ pub fn shape(message: &str) -> String {
     let mut out = String::new();
     let mut word = String::new();
     let flush = |word: &mut String, out: &mut String| {
-        let particular = word.chars().any(|c| c.is_ascii_digit() || matches!(c, '.' | '_' | '"' | '[' | '{'))
-            || word.chars().count() < 2;
+        let particular =
+            word.chars().any(|c| c.is_ascii_digit() || matches!(c, '.' | '_' | '"' | '[' | '{'))
+                || word.chars().count() < 2;
         out.push_str(if particular && !word.is_empty() { "…" } else { word });
         word.clear();
     };
@@ -74,7 +75,10 @@ impl Report {
             }
             Outcome::Refused(faults) => {
                 if let Some(fault) = faults.first() {
-                    *self.opa_refusals.entry(format!("{}: {}", fault.code, shape(&fault.message))).or_default() += 1;
+                    *self
+                        .opa_refusals
+                        .entry(format!("{}: {}", fault.code, shape(&fault.message)))
+                        .or_default() += 1;
                 }
             }
             Outcome::Broken(_) => {}
@@ -82,11 +86,16 @@ impl Report {
         for one in compared {
             *self.verdicts.entry(one.verdict).or_default() += 1;
         }
-        if compared.iter().any(|one| matches!(one.verdict, Verdict::Refused | Verdict::FalselyWrong))
+        if compared
+            .iter()
+            .any(|one| matches!(one.verdict, Verdict::Refused | Verdict::FalselyWrong))
             && let Outcome::Refused(faults) = ours
             && let Some(fault) = faults.first()
         {
-            *self.refusals.entry(format!("{}: {}", fault.code, shape(&fault.message))).or_default() += 1;
+            *self
+                .refusals
+                .entry(format!("{}: {}", fault.code, shape(&fault.message)))
+                .or_default() += 1;
         }
     }
 
@@ -108,7 +117,10 @@ impl Report {
             share(self.prints, self.answers),
         );
         for (verdict, count) in &self.verdicts {
-            out.push_str(&format!("  {verdict:?}: {count}{}\n", if verdict.is_wrong() { "  <-- wrong" } else { "" }));
+            out.push_str(&format!(
+                "  {verdict:?}: {count}{}\n",
+                if verdict.is_wrong() { "  <-- wrong" } else { "" }
+            ));
         }
         let mut list = |title: &str, map: &BTreeMap<String, usize>| {
             if map.is_empty() {
@@ -134,6 +146,10 @@ impl Report {
 
     /// How many answers are wrong.
     pub fn wrong(&self) -> usize {
-        self.verdicts.iter().filter(|(verdict, _)| verdict.is_wrong()).map(|(_, count)| *count).sum()
+        self.verdicts
+            .iter()
+            .filter(|(verdict, _)| verdict.is_wrong())
+            .map(|(_, count)| *count)
+            .sum()
     }
 }

@@ -22,7 +22,12 @@ pub fn shrink(case: &Case, tries: usize, holds: &mut dyn FnMut(&Case) -> bool) -
     }
 }
 
-fn attempt(best: &mut Case, next: Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool) -> bool {
+fn attempt(
+    best: &mut Case,
+    next: Case,
+    left: &mut usize,
+    holds: &mut dyn FnMut(&Case) -> bool,
+) -> bool {
     if *left == 0 || next == *best {
         return false;
     }
@@ -267,7 +272,11 @@ fn inputs(best: &mut Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> boo
             let mut done = false;
             for next in smaller(&json) {
                 let mut case = best.clone();
-                let slot = if which == best.inputs.len() { &mut case.data } else { &mut case.inputs[which] };
+                let slot = if which == best.inputs.len() {
+                    &mut case.data
+                } else {
+                    &mut case.inputs[which]
+                };
                 *slot = next.to_string();
                 if which == best.inputs.len() && !next.is_object() {
                     continue;

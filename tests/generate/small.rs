@@ -230,17 +230,22 @@ pub fn cases(every: u64) -> impl Iterator<Item = Case> + Send {
     let ones = (0..count).map(|at| vec![at]);
     let twos = (0..count * count).map(move |at| vec![at / count, at % count]);
     let mut random = Random::new(3);
-    let threes = (0..count * count / 4).map(move |_| (0..3).map(|_| random.next() % count).collect());
+    let threes =
+        (0..count * count / 4).map(move |_| (0..3).map(|_| random.next() % count).collect());
     let all = ones.chain(twos).chain(threes).enumerate();
-    all.filter(move |(index, body): &(usize, Vec<u64>)| body.len() == 1 || *index as u64 % every == 0)
-        .flat_map(|(index, body)| programs(index as u64, &body))
+    all.filter(move |(index, body): &(usize, Vec<u64>)| {
+        body.len() == 1 || *index as u64 % every == 0
+    })
+    .flat_map(|(index, body)| programs(index as u64, &body))
 }
 
 /// The programs of a body: the places that take it together as one program, those that probably
 /// don't alone.
 fn programs(index: u64, body: &[u64]) -> Vec<Case> {
-    let chosen: Vec<(&str, &str)> =
-        body.iter().filter_map(|at| STATEMENTS.get(usize::try_from(*at).unwrap_or(0)).copied()).collect();
+    let chosen: Vec<(&str, &str)> = body
+        .iter()
+        .filter_map(|at| STATEMENTS.get(usize::try_from(*at).unwrap_or(0)).copied())
+        .collect();
     let texts: Vec<&str> = chosen.iter().map(|(text, _)| *text).collect();
     let mut bound: Vec<&str> = Vec::new();
     for (_, names) in &chosen {
@@ -255,7 +260,8 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     // What isn't bound here is bound before, in one program; in the other it is left unsafe. A third
     // has `x` and `y` from outside.
     let mentions = |name: &str| texts.iter().any(|text| words(text).any(|word| word == name));
-    let missing: Vec<&str> = ["x", "y"].into_iter().filter(|name| mentions(name) && !bound.contains(name)).collect();
+    let missing: Vec<&str> =
+        ["x", "y"].into_iter().filter(|name| mentions(name) && !bound.contains(name)).collect();
     let mut body = texts.join("; ");
     let mut head = bound.clone();
     if !missing.is_empty() {
@@ -271,7 +277,9 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     }
     let head = head_of(&head);
     list.push(case(&body, &head, strict_errors, false, None));
-    if index % 3 == 0 && !texts.first().is_some_and(|text| text.starts_with("some") || text.starts_with("print")) {
+    if index % 3 == 0
+        && !texts.first().is_some_and(|text| text.starts_with("some") || text.starts_with("print"))
+    {
         let modifier = MODIFIERS[usize::try_from(index / 3).unwrap_or(0) % MODIFIERS.len()];
         let first = texts.first().copied().unwrap_or_default();
         let with = body.replacen(first, &format!("{first} {modifier}"), 1);
@@ -292,7 +300,13 @@ fn head_of(bound: &[&str]) -> String {
     }
 }
 
-fn case(body: &str, head: &str, strict_errors: bool, alone: bool, modifier: Option<&'static str>) -> Case {
+fn case(
+    body: &str,
+    head: &str,
+    strict_errors: bool,
+    alone: bool,
+    modifier: Option<&'static str>,
+) -> Case {
     let mut text = format!("package small\n\n{FIXED}\n");
     let mut queries = Vec::new();
     for (index, (name, place)) in PLACES.iter().enumerate() {
@@ -303,7 +317,8 @@ fn case(body: &str, head: &str, strict_errors: bool, alone: bool, modifier: Opti
         text.push_str("\n\n");
         queries.push(format!("data.small.{name}"));
     }
-    let mut case = Case::new(text, queries, INPUTS.iter().map(|input| (*input).to_owned()).collect());
+    let mut case =
+        Case::new(text, queries, INPUTS.iter().map(|input| (*input).to_owned()).collect());
     case.data = r#"{"d":{"o":{"a":1,"c":[2]}}}"#.to_owned();
     case.strict_errors = strict_errors;
     case

@@ -26,17 +26,23 @@ pub fn question(case: &Case) -> Json {
 
 /// The built-in functions and the host's.
 pub fn functions() -> Arc<Functions> {
-    let mut functions: Functions = crate::rego::builtins::all().iter().map(Function::from).collect();
+    let mut functions: Functions =
+        crate::rego::builtins::all().iter().map(Function::from).collect();
     for function in HOST {
-        functions.insert(Function::new(function.name, format!("{} -> {}", function.args.join(", "), function.result)));
+        functions.insert(Function::new(
+            function.name,
+            format!("{} -> {}", function.args.join(", "), function.result),
+        ));
     }
     Arc::new(functions)
 }
 
 /// What differs, as its kind and a text that shows it; nothing if nothing does.
 pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(String, String)> {
-    let theirs: Vec<Fault> =
-        opa["errors"].as_array().map(|list| list.iter().map(oracle::fault).collect()).unwrap_or_default();
+    let theirs: Vec<Fault> = opa["errors"]
+        .as_array()
+        .map(|list| list.iter().map(oracle::fault).collect())
+        .unwrap_or_default();
     if opa.get("panic").is_some() || opa.get("failed").is_some() {
         return None;
     }
@@ -72,7 +78,10 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
             _ if (ours.first().map(|one| (one.row, &one.message)))
                 != (theirs.first().map(|one| (one.row, &one.message))) =>
             {
-                Some(("parser's words".to_owned(), format!("OPA: {}\nours: {}", show(&theirs), show(&ours))))
+                Some((
+                    "parser's words".to_owned(),
+                    format!("OPA: {}\nours: {}", show(&theirs), show(&ours)),
+                ))
             }
             _ => None,
         };
@@ -98,7 +107,10 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
             let ours = Text(module).to_string();
             if ours != *theirs {
                 let line = theirs.lines().zip(ours.lines()).find(|(a, b)| a != b);
-                let text = line.map_or_else(|| format!("OPA:\n{theirs}\nours:\n{ours}"), |(a, b)| format!("OPA:  {a}\nours: {b}"));
+                let text = line.map_or_else(
+                    || format!("OPA:\n{theirs}\nours:\n{ours}"),
+                    |(a, b)| format!("OPA:  {a}\nours: {b}"),
+                );
                 *first.borrow_mut() = Some((format!("after {stage:?}"), text));
                 return;
             }
@@ -113,7 +125,9 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
     }
     match result {
         Ok(_) if theirs.is_empty() => None,
-        Ok(_) => Some((format!("taken: {}", theirs.first().map_or("", |one| &one.code)), show(&theirs))),
+        Ok(_) => {
+            Some((format!("taken: {}", theirs.first().map_or("", |one| &one.code)), show(&theirs)))
+        }
         Err(found) => {
             let mut ours: Vec<Fault> = found.iter().map(fault).collect();
             let mut theirs: Vec<Fault> = theirs;
@@ -124,7 +138,12 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
             theirs.sort();
             ours.dedup();
             theirs.dedup();
-            (ours != theirs).then(|| ("other errors".to_owned(), format!("OPA: {}\nours: {}", show(&theirs), show(&ours))))
+            (ours != theirs).then(|| {
+                (
+                    "other errors".to_owned(),
+                    format!("OPA: {}\nours: {}", show(&theirs), show(&ours)),
+                )
+            })
         }
     }
 }

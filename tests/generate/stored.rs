@@ -15,10 +15,19 @@ use super::{small, subject};
 
 /// Asks OPA for `count` random programs from a seed on and for every `small`th small one, and stores
 /// programs and answers.
-pub fn store(path: &str, oracle: &mut Oracle, from: u64, count: u64, every: u64) -> std::io::Result<usize> {
+pub fn store(
+    path: &str,
+    oracle: &mut Oracle,
+    from: u64,
+    count: u64,
+    every: u64,
+) -> std::io::Result<usize> {
     let mut out = GzEncoder::new(std::fs::File::create(path)?, flate2::Compression::best());
     let random = (from..from + count).map(|seed| {
-        grammar::program(seed, [Dialect::V1, Dialect::V0, Dialect::V1, Dialect::V2][(seed % 4) as usize])
+        grammar::program(
+            seed,
+            [Dialect::V1, Dialect::V0, Dialect::V1, Dialect::V2][(seed % 4) as usize],
+        )
     });
     let mut stored = 0;
     for case in random.chain(small::cases(every)) {
@@ -42,7 +51,8 @@ fn line(case: &Case, answer: &Json) -> Json {
 
 fn read(line: &str) -> Option<(Case, Outcome)> {
     let json: Json = serde_json::from_str(line).ok()?;
-    let strings = |json: &Json| -> Option<Vec<String>> { serde_json::from_value(json.clone()).ok() };
+    let strings =
+        |json: &Json| -> Option<Vec<String>> { serde_json::from_value(json.clone()).ok() };
     let case = Case {
         files: serde_json::from_value(json["files"].clone()).ok()?,
         version: ["v0", "v1", "v2"].into_iter().find(|name| json["version"] == *name)?,
@@ -65,7 +75,8 @@ pub fn check(path: &str) -> std::io::Result<(Report, Vec<(Case, Compared)>)> {
     let mut wrong = Vec::new();
     for line in file.lines() {
         let line = line?;
-        let (case, opa) = read(&line).ok_or_else(|| std::io::Error::other("a stored case can't be read"))?;
+        let (case, opa) =
+            read(&line).ok_or_else(|| std::io::Error::other("a stored case can't be read"))?;
         let ours = subject::ask(&case);
         let compared = compare(&case, &opa, &ours);
         report.add(&case, &opa, &compared, &ours);

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use crate::rego::builtins;
 use crate::rego::engine::{EvalError, Halt, Host, HostAnswer as Given, HostCall};
 use crate::rego::problem::{ProblemCode, Sources};
-use crate::rego::program::{HostFunction, LoadError, Options, Outcome as Evaluated, Program, Run, SourceText};
+use crate::rego::program::{
+    HostFunction, LoadError, Options, Outcome as Evaluated, Program, Run, SourceText,
+};
 use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
@@ -114,14 +116,18 @@ fn answer(strict: bool, evaluated: Evaluated, recorder: &Recorder<'_>) -> Answer
         ..Answer::default()
     };
     if !strict {
-        answer.failure = evaluated.builtin_errors.first().map(|error| fault(error, recorder.sources));
+        answer.failure =
+            evaluated.builtin_errors.first().map(|error| fault(error, recorder.sources));
     }
     match evaluated.result {
         Err(error) => answer.error = Some(fault(&error, recorder.sources)),
         Ok(solutions) => {
             for solution in solutions {
-                let mut row: BTreeMap<String, String> =
-                    solution.bindings.iter().map(|(name, value)| (name.clone(), canonical(value))).collect();
+                let mut row: BTreeMap<String, String> = solution
+                    .bindings
+                    .iter()
+                    .map(|(name, value)| (name.clone(), canonical(value)))
+                    .collect();
                 if let [value] = solution.expressions.as_slice() {
                     row.insert("value".to_owned(), canonical(&value.value));
                 }
@@ -146,14 +152,21 @@ fn fault(error: &EvalError, sources: &Sources) -> Fault {
 fn faults(error: &LoadError) -> Vec<Fault> {
     let faults = error.problems.iter().map(|problem| {
         let (row, file) = place(problem.span, &error.sources);
-        Fault { code: problem.code.as_str().to_owned(), message: problem.message.clone(), row, file }
+        Fault {
+            code: problem.code.as_str().to_owned(),
+            message: problem.message.clone(),
+            row,
+            file,
+        }
     });
     faults.collect()
 }
 
 /// The codes of our own refusals: what OPA would take.
 pub fn is_refusal(code: &str) -> bool {
-    code == ProblemCode::Unsupported.as_str() || code == ProblemCode::Limit.as_str() || code == "eval_limit_error"
+    code == ProblemCode::Unsupported.as_str()
+        || code == ProblemCode::Limit.as_str()
+        || code == "eval_limit_error"
 }
 
 /// A host that answers as the oracle's does, and writes down what it is asked.
@@ -166,7 +179,12 @@ struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     fn new(sources: &'a Sources) -> Self {
-        Self { sources, calls: RefCell::default(), prints: RefCell::default(), end: Instant::now() + TIME }
+        Self {
+            sources,
+            calls: RefCell::default(),
+            prints: RefCell::default(),
+            end: Instant::now() + TIME,
+        }
     }
 }
 
@@ -221,7 +239,10 @@ pub fn canonical(value: &Value) -> String {
 }
 
 fn write(out: &mut String, value: &Value) {
-    let list = |out: &mut String, open: char, close: char, items: &mut dyn Iterator<Item = (&Value, Option<&Value>)>| {
+    let list = |out: &mut String,
+                open: char,
+                close: char,
+                items: &mut dyn Iterator<Item = (&Value, Option<&Value>)>| {
         out.push(open);
         for (index, (item, member)) in items.enumerate() {
             if index > 0 {

@@ -7,18 +7,31 @@ const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/generated.js
 
 #[test]
 fn generated_programs_have_the_answers_that_opa_gave() {
-    let check = std::thread::Builder::new().stack_size(64 << 20).spawn(|| stored::check(STORED).unwrap());
+    let check =
+        std::thread::Builder::new().stack_size(64 << 20).spawn(|| stored::check(STORED).unwrap());
     let (report, wrong) = check.unwrap().join().unwrap();
     let shown: String = wrong
         .iter()
         .take(5)
-        .map(|(case, one)| format!("{}{:?}\n  OPA:  {}\n  ours: {}\n\n", case.show(), one.verdict, one.opa, one.ours))
+        .map(|(case, one)| {
+            format!(
+                "{}{:?}\n  OPA:  {}\n  ours: {}\n\n",
+                case.show(),
+                one.verdict,
+                one.opa,
+                one.ours
+            )
+        })
         .collect();
     assert!(wrong.is_empty(), "{} programs differ\n{shown}{}", wrong.len(), report.show(false));
     // That there is something to compare: half of the programs compile, a quarter of the answers say
     // something.
     assert!(report.answers > 5_000, "{}", report.show(false));
-    assert!(report.compiled * 2 > report.programs && report.telling * 4 > report.answers, "{}", report.show(false));
+    assert!(
+        report.compiled * 2 > report.programs && report.telling * 4 > report.answers,
+        "{}",
+        report.show(false)
+    );
 }
 
 #[test]

@@ -110,7 +110,13 @@ pub fn program(seed: u64, dialect: Dialect) -> Case {
         hits: Vec::new(),
         dialect,
         known: Vec::new(),
-        file: File { package: "p", imports: Vec::new(), aliases: Vec::new(), input: None, rules: Vec::new() },
+        file: File {
+            package: "p",
+            imports: Vec::new(),
+            aliases: Vec::new(),
+            input: None,
+            rules: Vec::new(),
+        },
         fuel: 0,
         next: 0,
         used: Vec::new(),
@@ -167,7 +173,8 @@ impl Generator {
 
     fn files(&mut self) -> Vec<(String, String)> {
         let count = [1, 1, 1, 2, 2, 3][self.below(6)];
-        let mut plan: Vec<&'static str> = (0..count).map(|_| PACKAGES[self.random.below(PACKAGES.len())]).collect();
+        let mut plan: Vec<&'static str> =
+            (0..count).map(|_| PACKAGES[self.random.below(PACKAGES.len())]).collect();
         // The last one is `p`, so that most is asked of one package.
         if let Some(last) = plan.last_mut() {
             *last = "p";
@@ -181,7 +188,13 @@ impl Generator {
     }
 
     fn one_file(&mut self, package: &'static str) -> String {
-        self.file = File { package, imports: Vec::new(), aliases: Vec::new(), input: None, rules: Vec::new() };
+        self.file = File {
+            package,
+            imports: Vec::new(),
+            aliases: Vec::new(),
+            input: None,
+            rules: Vec::new(),
+        };
         self.imports();
         let count = 1 + self.below(4);
         for _ in 0..count {
@@ -236,7 +249,10 @@ impl Generator {
         let others: Vec<&'static str> = PACKAGES
             .iter()
             .copied()
-            .filter(|package| self.known.iter().any(|rule| rule.package == *package) && *package != self.file.package)
+            .filter(|package| {
+                self.known.iter().any(|rule| rule.package == *package)
+                    && *package != self.file.package
+            })
             .collect();
         for package in others {
             match self.below(5) {
@@ -291,7 +307,13 @@ impl Generator {
         if self.chance(25) && self.dialect == Dialect::V1 {
             self.hit("query of statements");
             self.fuel = 10;
-            self.file = File { package: "", imports: Vec::new(), aliases: Vec::new(), input: None, rules: Vec::new() };
+            self.file = File {
+                package: "",
+                imports: Vec::new(),
+                aliases: Vec::new(),
+                input: None,
+                rules: Vec::new(),
+            };
             let mut scope = Scope::default();
             let count = 1 + self.below(2);
             let mut body = self.body(&mut scope, count, 2);

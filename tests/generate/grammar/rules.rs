@@ -10,10 +10,12 @@ impl Generator {
     }
 
     fn old_style(&mut self) -> bool {
-        self.dialect == Dialect::V0 && !self.file.imports.iter().any(|import| import == "future.keywords.if") && {
-            let all = self.file.imports.iter().any(|import| import == "future.keywords");
-            !all || self.chance(50)
-        }
+        self.dialect == Dialect::V0
+            && !self.file.imports.iter().any(|import| import == "future.keywords.if")
+            && {
+                let all = self.file.imports.iter().any(|import| import == "future.keywords");
+                !all || self.chance(50)
+            }
     }
 
     /// A rule, or several definitions of one.
@@ -34,7 +36,12 @@ impl Generator {
     }
 
     fn block(&mut self, body: &[String]) -> String {
-        if body.len() == 1 && self.dialect != Dialect::V0 && self.chance(25) && !body[0].starts_with('{') && !(body[0].starts_with("some ") && body[0].contains(';')) {
+        if body.len() == 1
+            && self.dialect != Dialect::V0
+            && self.chance(25)
+            && !body[0].starts_with('{')
+            && !(body[0].starts_with("some ") && body[0].contains(';'))
+        {
             self.hit("body without braces");
             return body[0].clone();
         }
@@ -100,7 +107,9 @@ impl Generator {
         self.learn(&name, Kind::Complete(kind));
         if self.chance(1) {
             self.hit("recursion");
-            self.file.rules.push(format!("{name} := {name} {} true", if old { "{" } else { "if {" }) + " }");
+            self.file
+                .rules
+                .push(format!("{name} := {name} {} true", if old { "{" } else { "if {" }) + " }");
         }
     }
 
@@ -161,7 +170,9 @@ impl Generator {
         if self.chance(15) {
             self.hit("constant key beside a partial object");
             let value = self.literal(&kind);
-            self.file.rules.push(format!("{name}.{} := {value}", self.random.pick(&["a", "k", "zz"])));
+            self.file
+                .rules
+                .push(format!("{name}.{} := {value}", self.random.pick(&["a", "k", "zz"])));
         }
         self.learn(&name, Kind::Object(kind));
     }
@@ -172,7 +183,16 @@ impl Generator {
         let old = self.old_style();
         let arity = [1, 1, 1, 2, 2, 3][self.below(6)];
         let args: Vec<Type> = (0..arity)
-            .map(|_| [Type::Number, Type::String, Type::array(Type::Number), Type::object(Type::Number), Type::Any][self.random.below(5)].clone())
+            .map(|_| {
+                [
+                    Type::Number,
+                    Type::String,
+                    Type::array(Type::Number),
+                    Type::object(Type::Number),
+                    Type::Any,
+                ][self.random.below(5)]
+                .clone()
+            })
             .collect();
         let definitions = [1, 1, 2, 2, 3][self.below(5)];
         if self.chance(8) {
@@ -237,7 +257,10 @@ impl Generator {
             }
             2 if matches!(kind, Type::Array(_) | Type::Any) => {
                 self.hit("array as an argument");
-                (format!("[{name}, {name}2]"), vec![(name.clone(), Type::Number), (format!("{name}2"), Type::Number)])
+                (
+                    format!("[{name}, {name}2]"),
+                    vec![(name.clone(), Type::Number), (format!("{name}2"), Type::Number)],
+                )
             }
             2 if matches!(kind, Type::Object(_)) => {
                 self.hit("object as an argument");

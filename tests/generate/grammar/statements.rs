@@ -6,7 +6,9 @@ const NAMES: &[&str] = &["x", "y", "z", "i", "k", "v", "w", "u", "j"];
 
 /// Whether a text has a name as a word.
 fn mentions(text: &str, name: &str) -> usize {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| *word == name).count()
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| *word == name)
+        .count()
 }
 
 impl Scope {
@@ -44,7 +46,17 @@ impl Generator {
         for name in std::mem::take(&mut scope.due) {
             let text = format!("{head} {}", body.join(" "));
             if mentions(&text, &name) < 2 && self.chance(96) {
-                let about = self.one(&["@ != 2", "@ != \"b\"", "svc.ask(@)", "print(@)", "@ == @", "not @ != 1", "type_name(@) != \"null\"", "@ > 1", "@ <= \"b\""]);
+                let about = self.one(&[
+                    "@ != 2",
+                    "@ != \"b\"",
+                    "svc.ask(@)",
+                    "print(@)",
+                    "@ == @",
+                    "not @ != 1",
+                    "type_name(@) != \"null\"",
+                    "@ > 1",
+                    "@ <= \"b\"",
+                ]);
                 body.push(about.replace('@', &name));
             }
         }
@@ -56,7 +68,9 @@ impl Generator {
         let collide = self.chance(20);
         for _ in 0..8 {
             let name = self.one(NAMES);
-            if !scope.own.iter().any(|own| own == name) && (collide || !self.used.iter().any(|used| used == name)) {
+            if !scope.own.iter().any(|own| own == name)
+                && (collide || !self.used.iter().any(|used| used == name))
+            {
                 self.used.push(name.to_owned());
                 return name.to_owned();
             }
@@ -91,7 +105,8 @@ impl Generator {
     pub(super) fn statement(&mut self, scope: &mut Scope, depth: usize) -> String {
         self.fuel -= 1;
         // What a modifier refers to is bound by other statements.
-        let modifiers = if depth > 0 && self.chance(9) { Some(self.modifiers(scope, depth)) } else { None };
+        let modifiers =
+            if depth > 0 && self.chance(9) { Some(self.modifiers(scope, depth)) } else { None };
         // A modifier must not meet a declaration, and what it stands on must not bind.
         let (text, takes) = match self.weighted(&[22, 16, 10, 14, 8, 8, 5, 3, 4, 4, 3, 4, 3, 3]) {
             0 if self.chance(12) => (self.member(scope, depth, false), true),
@@ -106,7 +121,8 @@ impl Generator {
                 self.hit("walk");
                 let subject = self.term(&Type::Any, scope, depth.min(1));
                 let (a, b) = (self.unbound(scope), self.fresh(scope));
-                let pattern = if self.chance(30) { format!("[_, {b}]") } else { format!("[{a}, {b}]") };
+                let pattern =
+                    if self.chance(30) { format!("[_, {b}]") } else { format!("[{a}, {b}]") };
                 if pattern != format!("[_, {b}]") {
                     scope.bind(&a, Type::Any);
                 }
@@ -214,12 +230,18 @@ impl Generator {
             }
             let value = match self.below(5) {
                 0 => self.pair(scope, depth),
-                1 | 4 => self.one(&["input.grid[0]", "input.us[_]", "data.d.us[_]", "input.xs", "input.o"]).to_owned(),
+                1 | 4 => self
+                    .one(&["input.grid[0]", "input.us[_]", "data.d.us[_]", "input.xs", "input.o"])
+                    .to_owned(),
                 2 if self.chance(15) => self.pattern(scope, 1),
                 2 => self.source(&Type::array(Type::Any), scope),
                 _ => self.source(&Type::object(Type::Number), scope),
             };
-            return if self.chance(20) { format!("{value} = {pattern}") } else { format!("{pattern} = {value}") };
+            return if self.chance(20) {
+                format!("{value} = {pattern}")
+            } else {
+                format!("{pattern} = {value}")
+            };
         }
         self.hit("=");
         let kind = self.any_type(2);
@@ -255,7 +277,8 @@ impl Generator {
             }
             4 | 5 => {
                 let count = 1 + self.below(2);
-                let items: Vec<String> = (0..count).map(|_| self.pattern(scope, depth - 1)).collect();
+                let items: Vec<String> =
+                    (0..count).map(|_| self.pattern(scope, depth - 1)).collect();
                 format!("[{}]", items.join(", "))
             }
             _ => {
@@ -266,7 +289,10 @@ impl Generator {
                     _ => &["\"age\"", "\"r\""],
                 };
                 self.hit("object pattern");
-                let items: Vec<String> = keys.iter().map(|key| format!("{key}: {}", self.pattern(scope, depth - 1))).collect();
+                let items: Vec<String> = keys
+                    .iter()
+                    .map(|key| format!("{key}: {}", self.pattern(scope, depth - 1)))
+                    .collect();
                 format!("{{{}}}", items.join(", "))
             }
         }
@@ -366,7 +392,8 @@ impl Generator {
             8 => self.of_a_rule(scope, depth),
             _ => {
                 self.hit("comparison with an iteration");
-                let path = self.one(&["input.us[_].n", "input.us[_].r[_]", "input.ss[_]", "data.d.ss[_]"]);
+                let path =
+                    self.one(&["input.us[_].n", "input.us[_].r[_]", "input.ss[_]", "data.d.ss[_]"]);
                 let value = self.term(&Type::String, scope, 0);
                 let operator = self.one(&["==", "=", "!="]);
                 format!("{path} {operator} {value}")
@@ -421,7 +448,8 @@ impl Generator {
             Kind::Function(args, of) => {
                 self.hit("function as a statement");
                 let of = of.clone();
-                let args: Vec<String> = args.clone().iter().map(|arg| self.term(arg, scope, depth.min(1))).collect();
+                let args: Vec<String> =
+                    args.clone().iter().map(|arg| self.term(arg, scope, depth.min(1))).collect();
                 let args = args.join(", ");
                 if self.chance(60) {
                     let name = self.unbound(scope);
@@ -456,12 +484,18 @@ impl Generator {
             }
             _ if self.chance(80) => {
                 let value = self.term(&Type::String, &mut inner, 0);
-                format!("{value} in {}", self.one(&["input.ss", "input.os", "{\"a\", \"x\"}", "data.d.ss"]))
+                format!(
+                    "{value} in {}",
+                    self.one(&["input.ss", "input.os", "{\"a\", \"x\"}", "data.d.ss"])
+                )
             }
             _ => {
                 self.hit("not with an iteration");
                 let value = self.term(&Type::String, &mut inner, 0);
-                format!("{} == {value}", self.one(&["input.ss[_]", "input.us[_].n", "data.d.ss[_]"]))
+                format!(
+                    "{} == {value}",
+                    self.one(&["input.ss[_]", "input.us[_].n", "data.d.ss[_]"])
+                )
             }
         };
         format!("not {text}")
@@ -486,7 +520,8 @@ impl Generator {
                 format!("{path}[{key}]")
             }
             Kind::Function(args, _) => {
-                let args: Vec<String> = args.clone().iter().map(|arg| self.term(arg, scope, 0)).collect();
+                let args: Vec<String> =
+                    args.clone().iter().map(|arg| self.term(arg, scope, 0)).collect();
                 format!("{path}({})", args.join(", "))
             }
         }
@@ -512,7 +547,8 @@ impl Generator {
             let key = self.one(NAMES);
             if key != value {
                 names = format!("{key}, {value}");
-                let of_key = if matches!(kind, Type::Array(_)) { Type::Number } else { Type::String };
+                let of_key =
+                    if matches!(kind, Type::Array(_)) { Type::Number } else { Type::String };
                 inner.declare(key, of_key);
             }
         }
@@ -534,7 +570,11 @@ impl Generator {
         let args: Vec<String> = (0..count)
             .map(|_| {
                 let kind = self.any_type(1);
-                if self.chance(1) { "input.xs[_]".to_owned() } else { self.term(&kind, scope, depth.min(1)) }
+                if self.chance(1) {
+                    "input.xs[_]".to_owned()
+                } else {
+                    self.term(&kind, scope, depth.min(1))
+                }
             })
             .collect();
         format!("print({})", args.join(", "))
@@ -594,7 +634,14 @@ impl Generator {
             0 => {
                 self.hit("with input");
                 let value = if self.chance(60) {
-                    self.one(&["{\"n\": 5, \"s\": \"q\", \"xs\": [9]}", "{}", "[1]", "\"t\"", "input.us[0]"]).to_owned()
+                    self.one(&[
+                        "{\"n\": 5, \"s\": \"q\", \"xs\": [9]}",
+                        "{}",
+                        "[1]",
+                        "\"t\"",
+                        "input.us[0]",
+                    ])
+                    .to_owned()
                 } else {
                     self.term(&Type::object(Type::Any), scope, depth)
                 };

@@ -66,12 +66,41 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 
 const NUMBERS: &[&str] = &[
-    "0", "1", "2", "3", "-1", "10", "1.5", "0.5", "1.0", "2.50", "1e2", "1E1", "5e-1", "-2.5e+1", "100000000000000000000",
-    "9007199254740993", "0.1", "7", "-0",
+    "0",
+    "1",
+    "2",
+    "3",
+    "-1",
+    "10",
+    "1.5",
+    "0.5",
+    "1.0",
+    "2.50",
+    "1e2",
+    "1E1",
+    "5e-1",
+    "-2.5e+1",
+    "100000000000000000000",
+    "9007199254740993",
+    "0.1",
+    "7",
+    "-0",
 ];
 const STRINGS: &[&str] = &[
-    "\"a\"", "\"b\"", "\"\"", "\"x\"", "\"b,c\"", "`a`", "\"\\u00e9\"", "\"k\"", "\"n\"", "\"a\\n\\\"b\"", "`r\\n`", "\"abc\"",
-    "\"1\"", "\"%d %v\"",
+    "\"a\"",
+    "\"b\"",
+    "\"\"",
+    "\"x\"",
+    "\"b,c\"",
+    "`a`",
+    "\"\\u00e9\"",
+    "\"k\"",
+    "\"n\"",
+    "\"a\\n\\\"b\"",
+    "`r\\n`",
+    "\"abc\"",
+    "\"1\"",
+    "\"%d %v\"",
 ];
 
 impl Generator {
@@ -102,7 +131,8 @@ impl Generator {
 
     fn plain_term(&mut self, kind: &Type, scope: &mut Scope, depth: usize) -> String {
         let leaf = depth == 0 || self.fuel <= 0;
-        let kind = if *kind == Type::Any { self.any_type(usize::from(!leaf)) } else { kind.clone() };
+        let kind =
+            if *kind == Type::Any { self.any_type(usize::from(!leaf)) } else { kind.clone() };
         // A variable or another reference, often.
         if self.chance(30)
             && let Some(name) = self.variable(&kind, scope)
@@ -112,7 +142,8 @@ impl Generator {
         if self.chance(if leaf { 45 } else { 22 }) {
             return self.source(&kind, scope);
         }
-        if !leaf && self.chance(14)
+        if !leaf
+            && self.chance(14)
             && let Some(text) = self.rule_value(&kind, scope, depth)
         {
             return text;
@@ -133,7 +164,9 @@ impl Generator {
         let fitting: Vec<String> = scope
             .variables
             .iter()
-            .filter(|variable| variable.kind == *kind || *kind == Type::Any || variable.kind == Type::Any)
+            .filter(|variable| {
+                variable.kind == *kind || *kind == Type::Any || variable.kind == Type::Any
+            })
             .map(|variable| variable.name.clone())
             .collect();
         if fitting.is_empty() {
@@ -148,7 +181,16 @@ impl Generator {
     pub(super) fn source(&mut self, kind: &Type, scope: &mut Scope) -> String {
         if self.chance(3) {
             self.hit("reference to nothing");
-            return self.one(&["input.nope", "input.us[0].zip", "data.nowhere.x", "input.xs[9]", "input.s.a", "data.d.o.zz"]).to_owned();
+            return self
+                .one(&[
+                    "input.nope",
+                    "input.us[0].zip",
+                    "data.nowhere.x",
+                    "input.xs[9]",
+                    "input.s.a",
+                    "data.d.o.zz",
+                ])
+                .to_owned();
         }
         let code = match kind {
             Type::Number => "n",
@@ -168,7 +210,8 @@ impl Generator {
             Type::Set(_) => return self.literal(kind),
             Type::Any => ["n", "s", "b", "an", "as", "aa", "on", "oa"][self.below(8)],
         };
-        let fitting: Vec<&str> = SOURCES.iter().filter(|(of, _)| *of == code).map(|(_, path)| *path).collect();
+        let fitting: Vec<&str> =
+            SOURCES.iter().filter(|(of, _)| *of == code).map(|(_, path)| *path).collect();
         let mut path = self.one(&fitting).to_owned();
         self.hit(if path.starts_with("data") { "reference to data" } else { "reference to input" });
         if let Some(name) = self.file.input
@@ -189,12 +232,19 @@ impl Generator {
     }
 
     /// The value of a rule, a member of it, or a call of a function.
-    pub(super) fn rule_value(&mut self, kind: &Type, scope: &mut Scope, depth: usize) -> Option<String> {
+    pub(super) fn rule_value(
+        &mut self,
+        kind: &Type,
+        scope: &mut Scope,
+        depth: usize,
+    ) -> Option<String> {
         let known: Vec<super::Known> = self
             .known
             .iter()
             .filter(|rule| match (&rule.kind, kind) {
-                (Kind::Complete(of) | Kind::Function(_, of), wanted) => of == wanted || *of == Type::Any,
+                (Kind::Complete(of) | Kind::Function(_, of), wanted) => {
+                    of == wanted || *of == Type::Any
+                }
                 (Kind::Set(of), Type::Set(wanted)) => of == &**wanted,
                 (Kind::Set(of), wanted) => of == wanted,
                 (Kind::Object(of) | Kind::Tree(of), Type::Object(wanted)) => of == &**wanted,
@@ -216,8 +266,11 @@ impl Generator {
             }
             Kind::Function(args, _) => {
                 self.hit("call of a function");
-                let args: Vec<String> =
-                    args.clone().iter().map(|arg| self.term(arg, scope, depth.saturating_sub(1))).collect();
+                let args: Vec<String> = args
+                    .clone()
+                    .iter()
+                    .map(|arg| self.term(arg, scope, depth.saturating_sub(1)))
+                    .collect();
                 format!("{path}({})", args.join(", "))
             }
             Kind::Set(of) => {
@@ -249,7 +302,8 @@ impl Generator {
             return rule.name.clone();
         }
         if rule.package != self.file.package
-            && let Some((_, alias)) = self.file.aliases.iter().find(|(package, _)| *package == rule.package)
+            && let Some((_, alias)) =
+                self.file.aliases.iter().find(|(package, _)| *package == rule.package)
         {
             let alias = alias.clone();
             if self.chance(80) {
@@ -327,13 +381,18 @@ impl Generator {
             Type::Set(of) => {
                 self.hit("constant set");
                 let items: Vec<String> = (0..self.below(3)).map(|_| self.literal(of)).collect();
-                if items.is_empty() { "set()".to_owned() } else { format!("{{{}}}", items.join(", ")) }
+                if items.is_empty() {
+                    "set()".to_owned()
+                } else {
+                    format!("{{{}}}", items.join(", "))
+                }
             }
             Type::Object(of) => {
                 self.hit("constant object");
                 let keys = ["\"a\"", "\"b\"", "\"x\"", "\"k\""];
-                let items: Vec<String> =
-                    (0..self.below(3)).map(|at| format!("{}: {}", keys[at + self.random.below(2)], self.literal(of))).collect();
+                let items: Vec<String> = (0..self.below(3))
+                    .map(|at| format!("{}: {}", keys[at + self.random.below(2)], self.literal(of)))
+                    .collect();
                 format!("{{{}}}", items.join(", "))
             }
             Type::Any => {
@@ -358,7 +417,13 @@ impl Generator {
     }
 
     /// A call of a built-in function with terms of types.
-    fn call(&mut self, name: &'static str, args: &[Type], scope: &mut Scope, depth: usize) -> String {
+    fn call(
+        &mut self,
+        name: &'static str,
+        args: &[Type],
+        scope: &mut Scope,
+        depth: usize,
+    ) -> String {
         self.hit(name);
         let args: Vec<String> = args.iter().map(|arg| self.term(arg, scope, depth)).collect();
         format!("{name}({})", args.join(", "))
@@ -384,7 +449,13 @@ impl Generator {
             5 => self.call("sum", &[Self::numbers()], scope, depth),
             6 => {
                 let name = self.one(&["max", "min", "product"]);
-                let name: &'static str = if name == "max" { "max" } else if name == "min" { "min" } else { "product" };
+                let name: &'static str = if name == "max" {
+                    "max"
+                } else if name == "min" {
+                    "min"
+                } else {
+                    "product"
+                };
                 self.call(name, &[Self::numbers()], scope, depth)
             }
             7 => {
@@ -420,10 +491,22 @@ impl Generator {
             1 => self.call("concat", &[Type::String, Type::array(Type::String)], scope, depth),
             2 | 3 => {
                 self.hit("sprintf");
-                let (format, count) = [("%v", 1), ("%s-%d", 2), ("%v %v", 2), ("x", 0), ("%d", 1), ("%.2f", 1), ("%q", 1)][self.below(7)];
+                let (format, count) = [
+                    ("%v", 1),
+                    ("%s-%d", 2),
+                    ("%v %v", 2),
+                    ("x", 0),
+                    ("%d", 1),
+                    ("%.2f", 1),
+                    ("%q", 1),
+                ][self.below(7)];
                 let args: Vec<String> = (0..count)
                     .map(|at| {
-                        let kind = if format.contains("%d") && at == count - 1 { Type::Number } else { Type::Any };
+                        let kind = if format.contains("%d") && at == count - 1 {
+                            Type::Number
+                        } else {
+                            Type::Any
+                        };
                         self.term(&kind, scope, depth)
                     })
                     .collect();
@@ -476,7 +559,15 @@ impl Generator {
                 self.call(name, &[Type::String, Type::String], scope, depth)
             }
             7 => {
-                let name = ["is_number", "is_string", "is_null", "is_array", "is_object", "is_set", "is_boolean"][self.below(7)];
+                let name = [
+                    "is_number",
+                    "is_string",
+                    "is_null",
+                    "is_array",
+                    "is_object",
+                    "is_set",
+                    "is_boolean",
+                ][self.below(7)];
                 // What isn't of the type is undefined in some versions, false in others.
                 self.call(name, &[Type::Any], scope, depth)
             }
@@ -485,15 +576,26 @@ impl Generator {
                 self.hit(name);
                 let subject = self.term(&Type::String, scope, depth);
                 match name {
-                    "regex.match" => format!("regex.match({}, {subject})", self.one(&["\"^a\"", "\"[b-c]+$\"", "`\\w`", "\"(\""])),
+                    "regex.match" => format!(
+                        "regex.match({}, {subject})",
+                        self.one(&["\"^a\"", "\"[b-c]+$\"", "`\\w`", "\"(\""])
+                    ),
                     "regex.is_valid" => format!("regex.is_valid({subject})"),
-                    _ => format!("glob.match({}, [], {subject})", self.one(&["\"a*\"", "\"?\"", "\"{a,b}\""])),
+                    _ => format!(
+                        "glob.match({}, [], {subject})",
+                        self.one(&["\"a*\"", "\"?\"", "\"{a,b}\""])
+                    ),
                 }
             }
             9 => {
                 let name = ["object.subset", "json.is_valid", "semver.is_valid"][self.below(3)];
                 match name {
-                    "object.subset" => self.call(name, &[Type::object(Type::Number), Type::object(Type::Number)], scope, depth),
+                    "object.subset" => self.call(
+                        name,
+                        &[Type::object(Type::Number), Type::object(Type::Number)],
+                        scope,
+                        depth,
+                    ),
                     _ => self.call(name, &[Type::String], scope, depth),
                 }
             }
@@ -517,11 +619,13 @@ impl Generator {
             self.hit("in with a key");
             if self.chance(50) {
                 let array = self.term(&Type::array(Type::Number), scope, depth);
-                let (key, value) = (self.term(&Type::Number, scope, 0), self.term(&Type::Number, scope, 0));
+                let (key, value) =
+                    (self.term(&Type::Number, scope, 0), self.term(&Type::Number, scope, 0));
                 return format!("{key}, {value} in {array}");
             }
             let object = self.term(&Type::object(Type::Number), scope, depth);
-            let (key, value) = (self.term(&Type::String, scope, 0), self.term(&Type::Number, scope, 0));
+            let (key, value) =
+                (self.term(&Type::String, scope, 0), self.term(&Type::Number, scope, 0));
             return format!("{key}, {value} in {object}");
         }
         self.hit("in");
@@ -565,19 +669,33 @@ impl Generator {
                 let (head, body) = self.comprehension(of, scope, depth);
                 format!("[{head} | {body}]")
             }
-            8 => self.call("array.concat", &[Type::array(of.clone()), Type::array(of.clone())], scope, depth),
-            9 => self.call("array.slice", &[Type::array(of.clone()), Type::Number, Type::Number], scope, depth),
+            8 => self.call(
+                "array.concat",
+                &[Type::array(of.clone()), Type::array(of.clone())],
+                scope,
+                depth,
+            ),
+            9 => self.call(
+                "array.slice",
+                &[Type::array(of.clone()), Type::Number, Type::Number],
+                scope,
+                depth,
+            ),
             10 => match of {
                 Type::String => self.call("split", &[Type::String, Type::String], scope, depth),
                 Type::Number => {
                     self.hit("numbers.range");
-                    let (from, to) = (self.one(&["1", "input.z", "-1", "5"]), self.one(&["3", "0", "-2", "data.d.n"]));
+                    let (from, to) = (
+                        self.one(&["1", "input.z", "-1", "5"]),
+                        self.one(&["3", "0", "-2", "data.d.n"]),
+                    );
                     format!("numbers.range({from}, {to})")
                 }
                 _ => self.call("array.reverse", &[Type::array(of.clone())], scope, depth),
             },
             _ => {
-                let kind = if self.chance(50) { Type::set(of.clone()) } else { Type::array(of.clone()) };
+                let kind =
+                    if self.chance(50) { Type::set(of.clone()) } else { Type::array(of.clone()) };
                 self.call("sort", &[kind], scope, depth)
             }
         }
@@ -588,7 +706,11 @@ impl Generator {
             0..=2 => {
                 self.hit("set");
                 let items = self.list(of, scope, depth);
-                if items.is_empty() { "set()".to_owned() } else { format!("{{{}}}", items.join(", ")) }
+                if items.is_empty() {
+                    "set()".to_owned()
+                } else {
+                    format!("{{{}}}", items.join(", "))
+                }
             }
             3..=6 => {
                 self.hit("set comprehension");
@@ -606,7 +728,9 @@ impl Generator {
                 let name = ["union", "intersection"][self.below(2)];
                 self.call(name, &[Type::set(Type::set(of.clone()))], scope, depth)
             }
-            _ if *of == Type::String => self.call("object.keys", &[Type::object(Type::Any)], scope, depth),
+            _ if *of == Type::String => {
+                self.call("object.keys", &[Type::object(Type::Any)], scope, depth)
+            }
             _ => {
                 let inner = self.term(&Type::array(of.clone()), scope, depth);
                 self.hit("set comprehension");
@@ -646,11 +770,26 @@ impl Generator {
                 self.use_up(&mut inner, &mut body, &format!("{key} {value}"));
                 format!("{{{key}: {value} | {}}}", body.join("; "))
             }
-            8 => self.call("object.union", &[Type::object(of.clone()), Type::object(of.clone())], scope, depth),
-            9 => self.call("object.remove", &[Type::object(of.clone()), Type::array(Type::String)], scope, depth),
+            8 => self.call(
+                "object.union",
+                &[Type::object(of.clone()), Type::object(of.clone())],
+                scope,
+                depth,
+            ),
+            9 => self.call(
+                "object.remove",
+                &[Type::object(of.clone()), Type::array(Type::String)],
+                scope,
+                depth,
+            ),
             _ => {
                 let name = ["object.filter", "json.remove"][self.below(2)];
-                self.call(name, &[Type::object(of.clone()), Type::array(Type::String)], scope, depth)
+                self.call(
+                    name,
+                    &[Type::object(of.clone()), Type::array(Type::String)],
+                    scope,
+                    depth,
+                )
             }
         }
     }
