@@ -97,7 +97,7 @@ fn to_number(_: &dyn Context, args: &[Value]) -> Answer {
 
 /// A number as Go writes them: a sign, digits with underscores between them, hexadecimal ones.
 /// Its text becomes JSON's.
-fn read_float(text: &str) -> Option<Result<Number, crate::rego::value::NumberError>> {
+pub(super) fn read_float(text: &str) -> Option<Result<Number, crate::rego::value::NumberError>> {
     let (sign, rest) = match text.as_bytes().first()? {
         b'-' => ("-", text.get(1..)?),
         b'+' => ("", text.get(1..)?),

@@ -209,6 +209,11 @@ fn decoded(context: &dyn Context, text: &str, alphabet: &[u8; 64]) -> Answer {
     }
 }
 
+/// The text of base64 in a document; nothing where it isn't base64.
+pub(super) fn binary(text: &str) -> Option<String> {
+    Some(lossy(&from_base64(text.as_bytes(), STANDARD).ok()?))
+}
+
 fn base64_decode(context: &dyn Context, args: &[Value]) -> Answer {
     decoded(context, string(args, 0)?, STANDARD)
 }

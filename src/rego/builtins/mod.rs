@@ -48,10 +48,12 @@ mod time;
 mod units;
 mod uri;
 mod uuid;
+mod yaml;
 
 pub use graph::walk_values;
 pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls};
 pub use table::{all, lookup};
+pub use yaml::from_yaml;
 
 /// What a function gives: a value, or nothing where it is undefined.
 pub type Answer = Result<Option<Value>, Error>;

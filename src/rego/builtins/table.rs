@@ -45,6 +45,7 @@ const FAMILIES: &[Family] = &[
     super::jwt::FUNCTIONS,
     super::units::FUNCTIONS,
     super::uuid::FUNCTIONS,
+    super::yaml::FUNCTIONS,
 ];
 
 /// Left to the machine that evaluates, or to a compile stage.

@@ -9,21 +9,6 @@ use crate::rego::builtins::Error;
 /// The database here ends with this year; later ones are as those before it.
 const LAST_YEAR: i64 = 2099;
 
-/// Old names that newer releases of the database give to zones of places.
-const LINKS: &[(&str, &str)] = &[
-    ("CET", "Europe/Brussels"),
-    ("CST6CDT", "America/Chicago"),
-    ("EET", "Europe/Athens"),
-    ("EST", "America/Panama"),
-    ("EST5EDT", "America/New_York"),
-    ("HST", "Pacific/Honolulu"),
-    ("MET", "Europe/Brussels"),
-    ("MST", "America/Phoenix"),
-    ("MST7MDT", "America/Denver"),
-    ("PST8PDT", "America/Los_Angeles"),
-    ("WET", "Europe/Lisbon"),
-];
-
 /// A zone.
 #[derive(Clone)]
 pub(super) struct Zone(Option<Tz>);
@@ -41,7 +26,6 @@ impl Zone {
         if name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..") {
             return Err(Error::failed("time: invalid location name"));
         }
-        let name = LINKS.iter().find(|(link, _)| *link == name).map_or(name, |(_, name)| name);
         match name.parse::<Tz>() {
             Ok(zone) => Ok(Self(Some(zone))),
             Err(_) => Err(Error::failed(format!("unknown time zone {name}"))),

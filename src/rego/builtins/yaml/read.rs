@@ -1,0 +1,229 @@
+//! YAML text to values.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+use super::scalar::Scalar;
+use crate::rego::builtins::time::{TIMESTAMPS, in_utc};
+use crate::rego::builtins::{Code, Context, Error};
+use crate::rego::value::{Value, deeper};
+
+/// Levels of nesting that are read.
+const MAX_DEPTH: usize = 10_000;
+
+/// A part of a document.
+enum Node {
+    Scalar(Content),
+    Sequence(Vec<Rc<Node>>),
+    Mapping(Vec<(Rc<Node>, Rc<Node>)>),
+}
+
+/// A scalar's text, its tag without `!!` where it is one of YAML's own, and whether it is plain.
+struct Content {
+    text: String,
+    tag: Option<String>,
+    plain: bool,
+}
+
+fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
+    Err(Error::failed(format!("yaml: {}", message.into())))
+}
+
+/// The first document of a text.
+pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let allowed = |c: char| {
+        matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
+    };
+    if !text.chars().all(allowed) {
+        return failed("control characters are not allowed");
+    }
+    match first(context, text)? {
+        None => Ok(Value::Null),
+        Some(node) => value(context, &node),
+    }
+}
+
+/// A collection that isn't closed yet, and its anchor.
+enum Open {
+    Sequence(usize, Vec<Rc<Node>>),
+    Mapping(usize, Vec<(Rc<Node>, Rc<Node>)>, Option<Rc<Node>>),
+}
+
+/// Parses all documents and gives the first, if there is one.
+fn first(context: &dyn Context, text: &str) -> Result<Option<Rc<Node>>, Error> {
+    let mut anchors: HashMap<usize, Rc<Node>> = HashMap::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut document = None;
+    let (length, unfinished) = (text.chars().count(), !text.ends_with('\n'));
+    for (index, event) in Parser::new_from_str(text).enumerate() {
+        if index % 256 == 0 {
+            context.check()?;
+        }
+        context.charge(96)?;
+        let (event, span) = event.map_err(|error| Error::failed(format!("yaml: {error}")))?;
+        let (node, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag.as_deref().and_then(tag_name);
+                let plain = style == ScalarStyle::Plain;
+                let mut text = text.into_owned();
+                // The last line of a block that the file ends in without a line break has none.
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                if block && unfinished && span.end.index() >= length && text.ends_with('\n') {
+                    text.pop();
+                }
+                (Rc::new(Node::Scalar(Content { text, tag, plain })), anchor)
+            }
+            Event::Alias(id) => match anchors.get(&id) {
+                Some(node) => (Rc::clone(node), 0),
+                None => return failed("anchor value contains itself"),
+            },
+            Event::SequenceStart(anchor, _) => {
+                open.push(Open::Sequence(anchor, Vec::new()));
+                bounded(open.len())?;
+                continue;
+            }
+            Event::MappingStart(anchor, _) => {
+                open.push(Open::Mapping(anchor, Vec::new(), None));
+                bounded(open.len())?;
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                Some(Open::Sequence(anchor, items)) => (Rc::new(Node::Sequence(items)), anchor),
+                Some(Open::Mapping(anchor, members, _)) => (Rc::new(Node::Mapping(members)), anchor),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if anchor > 0 {
+            anchors.insert(anchor, Rc::clone(&node));
+        }
+        match open.last_mut() {
+            None => document = document.or(Some(node)),
+            Some(Open::Sequence(_, items)) => items.push(node),
+            Some(Open::Mapping(_, members, key)) => match key.take() {
+                None => *key = Some(node),
+                Some(key) => members.push((key, node)),
+            },
+        }
+    }
+    Ok(document)
+}
+
+fn bounded(depth: usize) -> Result<(), Error> {
+    if depth > MAX_DEPTH { failed(format!("exceeded max depth of {MAX_DEPTH}")) } else { Ok(()) }
+}
+
+/// The name of a tag; nothing for `!`, which says nothing.
+fn tag_name(tag: &Tag) -> Option<String> {
+    let whole = format!("{}{}", tag.handle, tag.suffix);
+    match whole.strip_prefix("tag:yaml.org,2002:").or_else(|| whole.strip_prefix("!!")) {
+        Some(name) => Some(name.to_owned()),
+        None if whole == "!" => None,
+        None => Some(format!("!{whole}")),
+    }
+}
+
+impl Content {
+    /// Its meaning.
+    fn scalar(&self) -> Result<Scalar, Error> {
+        let text = || Scalar::Text(self.text.clone());
+        let Some(tag) = self.tag.as_deref() else {
+            return Ok(if self.plain { Scalar::plain(&self.text) } else { text() });
+        };
+        match tag {
+            "str" => Ok(text()),
+            "binary" => match crate::rego::builtins::encoding::binary(&self.text) {
+                Some(text) => Ok(Scalar::Text(text)),
+                None => failed("!!binary value contains invalid base64 data"),
+            },
+            "null" | "bool" | "int" | "float" | "timestamp" => {
+                let scalar = Scalar::plain(&self.text);
+                match scalar {
+                    #[allow(clippy::cast_precision_loss)]
+                    Scalar::Integer(value) if tag == "float" => Ok(Scalar::Float(value as f64)),
+                    Scalar::Timestamp(text) if tag == "timestamp" => match date(&text) {
+                        Some(text) => Ok(Scalar::Text(text)),
+                        None => Err(Error::halt(Code::Limit, "dates with offsets and a tag aren't read")),
+                    },
+                    scalar if scalar.tag() == tag => Ok(scalar),
+                    scalar => failed(format!("cannot decode !!{} `{}` as a !!{tag}", scalar.tag(), self.text)),
+                }
+            }
+            // Tags of one's own.
+            _ => Ok(text()),
+        }
+    }
+
+    fn is_merge(&self) -> bool {
+        self.text == "<<" && (self.tag.is_none() && self.plain || self.tag.as_deref() == Some("merge"))
+    }
+}
+
+/// A date with a tag, as JSON has it; nothing where it has an offset of its own.
+fn date(text: &str) -> Option<String> {
+    let offset = text.get(10..).is_some_and(|time| time.contains(['+', '-']));
+    if offset { None } else { TIMESTAMPS.iter().find_map(|layout| in_utc(layout, text)) }
+}
+
+fn value(context: &dyn Context, node: &Node) -> Result<Value, Error> {
+    context.charge(48)?;
+    match node {
+        Node::Scalar(content) => {
+            let scalar = content.scalar()?;
+            scalar.into_value().ok_or_else(|| Error::failed("json: unsupported value"))
+        }
+        Node::Sequence(items) => deeper(|| items.iter().map(|item| value(context, item)).collect()),
+        Node::Mapping(members) => {
+            let mut object = BTreeMap::new();
+            deeper(|| mapping(context, members, &mut object))?;
+            Ok(object.into_iter().collect())
+        }
+    }
+}
+
+/// Adds the members of a mapping that aren't there yet, its own before those that it merges.
+fn mapping(
+    context: &dyn Context,
+    members: &[(Rc<Node>, Rc<Node>)],
+    object: &mut BTreeMap<String, Value>,
+) -> Result<(), Error> {
+    let mut own: BTreeMap<String, &Node> = BTreeMap::new();
+    let mut merged: Vec<&Node> = Vec::new();
+    for (key, member) in members {
+        let content = match &**key {
+            Node::Scalar(content) => content,
+            _ => return failed("invalid map key"),
+        };
+        if content.is_merge() {
+            match &**member {
+                Node::Sequence(items) => merged.extend(items.iter().map(|item| &**item)),
+                other => merged.push(other),
+            }
+            continue;
+        }
+        let scalar = content.scalar()?;
+        let date = matches!(scalar, Scalar::Timestamp(_));
+        let Some(name) = scalar.into_key() else {
+            return failed("unsupported map key of type: %!s(<nil>)");
+        };
+        // Of equal keys the last, but dates aren't compared as keys.
+        if own.insert(name, member).is_some() && date {
+            return failed("mapping key already defined");
+        }
+    }
+    for (name, member) in own {
+        if !object.contains_key(&name) {
+            object.insert(name, value(context, member)?);
+        }
+    }
+    for node in merged {
+        match node {
+            Node::Mapping(members) => deeper(|| mapping(context, members, object))?,
+            _ => return failed("map merge requires map or sequence of maps as the value"),
+        }
+    }
+    Ok(())
+}
