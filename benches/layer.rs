@@ -245,8 +245,10 @@ fn regorus_command() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [policy, input, rule] = arguments.as_slice() else { panic!("three arguments") };
     let mut engine = Engine::new();
-    engine.add_policy_from_file(policy).unwrap();
-    engine.set_input(regorus::Value::from_json_file(input).unwrap());
+    engine.add_policy(policy.clone(), std::fs::read_to_string(policy).unwrap()).unwrap();
+    engine.set_input(
+        regorus::Value::from_json_str(&std::fs::read_to_string(input).unwrap()).unwrap(),
+    );
     println!("{}", engine.eval_rule(rule.clone()).unwrap().to_json_str().unwrap());
 }
 

@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench soak`, or with the number of seconds: `cargo bench --bench soak -- 10`.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 #[path = "../tests/it/soak/load.rs"]
 mod load;

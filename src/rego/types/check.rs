@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
         let head = &rule.rule.head;
         if head.is_function && !head.args.is_empty() {
             for arg in &head.args {
-                self.type_arguments(&env, arg);
+                Self::type_arguments(&env, arg);
             }
             let args = head.args.iter().map(|it| self.type_of(&env, it)).collect();
             let result = head.value.as_ref().map_or(Type::Unknown, |it| self.type_of(&env, it));
@@ -155,7 +155,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Variables of arguments that the body says nothing of may be anything.
-    fn type_arguments(&self, env: &Rc<Env>, arg: &Term) {
+    fn type_arguments(env: &Rc<Env>, arg: &Term) {
         match &arg.kind {
             TermKind::Var(name) => {
                 if env.get_var(arg).is_unknown() {
@@ -166,15 +166,15 @@ impl<'a> Checker<'a> {
             | TermKind::Set(items)
             | TermKind::Ref(items)
             | TermKind::Call(items) => {
-                items.iter().for_each(|it| self.type_arguments(env, it));
+                items.iter().for_each(|it| Self::type_arguments(env, it));
             }
             TermKind::Object(pairs) => {
                 for (key, value) in pairs {
-                    self.type_arguments(env, key);
-                    self.type_arguments(env, value);
+                    Self::type_arguments(env, key);
+                    Self::type_arguments(env, value);
                 }
             }
-            TermKind::Group(inner) => self.type_arguments(env, inner),
+            TermKind::Group(inner) => Self::type_arguments(env, inner),
             _ => {}
         }
     }

@@ -34,9 +34,7 @@ fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
 /// The first document of a text.
 pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let allowed = |c: char| {
-        matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
-    };
+    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     if !text.chars().all(allowed) {
         return failed("control characters are not allowed");
     }
@@ -92,7 +90,9 @@ fn first(context: &dyn Context, text: &str) -> Result<Option<Rc<Node>>, Error> {
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
                 Some(Open::Sequence(anchor, items)) => (Rc::new(Node::Sequence(items)), anchor),
-                Some(Open::Mapping(anchor, members, _)) => (Rc::new(Node::Mapping(members)), anchor),
+                Some(Open::Mapping(anchor, members, _)) => {
+                    (Rc::new(Node::Mapping(members)), anchor)
+                }
                 None => continue,
             },
             _ => continue,
@@ -146,10 +146,17 @@ impl Content {
                     Scalar::Integer(value) if tag == "float" => Ok(Scalar::Float(value as f64)),
                     Scalar::Timestamp(text) if tag == "timestamp" => match date(&text) {
                         Some(text) => Ok(Scalar::Text(text)),
-                        None => Err(Error::halt(Code::Limit, "dates with offsets and a tag aren't read")),
+                        None => Err(Error::halt(
+                            Code::Limit,
+                            "dates with offsets and a tag aren't read",
+                        )),
                     },
                     scalar if scalar.tag() == tag => Ok(scalar),
-                    scalar => failed(format!("cannot decode !!{} `{}` as a !!{tag}", scalar.tag(), self.text)),
+                    scalar => failed(format!(
+                        "cannot decode !!{} `{}` as a !!{tag}",
+                        scalar.tag(),
+                        self.text
+                    )),
                 }
             }
             // Tags of one's own.
@@ -158,7 +165,8 @@ impl Content {
     }
 
     fn is_merge(&self) -> bool {
-        self.text == "<<" && (self.tag.is_none() && self.plain || self.tag.as_deref() == Some("merge"))
+        self.text == "<<"
+            && (self.tag.is_none() && self.plain || self.tag.as_deref() == Some("merge"))
     }
 }
 
