@@ -20,8 +20,8 @@ const CASES: &[Case] = &[
     Case {
         name: "a package in two files",
         modules: &[
-            r#"package p
-y := 1"#,
+            r"package p
+y := 1",
             r#"package p
 default allow := false
 allow if not bad
@@ -36,15 +36,15 @@ violations contains "v" if bad"#,
     Case {
         name: "a package through an import",
         modules: &[
-            r#"package p
-y := 1"#,
-            r#"package p
+            r"package p
+y := 1",
+            r"package p
 default allow := false
 allow if not bad
-bad if input.evil"#,
-            r#"package q
+bad if input.evil",
+            r"package q
 import data.p
-r := p.allow"#,
+r := p.allow",
         ],
         data: "{}",
         input: r#"{"evil": true}"#,
@@ -54,12 +54,12 @@ r := p.allow"#,
     Case {
         name: "imports of one name in two files",
         modules: &[
-            r#"package a
+            r"package a
 import data.real as cfg
-x := cfg.v"#,
-            r#"package a
+x := cfg.v",
+            r"package a
 import data.fake as cfg
-y := cfg.v"#,
+y := cfg.v",
         ],
         data: r#"{"real": {"v": 1}, "fake": {"v": 2}}"#,
         input: "{}",
@@ -69,13 +69,13 @@ y := cfg.v"#,
     Case {
         name: "packages that import each other",
         modules: &[
-            r#"package a
+            r"package a
 import data.b
 x := b.y
-z := 1"#,
-            r#"package b
+z := 1",
+            r"package b
 import data.a
-y := a.z"#,
+y := a.z",
         ],
         data: "{}",
         input: "{}",
@@ -103,8 +103,8 @@ r contains sprintf("%s", [input.x]) if true"#],
     },
     Case {
         name: "some in what is no collection",
-        modules: &[r#"package p
-r := [x | some x in input.s]"#],
+        modules: &[r"package p
+r := [x | some x in input.s]"],
         data: "{}",
         input: r#"{"s": "abc"}"#,
         query: "data.p.r",
@@ -156,8 +156,8 @@ r if {
     },
     Case {
         name: "numbers",
-        modules: &[r#"package p
-r := [0.1 + 0.2 == 0.3, 9223372036854775807 + 1, 1.50]"#],
+        modules: &[r"package p
+r := [0.1 + 0.2 == 0.3, 9223372036854775807 + 1, 1.50]"],
         data: "{}",
         input: "{}",
         query: "data.p.r",
@@ -250,8 +250,8 @@ fn what_would_not_end_is_refused() {
     let conflict = "package p\nallow := false";
     for (module, data, code) in [
         ("package p\nf(x) := f(x + 1)\nr := f(1)", "{}", "recursion"),
-        (&literal, "{}", "too-large"),
-        (&sum, "{}", "too-large"),
+        (literal.as_str(), "{}", "too-large"),
+        (sum.as_str(), "{}", "too-large"),
         (conflict, r#"{"p": {"allow": true}}"#, "compile-error"),
         ("package p\nr if data.p.q with platform.discoverr as 1\nq := 1", "{}", "unknown-function"),
     ] {
