@@ -250,8 +250,8 @@ fn what_would_not_end_is_refused() {
     let conflict = "package p\nallow := false";
     for (module, data, code) in [
         ("package p\nf(x) := f(x + 1)\nr := f(1)", "{}", "recursion"),
-        (&literal, "{}", "too-large"),
-        (&sum, "{}", "too-large"),
+        (literal.as_str(), "{}", "too-large"),
+        (sum.as_str(), "{}", "too-large"),
         (conflict, r#"{"p": {"allow": true}}"#, "compile-error"),
         ("package p\nr if data.p.q with platform.discoverr as 1\nq := 1", "{}", "unknown-function"),
     ] {
