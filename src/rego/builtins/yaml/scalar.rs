@@ -24,7 +24,9 @@ impl Scalar {
             "true" | "True" | "TRUE" => return Self::Bool(true),
             "false" | "False" | "FALSE" => return Self::Bool(false),
             ".nan" | ".NaN" | ".NAN" => return Self::Float(f64::NAN),
-            ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Self::Float(f64::INFINITY),
+            ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => {
+                return Self::Float(f64::INFINITY);
+            }
             "-.inf" | "-.Inf" | "-.INF" => return Self::Float(f64::NEG_INFINITY),
             _ => {}
         }
@@ -35,7 +37,9 @@ impl Scalar {
                     return Self::Timestamp(text.to_owned());
                 }
                 let bare = text.replace('_', "");
-                integer(&bare).map(Self::Integer).or_else(|| if looks_like_float(&bare) { float(&bare) } else { None })
+                integer(&bare)
+                    .map(Self::Integer)
+                    .or_else(|| if looks_like_float(&bare) { float(&bare) } else { None })
             }
             _ => None,
         };
@@ -60,7 +64,9 @@ impl Scalar {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(value),
             Self::Integer(value) => Value::Number(Number::parse(&value.to_string())?),
-            Self::Float(value) if value.is_finite() => Value::Number(Number::parse(&json_float(value))?),
+            Self::Float(value) if value.is_finite() => {
+                Value::Number(Number::parse(&json_float(value))?)
+            }
             Self::Float(_) => return None,
             Self::Timestamp(text) | Self::Text(text) => Value::from(text),
         })

@@ -139,7 +139,9 @@ impl Writer<'_> {
         readable(text)?;
         self.context.charge(text.len() as u64)?;
         let shape = Shape::of(text);
-        let plain = matches!(Scalar::plain(text), Scalar::Text(_)) && !is_base_60(text) && !is_old_boolean(text);
+        let plain = matches!(Scalar::plain(text), Scalar::Text(_))
+            && !is_base_60(text)
+            && !is_old_boolean(text);
         if text.contains('\n') && !key && shape.block {
             return self.literal(text, column);
         }
@@ -191,7 +193,8 @@ impl Writer<'_> {
 
 /// OPA reads the document as JSON text by way of YAML, which has no control characters.
 fn readable(text: &str) -> Result<(), Error> {
-    let bad = |c: char| matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
+    let bad =
+        |c: char| matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
     if text.contains(bad) {
         return Err(Error::failed("yaml: control characters are not allowed"));
     }
@@ -243,7 +246,10 @@ impl Shape {
             let before_space = chars.peek().is_none_or(|next| matches!(next, ' ' | '\t'));
             let after_space = begins || previous == ' ' || previous == '\t' || is_break(previous);
             indicators |= match c {
-                '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' if begins => {
+                '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"'
+                | '%' | '@' | '`'
+                    if begins =>
+                {
                     true
                 }
                 '?' | '-' if begins => before_space,
@@ -268,7 +274,13 @@ impl Shape {
         let edge = |c: char| c == ' ' || is_break(c);
         let odd = space_break || special;
         Self {
-            plain: !(edge(first) || edge(previous) || break_space || odd || tabs || breaks || indicators),
+            plain: !(edge(first)
+                || edge(previous)
+                || break_space
+                || odd
+                || tabs
+                || breaks
+                || indicators),
             single_quoted: !(break_space || odd || tabs),
             block: !(previous == ' ' || odd),
         }
@@ -317,7 +329,8 @@ fn double_quoted(out: &mut String, text: &str) {
 /// Numbers to the base of sixty, which other readers know: `12:30`.
 fn is_base_60(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (body, fraction) = rest.split_once('.').map_or((rest, ""), |(body, fraction)| (body, fraction));
+    let (body, fraction) =
+        rest.split_once('.').map_or((rest, ""), |(body, fraction)| (body, fraction));
     let mut parts = body.split(':');
     let first = parts.next().unwrap_or_default();
     let mut rest = parts.peekable();
@@ -335,7 +348,21 @@ fn is_base_60(text: &str) -> bool {
 fn is_old_boolean(text: &str) -> bool {
     matches!(
         text,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF"
+        "y" | "Y"
+            | "yes"
+            | "Yes"
+            | "YES"
+            | "on"
+            | "On"
+            | "ON"
+            | "n"
+            | "N"
+            | "no"
+            | "No"
+            | "NO"
+            | "off"
+            | "Off"
+            | "OFF"
     )
 }
 
@@ -360,7 +387,12 @@ fn natural(a: &str, b: &str) -> Ordering {
         }
         // Zeros within a number aren't leading ones.
         let within = (*x == '0' || *y == '0')
-            && a.get(..at).unwrap_or_default().iter().rev().take_while(|c| c.is_numeric()).any(|c| *c != '0');
+            && a.get(..at)
+                .unwrap_or_default()
+                .iter()
+                .rev()
+                .take_while(|c| c.is_numeric())
+                .any(|c| *c != '0');
         let number = |text: &[char]| {
             let mut value = i64::from(within);
             let mut end = at;
