@@ -234,7 +234,7 @@ pub fn cases(every: u64) -> impl Iterator<Item = Case> + Send {
         (0..count * count / 4).map(move |_| (0..3).map(|_| random.next() % count).collect());
     let all = ones.chain(twos).chain(threes).enumerate();
     all.filter(move |(index, body): &(usize, Vec<u64>)| {
-        body.len() == 1 || *index as u64 % every == 0
+        body.len() == 1 || (*index as u64).is_multiple_of(every)
     })
     .flat_map(|(index, body)| programs(index as u64, &body))
 }
@@ -255,7 +255,7 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
             }
         }
     }
-    let strict_errors = index % 2 == 0;
+    let strict_errors = index.is_multiple_of(2);
     let mut list = Vec::new();
     // What isn't bound here is bound before, in one program; in the other it is left unsafe. A third
     // has `x` and `y` from outside.
@@ -265,7 +265,7 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     let mut body = texts.join("; ");
     let mut head = bound.clone();
     if !missing.is_empty() {
-        if index % 7 == 0 {
+        if index.is_multiple_of(7) {
             list.push(case(&body, &head_of(&bound), strict_errors, true, None));
         }
         let before: Vec<String> = missing
@@ -277,7 +277,7 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     }
     let head = head_of(&head);
     list.push(case(&body, &head, strict_errors, false, None));
-    if index % 3 == 0
+    if index.is_multiple_of(3)
         && !texts.first().is_some_and(|text| text.starts_with("some") || text.starts_with("print"))
     {
         let modifier = MODIFIERS[usize::try_from(index / 3).unwrap_or(0) % MODIFIERS.len()];

@@ -44,6 +44,8 @@ mod semver;
 mod sprintf;
 mod strings;
 mod table;
+#[cfg(test)]
+mod tests;
 mod time;
 mod units;
 mod uri;

@@ -435,7 +435,7 @@ impl Generator {
 
     fn number(&mut self, scope: &mut Scope, depth: usize) -> String {
         match self.below(13) {
-            0 | 1 | 2 => {
+            0..=2 => {
                 let operator = self.one(&["+", "-", "*", "/", "%", "+", "-"]);
                 self.hit("arithmetic");
                 let left = self.term(&Type::Number, scope, depth);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::scalar::Scalar;
 use crate::rego::builtins::time::{TIMESTAMPS, in_utc};
@@ -12,6 +12,10 @@ use crate::rego::value::{Value, deeper};
 
 /// Levels of nesting that are read.
 const MAX_DEPTH: usize = 10_000;
+/// Lines that may have to be moved.
+const RETRIES: usize = 10_000;
+/// How often the same line is moved.
+const MOVES: usize = 8;
 
 /// A part of a document.
 enum Node {
@@ -34,14 +38,85 @@ fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
 /// The first document of a text.
 pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim_start().starts_with("...") && !text.trim_start().starts_with("....") {
+        return failed("did not find expected node content");
+    }
     let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     if !text.chars().all(allowed) {
         return failed("control characters are not allowed");
     }
-    match first(context, text)? {
-        None => Ok(Value::Null),
-        Some(node) => value(context, &node),
+    let mut text = std::borrow::Cow::Borrowed(text);
+    let (mut moved, mut times) = (0, 0);
+    for _ in 0..RETRIES {
+        let error = match first(context, &text)? {
+            Ok(None) => return Ok(Value::Null),
+            Ok(Some(node)) => return value(context, &node),
+            Err(error) => error,
+        };
+        let line = error.marker().line();
+        times = if line == moved { times + 1 } else { 0 };
+        moved = line;
+        match indented(&text, &error) {
+            Some(better) if times < MOVES => text = better.into(),
+            _ => return failed(error.to_string()),
+        }
+        context.charge(text.len() as u64)?;
     }
+    Err(Error::halt(
+        Code::Limit,
+        "too many lines of YAML are indented less than what they belong to",
+    ))
+}
+
+/// Go-yaml, being older than that rule, lets lines within brackets and quotes stand further to the
+/// left than what they belong to. The text with the line moved that an error is about; nothing
+/// where the error is another.
+fn indented(text: &str, error: &ScanError) -> Option<String> {
+    const FAR: &str = "                                                                ";
+    let line = error.marker().line().checked_sub(1)?;
+    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    match error.info() {
+        "invalid indentation" | "invalid indentation in flow construct" => {
+            lines.get_mut(line)?.insert_str(0, FAR)
+        }
+        "invalid indentation in quoted scalar" => {
+            let first = lines.get(line)?;
+            let start: String = first.chars().skip(error.marker().col()).collect();
+            let double = start.starts_with('"');
+            let mut rest: Vec<char> = start.chars().skip(1).collect();
+            let mut at = line;
+            while !closes(&rest, double) {
+                at += 1;
+                let next = lines.get_mut(at)?;
+                rest = next.chars().collect();
+                next.insert_str(0, FAR);
+            }
+        }
+        _ => return None,
+    }
+    Some(lines.join("\n"))
+}
+
+/// Whether a quoted text ends in a line of it.
+fn closes(line: &[char], double: bool) -> bool {
+    let mut chars = line.iter();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if double => {
+                chars.next();
+            }
+            '"' if double => return true,
+            // Two of them are one in the text.
+            '\'' if !double => {
+                if chars.as_slice().first() != Some(&'\'') {
+                    return true;
+                }
+                chars.next();
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A collection that isn't closed yet, and its anchor.
@@ -50,8 +125,11 @@ enum Open {
     Mapping(usize, Vec<(Rc<Node>, Rc<Node>)>, Option<Rc<Node>>),
 }
 
-/// Parses all documents and gives the first, if there is one.
-fn first(context: &dyn Context, text: &str) -> Result<Option<Rc<Node>>, Error> {
+/// A document, if there is one.
+type Parsed = Result<Option<Rc<Node>>, ScanError>;
+
+/// Parses all documents and gives the first.
+fn first(context: &dyn Context, text: &str) -> Result<Parsed, Error> {
     let mut anchors: HashMap<usize, Rc<Node>> = HashMap::new();
     let mut open: Vec<Open> = Vec::new();
     let mut document = None;
@@ -61,7 +139,10 @@ fn first(context: &dyn Context, text: &str) -> Result<Option<Rc<Node>>, Error> {
             context.check()?;
         }
         context.charge(96)?;
-        let (event, span) = event.map_err(|error| Error::failed(format!("yaml: {error}")))?;
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => return Ok(Err(error)),
+        };
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_deref().and_then(tag_name);
@@ -109,7 +190,7 @@ fn first(context: &dyn Context, text: &str) -> Result<Option<Rc<Node>>, Error> {
             },
         }
     }
-    Ok(document)
+    Ok(Ok(document))
 }
 
 fn bounded(depth: usize) -> Result<(), Error> {

@@ -1,0 +1,238 @@
+//! Answers of OPA 1.22.2, stored: `opa_answers.txt` has a call a line, as function, arguments and
+//! answer, with tabs between. Values are JSON, with `<…>` for sets and keys of any type; an answer is
+//! `V` and a value (a relation: several), `U` for undefined, or `E` and the kind of error.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::fmt::Write as _;
+
+use super::*;
+use crate::rego::value::{Number, Object, Set};
+
+/// A context that allows everything, up to a bound.
+#[derive(Default)]
+pub(in crate::rego) struct Free {
+    cache: Cache,
+    used: std::cell::Cell<u64>,
+}
+
+impl Context for Free {
+    fn now_ns(&self) -> i64 {
+        1_700_000_000_123_456_789
+    }
+
+    fn random(&self, key: &str) -> u64 {
+        key.bytes().map(u64::from).sum()
+    }
+
+    fn charge(&self, bytes: u64) -> Result<(), Error> {
+        self.used.set(self.used.get().saturating_add(bytes));
+        if self.used.get() > 64 << 20 {
+            Err(Error::halt(Code::Limit, "too much memory"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    fn runtime(&self) -> Value {
+        Value::new_object()
+    }
+
+    fn http_send(&self, _: &Value) -> Answer {
+        Err(Error::failed("no network"))
+    }
+
+    fn lookup_host(&self, _: &str) -> Answer {
+        Err(Error::failed("no network"))
+    }
+}
+
+/// Reads the stored notation of values.
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn eat(&mut self, token: &str) -> bool {
+        self.text.strip_prefix(token).is_some_and(|rest| {
+            self.text = rest;
+            true
+        })
+    }
+
+    fn list(&mut self, end: &str) -> Vec<Value> {
+        let mut values = Vec::new();
+        while !self.eat(end) {
+            self.eat(",");
+            values.push(self.value());
+        }
+        values
+    }
+
+    fn value(&mut self) -> Value {
+        for (word, value) in
+            [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
+        {
+            if self.eat(word) {
+                return value;
+            }
+        }
+        if self.eat("[") {
+            return Value::from(self.list("]"));
+        }
+        if self.eat("<") {
+            return Value::from(self.list(">").into_iter().collect::<Set>());
+        }
+        if self.eat("{") {
+            let mut object = Object::new();
+            while !self.eat("}") {
+                self.eat(",");
+                let key = self.value();
+                assert!(self.eat(":"));
+                object.insert(key, self.value());
+            }
+            return Value::from(object);
+        }
+        let end = if self.text.starts_with('"') {
+            let mut escaped = false;
+            let close = self.text.char_indices().skip(1).find(|(_, c)| {
+                let found = *c == '"' && !escaped;
+                escaped = *c == '\\' && !escaped;
+                found
+            });
+            close.unwrap().0 + 1
+        } else {
+            self.text.find(|c: char| !"+-.eE0123456789".contains(c)).unwrap_or(self.text.len())
+        };
+        let (token, rest) = self.text.split_at(end);
+        self.text = rest;
+        if token.starts_with('"') {
+            Value::from_json(token).unwrap()
+        } else {
+            Value::from(Number::parse(token).unwrap())
+        }
+    }
+}
+
+/// Writes the stored notation.
+fn write(out: &mut String, value: &Value) {
+    let list = |out: &mut String, ends: [char; 2], values: &mut dyn Iterator<Item = &Value>| {
+        out.push(ends[0]);
+        for (i, value) in values.enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            write(out, value);
+        }
+        out.push(ends[1]);
+    };
+    match value {
+        Value::Array(array) => list(out, ['[', ']'], &mut array.iter()),
+        Value::Set(set) => list(out, ['<', '>'], &mut set.iter()),
+        Value::Object(object) => {
+            out.push('{');
+            for (i, (key, value)) in object.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write(out, key);
+                out.push(':');
+                write(out, value);
+            }
+            out.push('}');
+        }
+        Value::String(text) => write!(out, "{}", serde_json::to_string(&**text).unwrap()).unwrap(),
+        scalar => write!(out, "{scalar}").unwrap(),
+    }
+}
+
+/// The answer of a call in the stored notation.
+fn answer(name: &str, args: &[Value]) -> String {
+    let context = Free::default();
+    let mut values = String::new();
+    let result = match lookup(name).unwrap().run {
+        Run::Plain(run) => run(&context, args)
+            .map(|value| value.iter().for_each(|value| write(&mut values, value))),
+        Run::Each(run) => run(&context, args, &mut |value| {
+            if !values.is_empty() {
+                values.push(' ');
+            }
+            write(&mut values, &value);
+            true
+        }),
+        Run::Machine => panic!("{name} isn't run here"),
+    };
+    match result {
+        Ok(()) if values.is_empty() => "U".to_owned(),
+        Ok(()) => format!("V\t{values}"),
+        Err(error) if error.halt => format!("halt: {error}"),
+        Err(error) => match error.code {
+            Code::Type => "E\teval_type_error".to_owned(),
+            _ => "E\teval_builtin_error".to_owned(),
+        },
+    }
+}
+
+#[test]
+fn answers_are_opas() {
+    let mut differ = Vec::new();
+    let mut functions = std::collections::BTreeSet::new();
+    for line in include_str!("opa_answers.txt").lines() {
+        let mut fields = line.splitn(3, '\t');
+        let (name, args, expected) =
+            (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+        let args = Reader { text: args }.value();
+        let got = answer(name, args.as_array().unwrap());
+        if got != expected {
+            differ.push(format!("{line}\n  got {got}"));
+        }
+        functions.insert(name);
+    }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+    assert!(functions.len() > 120);
+}
+
+#[test]
+fn large_answers_are_refused_before_they_are_made() {
+    let text = Value::from("x".repeat(1 << 20));
+    let parts: Value = (0..1000).map(|_| text.clone()).collect();
+    let calls = [
+        ("numbers.range", vec![Value::from(0), Value::from(1_i64 << 50)]),
+        ("bits.lsh", vec![Value::from(1), Value::from(1_i64 << 40)]),
+        ("concat", vec![text.clone(), parts]),
+        ("replace", vec![text.clone(), Value::from("x"), text.clone()]),
+        (
+            "sprintf",
+            vec![Value::from("%1000000d".repeat(100)), (0..100).map(Value::from).collect()],
+        ),
+        ("net.cidr_expand", vec![Value::from("::/0")]),
+        ("regex.replace", vec![text.clone(), Value::from("x"), text.clone()]),
+        ("strings.replace_n", vec![[("", text.clone())].into_iter().collect(), text.clone()]),
+        ("yaml.unmarshal", vec![Value::from(billion_laughs())]),
+        ("units.parse", vec![Value::from("1e999999Ei")]),
+        (
+            "product",
+            vec![(0..40).map(|_| Value::from(Number::parse("1e20000").unwrap())).collect()],
+        ),
+    ];
+    for (name, args) in calls {
+        assert!(answer(name, &args).starts_with("halt"), "{name}: {}", answer(name, &args));
+    }
+}
+
+fn billion_laughs() -> String {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for i in 1..12 {
+        let list = vec![format!("*a{}", i - 1); 9].join(", ");
+        writeln!(text, "a{i}: &a{i} [{list}]").unwrap();
+    }
+    text
+}
