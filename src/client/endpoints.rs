@@ -233,15 +233,15 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_every_path() {
-        let readme = include_str!("../../README.md");
+    fn the_reference_has_every_path() {
+        let page = include_str!("../../docs/configuration.md");
         for endpoint in ALL {
             let api = match endpoint.api {
                 Api::ControlPlane => "control plane",
                 Api::Backend => "backend",
             };
             let row = format!("| `{}` | {api} | `{}` |\n", endpoint.name, endpoint.path);
-            assert!(readme.contains(&row), "{row}");
+            assert!(page.contains(&row), "{row}");
         }
     }
 

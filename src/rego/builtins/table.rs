@@ -48,6 +48,17 @@ const FAMILIES: &[Family] = &[
     super::yaml::FUNCTIONS,
 ];
 
+/// Declared, so that types and names are checked as in OPA, and not there: a policy that calls one
+/// doesn't load.
+pub const UNSUPPORTED: &[&str] = &[
+    "graphql.is_valid",
+    "graphql.parse",
+    "graphql.parse_and_verify",
+    "graphql.parse_query",
+    "graphql.parse_schema",
+    "graphql.schema_is_valid",
+];
+
 /// Left to the machine that evaluates, or to a compile stage.
 #[cfg(test)]
 const MACHINE: &[&str] = &[
@@ -349,7 +360,7 @@ mod tests {
         assert!(all().is_sorted_by_key(|function| function.name));
         for function in declarations() {
             Function::parse(function.signature).unwrap();
-            let machine = MACHINE.contains(&function.name);
+            let machine = MACHINE.contains(&function.name) || UNSUPPORTED.contains(&function.name);
             let found =
                 lookup(function.name).unwrap_or_else(|| panic!("{} doesn't run", function.name));
             assert_eq!(matches!(found.run, Run::Machine), machine, "{}", function.name);

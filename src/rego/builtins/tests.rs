@@ -89,7 +89,9 @@ impl Reader<'_> {
             return Value::from(self.list("]"));
         }
         if self.eat("<") {
-            return Value::from(self.list(">").into_iter().collect::<Set>());
+            let mut set = Set::new();
+            set.extend(self.list(">"));
+            return Value::from(set);
         }
         if self.eat("{") {
             let mut object = Object::new();

@@ -1,5 +1,6 @@
 //! Checks of imports and of names that hide documents; then imports go.
 
+use crate::rego::builtins::UNSUPPORTED;
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, ExprKind, Module, Name, Version};
 
@@ -207,22 +208,23 @@ impl Compiler<'_> {
     }
 }
 
-/// The forbidden functions that are called.
+/// The forbidden functions, and those that aren't there, that are called.
 pub fn check_unsafe_builtins<'a>(
     compiler: &Compiler<'_>,
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
 ) -> Vec<Problem> {
     let mut found = Vec::new();
-    if compiler.options.unsafe_builtins.is_empty() {
-        return found;
-    }
     show(&mut |node| {
         if let Node::Expr(expr) = node
             && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
-            && compiler.options.unsafe_builtins.iter().any(|it| **it == *name)
         {
-            let message = format!("unsafe built-in function calls in expression: {name}");
-            found.push(Problem::types(expr.span, message));
+            if compiler.options.unsafe_builtins.iter().any(|it| **it == *name) {
+                let message = format!("unsafe built-in function calls in expression: {name}");
+                found.push(Problem::types(expr.span, message));
+            } else if UNSUPPORTED.contains(&&*name) {
+                let message = format!("the built-in function `{name}` isn't supported");
+                found.push(Problem::types(expr.span, message));
+            }
         }
         false
     });

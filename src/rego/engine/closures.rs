@@ -41,7 +41,10 @@ impl<'p> Machine<'p, '_> {
                     items.push(machine.head(term, base, span)?);
                     Ok(())
                 })?;
-                Ok(Value::from(items.into_iter().collect::<Set>()))
+                // One by one: of equal values the first is kept, as in OPA.
+                let mut set = Set::new();
+                set.extend(items);
+                Ok(Value::from(set))
             }
             ComprehensionKind::Object(key, value, key_span) => {
                 let mut members = Object::new();

@@ -54,7 +54,10 @@ fn a_long_evaluation_ends_at_the_deadline() {
     let xs = "numbers.range(1, 9000)";
     let query = format!("count([1 | some a in {xs}; some b in {xs}; a + b == 0]) == 0");
     let output = sandbox.run(&["eval", &query, "--timeout", "500ms"]).output().code(2);
-    assert!(output.stderr.starts_with("error: ") && output.stdout.is_empty(), "{output:#?}");
+    assert!(
+        output.stderr.starts_with("error[timed-out]: ") && output.stdout.is_empty(),
+        "{output:#?}"
+    );
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
