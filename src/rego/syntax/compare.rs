@@ -15,9 +15,10 @@ pub fn terms(a: &Term, b: &Term) -> Ordering {
     match (&a.kind, &b.kind) {
         (TermKind::Bool(a), TermKind::Bool(b)) => a.cmp(b),
         (TermKind::Number(a), TermKind::Number(b)) => a.cmp(b),
-        (TermKind::String(a), TermKind::String(b)) => a.cmp(b),
+        (TermKind::String(a), TermKind::String(b)) | (TermKind::Var(a), TermKind::Var(b)) => {
+            a.cmp(b)
+        }
         (TermKind::Template(a), TermKind::Template(b)) => templates(a, b),
-        (TermKind::Var(a), TermKind::Var(b)) => a.cmp(b),
         (TermKind::Ref(_) | TermKind::Var(_), TermKind::Ref(_) | TermKind::Var(_)) => {
             references(parts(a), parts(b))
         }

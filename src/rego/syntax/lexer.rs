@@ -235,17 +235,15 @@ impl Lexer<'_> {
                 self.error(start, message, None);
                 Tok::Illegal
             }
-            '$' => match self.peek_byte() {
-                Some(quote @ (b'`' | b'"')) => {
+            '$' => {
+                if let Some(quote @ (b'`' | b'"')) = self.peek_byte() {
                     self.at += 1;
-                    self.template(quote == b'`')
+                    return self.template(quote == b'`');
                 }
-                _ => {
-                    let hint = "a template string is written `$\"…\"`";
-                    self.error(start, "illegal $ character", Some(hint));
-                    Tok::Illegal
-                }
-            },
+                let hint = "a template string is written `$\"…\"`";
+                self.error(start, "illegal $ character", Some(hint));
+                Tok::Illegal
+            }
             ch if is_letter(ch) => {
                 while self.peek().is_some_and(is_name_part) {
                     self.next();

@@ -6,6 +6,8 @@ mod lexer;
 pub mod normalize;
 pub mod parser;
 pub mod print;
+#[cfg(test)]
+mod tests;
 mod token;
 pub mod tree;
 pub mod visit;

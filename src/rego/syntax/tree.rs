@@ -313,6 +313,7 @@ pub struct Rule {
 
 /// The head of a rule.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Head {
     /// The rule's path within its package: a `Var`, then operands.
     pub reference: Vec<Term>,

@@ -442,9 +442,8 @@ pub fn is_ground(term: &Term) -> bool {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
         TermKind::Template(_) => false,
         TermKind::Var(name) => super::parser::is_root(name),
-        TermKind::Ref(terms) => terms.iter().skip(1).all(is_ground),
+        TermKind::Ref(terms) | TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
         TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_ground),
-        TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
         TermKind::Object(pairs) => {
             pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value))
         }

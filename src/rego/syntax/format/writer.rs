@@ -17,6 +17,7 @@ use super::{Placed, arity_problem, may_follow_dot};
 use crate::rego::problem::{Problem, Problems, Source};
 
 /// What decides forms.
+#[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
     /// Elements of sets are written with `contains`.
     pub(super) contains: bool,

@@ -30,7 +30,7 @@ impl Parser<'_> {
             (_, Tok::LogicalAnd) => "one condition per line means `and`",
             (_, Tok::LogicalOr) => "for `or`, write a second rule",
             (Tok::Equal, Tok::Unify) => "values are compared with `==`",
-            (Tok::Add, Tok::Unify) | (Tok::Sub, Tok::Unify) => {
+            (Tok::Add | Tok::Sub, Tok::Unify) => {
                 "variables can't be changed; assign to a new one with `:=`"
             }
             (_, Tok::If) if self.options.version == BaseVersion::V0 => {
@@ -39,7 +39,6 @@ impl Parser<'_> {
             (_, Tok::Else) => "`else` follows the closing brace of the rule's body",
             (_, Tok::Eof) => "something that was opened isn't closed",
             (_, Tok::RBrace) if previous == Tok::Comma => "a value is missing before `}`",
-            (Tok::Assign, Tok::Import | Tok::Package) => "",
             (_, Tok::Ident) if word == "in" => "`in` needs `import rego.v1` in v0",
             (_, Tok::Ident) if matches!(word, "and") => "write one condition per line",
             (_, Tok::Ident) if matches!(word, "or") => "for `or`, write a second rule",

@@ -72,7 +72,7 @@ impl Parser<'_> {
     pub(super) fn literal_expr(&mut self) -> Option<Expr> {
         let first = self.state.at;
         // A name that was read as a keyword here before stays unreadable, as in OPA.
-        let unreadable = matches!(self.kept_term(), Some((None, _)));
+        let unreadable = self.tok().is_keyword() && matches!(self.kept_term(), Some((None, _)));
         // With an error before it, it would be kept with that.
         let clean = !self.failed();
         if clean
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Some(expr)
     }
 
-    fn logical_keywords(&self) -> bool {
+    pub(super) fn logical_keywords(&self) -> bool {
         self.keywords.has(Keywords::AND) || self.keywords.has(Keywords::OR)
     }
 

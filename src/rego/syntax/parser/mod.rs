@@ -168,6 +168,8 @@ struct Parser<'a> {
     /// read later are dropped. OPA's parser remembers the same ones, which shows where the same
     /// word is read as a keyword first and as a name then.
     terms: Vec<(usize, Kept<Term>)>,
+    /// All terms that were read while that could be gone back on, where braces may be bodies.
+    tried: HashMap<usize, Kept<Term>>,
     /// Statements of bodies that were read while that could be gone back on.
     literals: HashMap<usize, KeptLiteral>,
 }
@@ -221,6 +223,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             attempts: 0,
             terms: Vec::new(),
+            tried: HashMap::new(),
             literals: HashMap::new(),
         };
         parser.arrive();
@@ -398,6 +401,7 @@ impl<'a> Parser<'a> {
     /// Forgets what was read, between statements.
     fn forget(&mut self) {
         self.terms.clear();
+        self.tried.clear();
         self.literals.clear();
     }
 

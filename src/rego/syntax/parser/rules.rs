@@ -31,6 +31,7 @@ fn is_wildcard(term: &Term) -> bool {
 impl Parser<'_> {
     /// A rule, with its chained bodies as rules of their own. Nothing and no error where it may be
     /// an expression.
+    #[allow(clippy::too_many_lines)]
     pub(super) fn rules(&mut self) -> Option<Vec<Rule>> {
         let start = self.start();
         let first_end = self.token_end();
@@ -239,6 +240,7 @@ impl Parser<'_> {
         Some(Rule { default: false, head, body, generated_body: false, else_rule, span })
     }
 
+    #[allow(clippy::too_many_lines)]
     fn head(&mut self, default: bool) -> Option<Head> {
         let start = self.start();
         let name = self.var_here();

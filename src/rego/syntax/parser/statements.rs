@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::token::{Keywords, Tok};
 use super::super::tree::{Body, Import, Package, Rule, Span, Term, TermKind};
-use super::{BaseVersion, MAX_PROBLEMS, Parser, is_root, keyword_in};
+use super::{MAX_PROBLEMS, Parser, is_root, keyword_in};
 use crate::rego::problem::Problem;
 
 /// A statement of a text.
@@ -238,58 +238,13 @@ impl Parser<'_> {
         let term = self.term();
         self.keywords = keywords;
         self.terms = terms;
-        let path = match term {
-            Some(term) => {
-                let term = term.into_ungrouped();
-                match &term.kind {
-                    TermKind::Var(_) => term,
-                    TermKind::Ref(parts) => {
-                        let wrong = parts
-                            .iter()
-                            .skip(1)
-                            .find(|part| !matches!(part.kind, TermKind::String(_)));
-                        if let Some(part) = wrong {
-                            let name = value_name(part);
-                            let message = format!("unexpected {name} token: expecting string");
-                            let span = part.span;
-                            self.error(span, message);
-                            return None;
-                        }
-                        term
-                    }
-                    _ => {
-                        self.error_here("expected path");
-                        return None;
-                    }
-                }
+        let Some(term) = term else {
+            if !self.failed() {
+                self.error_here("expected path");
             }
-            None => {
-                if !self.failed() {
-                    self.error_here("expected path");
-                }
-                return None;
-            }
-        };
-        let first = match &path.kind {
-            TermKind::Ref(parts) => parts.first(),
-            _ => Some(&path),
-        };
-        let known = first.is_some_and(|first| {
-            matches!(&first.kind, TermKind::Var(name)
-                if matches!(&**name, "data" | "input" | "future" | "rego"))
-        });
-        if !known {
-            let got = first.map(ToString::to_string).unwrap_or_default();
-            let problem = Problem::parse(
-                path.span,
-                format!(
-                    "unexpected import path, must begin with one of: \
-                     {{data, future, input, rego}}, got: {got}"
-                ),
-            );
-            self.report(problem.hint(format!("to import a package, write `import data.{path}`")));
             return None;
-        }
+        };
+        let path = self.import_path(term.into_ungrouped())?;
         if self.tok() == Tok::As {
             self.scan();
             if self.tok() != Tok::Ident {
@@ -331,6 +286,47 @@ impl Parser<'_> {
             self.report(problem);
         }
         Some(Import { path, alias: None, span: self.since(start) })
+    }
+
+    /// The path of an import: words, of which the first says what is imported.
+    fn import_path(&mut self, path: Term) -> Option<Term> {
+        match &path.kind {
+            TermKind::Var(_) => {}
+            TermKind::Ref(parts) => {
+                let is_string = |part: &&Term| matches!(part.kind, TermKind::String(_));
+                if let Some(part) = parts.iter().skip(1).find(|part| !is_string(part)) {
+                    let name = value_name(part);
+                    let span = part.span;
+                    self.error(span, format!("unexpected {name} token: expecting string"));
+                    return None;
+                }
+            }
+            _ => {
+                self.error_here("expected path");
+                return None;
+            }
+        }
+        let first = match &path.kind {
+            TermKind::Ref(parts) => parts.first(),
+            _ => Some(&path),
+        };
+        let known = first.is_some_and(|first| {
+            matches!(&first.kind, TermKind::Var(name)
+                if matches!(&**name, "data" | "input" | "future" | "rego"))
+        });
+        if !known {
+            let got = first.map(ToString::to_string).unwrap_or_default();
+            let problem = Problem::parse(
+                path.span,
+                format!(
+                    "unexpected import path, must begin with one of: \
+                     {{data, future, input, rego}}, got: {got}"
+                ),
+            );
+            self.report(problem.hint(format!("to import a package, write `import data.{path}`")));
+            return None;
+        }
+        Some(path)
     }
 
     fn rego_import(&mut self, import: &Import) {
@@ -387,11 +383,6 @@ impl Parser<'_> {
 
     /// More keywords, from the current token on, which was read before they were known.
     fn add_keywords(&mut self, keywords: Keywords) {
-        if self.options.version == BaseVersion::V1 && keywords == Keywords::V0_FUTURE
-            || self.options.version == BaseVersion::V2 && keywords == Keywords::ALL
-        {
-            // Nothing new.
-        }
         self.keywords = self.keywords.with(keywords);
         if self.tok() == Tok::Ident {
             let tok = self.kind_at(self.state.at);

@@ -152,11 +152,21 @@ impl Parser<'_> {
             return term;
         }
         let first = self.state.at;
+        // Read in an attempt that was gone back on.
+        let again = self.logical_keywords() && !self.tok().is_keyword() && !self.failed();
+        if again && let Some((term, state)) = self.tried.get(&first).cloned() {
+            self.restore(state);
+            self.keep_term(first, term.as_ref());
+            return term;
+        }
         let outer = std::mem::take(&mut self.state.height);
         let term = self.nested(Self::term_inner);
         let term = if self.grow().is_some() { term } else { None };
         self.state.height = self.state.height.max(outer);
         self.keep_term(first, term.as_ref());
+        if again && self.attempts > 0 {
+            self.tried.insert(first, (term.clone(), self.save()));
+        }
         term
     }
 
