@@ -172,7 +172,7 @@ impl<'a> Literals<'_, 'a> {
                 TermKind::Var(name) => match self.file.model.variables.get(name) {
                     Some(variable) => match variable.binding {
                         Binding::Value(value) => at = value,
-                        Binding::Element(_) | Binding::Key | Binding::Unknown => break,
+                        Binding::Element(_) | Binding::Unknown => break,
                     },
                     None => break,
                 },

@@ -93,7 +93,7 @@ impl Types<'_> {
             TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
                 Binding::Value(value) => self.of(value, depth, None),
                 Binding::Element(list) => self.of(list, depth, None)?.element(),
-                Binding::Key | Binding::Unknown => None,
+                Binding::Unknown => None,
             },
             TermKind::Group(inner) => self.of(inner, depth, out),
             TermKind::Ref(parts) => {

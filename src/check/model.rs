@@ -19,8 +19,6 @@ pub(super) enum Binding<'a> {
     Value(&'a Term),
     /// It is one of the elements of this.
     Element(&'a Term),
-    /// It is the key or the index of one of the elements.
-    Key,
     /// Anything.
     Unknown,
 }
@@ -245,7 +243,6 @@ impl<'a> Walk<'a> {
                 self.term(&every.domain, None);
                 if let Some(key) = &every.key {
                     self.term(key, None);
-                    self.bind(key, Binding::Key);
                 }
                 self.term(&every.value, None);
                 self.bind(&every.value, Binding::Element(&every.domain));
@@ -278,11 +275,8 @@ impl<'a> Walk<'a> {
                 self.bind(left, Binding::Value(right));
                 self.bind(right, Binding::Value(left));
             }
-            (Some("internal.member_2"), [element, list]) => {
-                self.bind(element, Binding::Element(list));
-            }
-            (Some("internal.member_3"), [key, element, list]) => {
-                self.bind(key, Binding::Key);
+            (Some("internal.member_2"), [element, list])
+            | (Some("internal.member_3"), [_, element, list]) => {
                 self.bind(element, Binding::Element(list));
             }
             _ => {}

@@ -1,9 +1,12 @@
 //! Imports and local variables that nothing uses.
 
-use super::model::{Binding, Kind};
+use std::collections::BTreeSet;
+
+use super::model::Kind;
 use super::{File, Policies};
 use crate::Diagnostic;
-use crate::rego::syntax::tree::{Import, TermKind};
+use crate::rego::syntax::tree::{ExprKind, Import, Span, TermKind};
+use crate::rego::syntax::visit::walk_exprs;
 
 /// Finds unused imports: those whose name no reference of the author's begins with.
 pub(super) fn imports(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
@@ -40,6 +43,21 @@ pub(super) fn name(import: &Import) -> Option<&str> {
 
 /// Finds unused variables and arguments.
 pub(super) fn variables(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+    let rules = &file.author.rules;
+    let rule =
+        |at: Span| rules.iter().position(|r| r.span.start <= at.start && at.end <= r.span.end);
+    let mut plain = BTreeSet::new();
+    for found in rules {
+        walk_exprs(found, &mut |expr| {
+            if let ExprKind::Some(declared) = &expr.kind {
+                plain.extend(declared.symbols.iter().filter_map(|symbol| match &symbol.kind {
+                    TermKind::Var(name) => Some((rule(symbol.span), name.to_string())),
+                    _ => None,
+                }));
+            }
+            true
+        });
+    }
     for (name, variable) in &file.model.variables {
         let author = all.author_name(name);
         if variable.mentions > 1 || author.starts_with('_') || author.starts_with('$') {
@@ -50,7 +68,7 @@ pub(super) fn variables(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagn
             // What isn't declared may be bound for its existence alone.
             Kind::Local if !all.is_declared(name) => continue,
             // Nor does a plain `some` bind: the one mention that is left of it finds the values.
-            Kind::Local if matches!(variable.binding, Binding::Unknown) => continue,
+            Kind::Local if plain.contains(&(rule(variable.span), author.to_owned())) => continue,
             Kind::Local => "variable",
         };
         out.push(
