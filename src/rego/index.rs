@@ -1,7 +1,7 @@
 //! The rule index: which definitions of a rule can hold, before any body is evaluated.
 //!
 //! Owns OPA's rule index in its behaviour: what a definition requires of `input`, of base documents
-//! and of its arguments is read from its body ([`collect`]), put into a tree of values ([`trie`]),
+//! and of its arguments is read from its body (`collect`), put into a tree of values (`trie`),
 //! and a lookup finds the definitions whose requirements hold. A definition that isn't found isn't
 //! evaluated: its calls aren't made, its errors aren't met. So the set of those found must be OPA's,
 //! neither more nor less.

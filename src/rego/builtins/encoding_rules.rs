@@ -3,6 +3,8 @@
 //! Owns base64 as its decoders take it (line breaks are skipped, the last bits aren't looked at) and
 //! bytes that aren't UTF-8.
 
+#![cfg_attr(not(feature = "crypto"), allow(dead_code))]
+
 use base64::Engine as _;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -54,7 +54,7 @@ mod yaml;
 
 pub use graph::walk_values;
 pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls};
-pub use table::{UNSUPPORTED, all, lookup};
+pub use table::{all, is_missing, lookup};
 pub use yaml::from_yaml;
 
 /// What a function gives: a value, or nothing where it is undefined.

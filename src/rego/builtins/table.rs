@@ -48,19 +48,7 @@ const FAMILIES: &[Family] = &[
     super::yaml::FUNCTIONS,
 ];
 
-/// Declared, so that types and names are checked as in OPA, and not there: a policy that calls one
-/// doesn't load.
-pub const UNSUPPORTED: &[&str] = &[
-    "graphql.is_valid",
-    "graphql.parse",
-    "graphql.parse_and_verify",
-    "graphql.parse_query",
-    "graphql.parse_schema",
-    "graphql.schema_is_valid",
-];
-
 /// Left to the machine that evaluates, or to a compile stage.
-#[cfg(test)]
 const MACHINE: &[&str] = &[
     "assign",
     "eq",
@@ -70,6 +58,12 @@ const MACHINE: &[&str] = &[
     "rego.metadata.chain",
     "rego.metadata.rule",
 ];
+
+/// Whether a function is declared, so that types and names are checked as in OPA, and isn't there: a
+/// policy that calls it doesn't load.
+pub fn is_missing(name: &str) -> bool {
+    !MACHINE.contains(&name) && lookup(name).is_some_and(|it| matches!(it.run, Run::Machine))
+}
 
 /// A declaration.
 const fn f(name: &'static str, signature: &'static str) -> Builtin {

@@ -1,6 +1,6 @@
 //! Checks of imports and of names that hide documents; then imports go.
 
-use crate::rego::builtins::UNSUPPORTED;
+use crate::rego::builtins::is_missing;
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, ExprKind, Module, Name, Version};
 
@@ -221,7 +221,7 @@ pub fn check_unsafe_builtins<'a>(
             if compiler.options.unsafe_builtins.iter().any(|it| **it == *name) {
                 let message = format!("unsafe built-in function calls in expression: {name}");
                 found.push(Problem::types(expr.span, message));
-            } else if UNSUPPORTED.contains(&&*name) {
+            } else if is_missing(&name) {
                 let message = format!("the built-in function `{name}` isn't supported");
                 found.push(Problem::types(expr.span, message));
             }
