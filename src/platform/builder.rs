@@ -131,7 +131,7 @@ impl PlatformBuilder {
         max_pages: usize => max_pages;
         /// What a policy sees when the service knows no such thing; an error by default.
         not_found: NotFound => not_found;
-        /// The functions of [`Platform::register`] and [`Platform::call`]: the five, unless more
+        /// The functions of `Platform::register` and [`Platform::call`]: the five, unless more
         /// are turned on. Policies are loaded with those of
         /// [`LoadOptions::enabled`](crate::evaluate::load::LoadOptions::enabled).
         functions: FunctionSet => functions;
