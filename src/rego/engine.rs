@@ -40,7 +40,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory: 4 << 30, depth: 50_000 }
+        Self { memory: 4 << 30, depth: 20_000 }
     }
 }
 

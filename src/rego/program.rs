@@ -21,6 +21,8 @@ use super::value::Value;
 
 mod capture;
 mod graph;
+#[cfg(test)]
+mod tests;
 
 /// A text to compile.
 #[derive(Debug, Clone)]

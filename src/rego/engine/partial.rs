@@ -83,6 +83,7 @@ impl<'p> Machine<'p, '_> {
             let mut values = values;
             let found = values.try_fold(&making.value, |value, key| value.get(key)).cloned();
             if let Some(found) = found {
+                self.world.spend(128)?;
                 self.caches.keep_part(id, key, found);
             }
         }

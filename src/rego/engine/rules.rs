@@ -45,6 +45,9 @@ pub(super) enum Single {
     Many,
 }
 
+/// About how many bytes it takes to keep a function's value.
+const KEPT: u64 = 128;
+
 /// A value found, and the operands that are left to look up in it.
 pub(super) type Rest<'p> = Option<(Value, &'p [Term])>;
 
@@ -442,6 +445,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
                 let value = machine.head_value(rule, base)?;
                 result = Some(value.clone());
+                machine.world.spend(KEPT)?;
                 machine.caches.keep_function(call.id, call.args, value.clone());
                 let dropped = !call.captured && is_false(&value);
                 if let Some(first) = &first {

@@ -51,7 +51,8 @@ pub struct TraceEvent<'a> {
 
 /// The variables at an event.
 pub trait Locals {
-    /// Calls back with each variable that has a value, by the name that its author wrote.
+    /// Calls back with each variable that has a value, by the name that the compile stages left it;
+    /// `Compiled::rewritten` has its author's.
     fn each(&self, visit: &mut dyn FnMut(&str, &Value));
     /// The values of the operands of the event's expression, in order: a call's arguments and
     /// result, an equality's sides, a term; nothing for those that have none.
