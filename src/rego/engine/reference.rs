@@ -28,6 +28,16 @@ pub(super) enum Other<'o, 'p> {
     Any(&'o RefCell<Option<Value>>),
 }
 
+/// What a reference finds without evaluating anything.
+enum Look<'s, 'p> {
+    Value(&'s Value),
+    Undefined,
+    /// It may find several.
+    Many,
+    /// Rules, and the operands after their path.
+    Rules(SetId, &'p [Term]),
+}
+
 /// What a reference finds where it can find but one thing.
 enum Found {
     Value(Value),
@@ -48,11 +58,20 @@ impl<'p, 'r> Machine<'p, 'r> {
         match (a, b) {
             (Side::Term(a), Side::Term(b)) => Ok(self.unify(a, base, b, base).into()),
             (Side::Ref(reference), Side::Term(term)) | (Side::Term(term), Side::Ref(reference)) => {
-                Ok(match self.find(run, reference)? {
-                    Found::Value(value) => self.unify_owned(term, base, value).into(),
-                    Found::Undefined => Step::No,
-                    Found::Many => Step::Many,
-                })
+                let found = match self.look(run, reference) {
+                    Look::Value(found) => match self.value(term, base) {
+                        Some(value) => return Ok((*value == *found).into()),
+                        None => found.clone(),
+                    },
+                    Look::Undefined => return Ok(Step::No),
+                    Look::Many => return Ok(Step::Many),
+                    Look::Rules(set, path) => match self.find_in_rules(run, set, path)? {
+                        Found::Value(value) => value,
+                        Found::Undefined => return Ok(Step::No),
+                        Found::Many => return Ok(Step::Many),
+                    },
+                };
+                Ok(self.unify_owned(term, base, found).into())
             }
             (Side::Comprehension(it), Side::Term(term))
             | (Side::Term(term), Side::Comprehension(it)) => {
@@ -63,6 +82,12 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let a = self.comprehension(run, a)?;
                 Ok((a == self.comprehension(run, b)?).into())
             }
+            (Side::Ref(a), Side::Ref(b)) => match (self.look(run, a), self.look(run, b)) {
+                (Look::Value(a), Look::Value(b)) => Ok((a == b).into()),
+                // What comes second isn't evaluated then.
+                (Look::Undefined, _) | (Look::Value(_), Look::Undefined) => Ok(Step::No),
+                _ => Ok(Step::Many),
+            },
             _ => Ok(Step::Many),
         }
     }
@@ -99,10 +124,15 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let value = self.value(term, run.base);
                 value.is_none_or(|value| !is_false(&value)).into()
             }
-            Side::Ref(reference) => match self.find(run, reference)? {
-                Found::Value(value) => (!is_false(&value)).into(),
-                Found::Undefined => Step::No,
-                Found::Many => Step::Many,
+            Side::Ref(reference) => match self.look(run, reference) {
+                Look::Value(value) => (!is_false(value)).into(),
+                Look::Undefined => Step::No,
+                Look::Many => Step::Many,
+                Look::Rules(set, path) => match self.find_in_rules(run, set, path)? {
+                    Found::Value(value) => (!is_false(&value)).into(),
+                    Found::Undefined => Step::No,
+                    Found::Many => Step::Many,
+                },
             },
             Side::Comprehension(it) => {
                 self.comprehension(run, it)?;
@@ -127,63 +157,79 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// What a reference finds, where that takes no alternatives.
-    fn find(&mut self, run: &Run<'p>, reference: &'p Ref) -> Result<Found, Stop> {
-        let base = run.base;
-        let path = &reference.path;
-        Ok(match &reference.head {
-            Head::Input => {
-                self.input.as_ref().map_or(Found::Undefined, |it| self.descend(it, path, base))
-            }
-            Head::Var(slot) => match self.slot_value(*slot, base) {
-                Some(value) => self.descend(value, path, base),
-                None if self.slot_term(*slot, base).is_some() => Found::Many,
-                None => Found::Undefined,
+    /// What a reference to rules finds, where that takes no alternatives.
+    fn find_in_rules(
+        &mut self,
+        run: &Run<'p>,
+        set: SetId,
+        path: &'p [Term],
+    ) -> Result<Found, Stop> {
+        Ok(match self.rules_single(run, set, path)? {
+            Some(Some((value, rest))) => match self.descend(&value, rest, run.base) {
+                Look::Value(value) => Found::Value(value.clone()),
+                Look::Undefined => Found::Undefined,
+                Look::Many | Look::Rules(..) => Found::Many,
             },
-            Head::Data(_) if self.data.is_some() || self.replaced_data > 0 => Found::Many,
-            Head::Data(Resolved::Base(value, count)) => {
-                let path = path.get(*count..).unwrap_or_default();
-                value
-                    .as_ref()
-                    .map_or(Found::Undefined, |value| self.descend_base(value, path, base))
-            }
-            Head::Data(Resolved::Rules(set, count)) => {
-                let path = path.get(*count..).unwrap_or_default();
-                match self.rules_single(run, *set, path)? {
-                    Some(Some((value, rest))) => self.descend(&value, rest, base),
-                    Some(None) => Found::Undefined,
-                    None => Found::Many,
-                }
-            }
-            Head::Data(Resolved::Tree) => Found::Many,
-            Head::Nothing => Found::Undefined,
+            Some(None) => Found::Undefined,
+            None => Found::Many,
         })
     }
 
+    /// Looks where nothing has to be evaluated.
+    #[inline]
+    fn look<'s>(&'s self, run: &Run<'p>, reference: &'p Ref) -> Look<'s, 'p> {
+        let base = run.base;
+        let path = &*reference.path;
+        match &reference.head {
+            Head::Input => match &self.input {
+                Some(input) => self.descend(input, path, base),
+                None => Look::Undefined,
+            },
+            Head::Var(slot) => match self.slot_value(*slot, base) {
+                Some(value) => self.descend(value, path, base),
+                None if self.slot_term(*slot, base).is_some() => Look::Many,
+                None => Look::Undefined,
+            },
+            Head::Data(_) if self.data.is_some() || self.replaced_data > 0 => Look::Many,
+            Head::Data(Resolved::Base(value, count)) => match value {
+                Some(value) => {
+                    self.descend_base(value, path.get(*count..).unwrap_or_default(), base)
+                }
+                None => Look::Undefined,
+            },
+            Head::Data(Resolved::Rules(set, count)) => {
+                Look::Rules(*set, path.get(*count..).unwrap_or_default())
+            }
+            Head::Data(Resolved::Tree) => Look::Many,
+            Head::Nothing => Look::Undefined,
+        }
+    }
+
     /// Looks up operands that have values.
-    fn descend(&self, value: &Value, path: &'p [Term], base: u32) -> Found {
+    #[inline]
+    fn descend<'s>(&self, value: &'s Value, path: &'p [Term], base: u32) -> Look<'s, 'p> {
         let mut value = value;
         for term in path {
-            let Some(key) = self.value(term, base) else { return Found::Many };
+            let Some(key) = self.value(term, base) else { return Look::Many };
             match value.get(&key) {
                 Some(found) => value = found,
-                None => return Found::Undefined,
+                None => return Look::Undefined,
             }
         }
-        Found::Value(value.clone())
+        Look::Value(value)
     }
 
     /// The same in base data.
-    fn descend_base(&self, value: &Value, path: &'p [Term], base: u32) -> Found {
+    fn descend_base<'s>(&self, value: &'s Value, path: &'p [Term], base: u32) -> Look<'s, 'p> {
         let mut value = value;
         for term in path {
-            let Some(key) = self.value(term, base) else { return Found::Many };
+            let Some(key) = self.value(term, base) else { return Look::Many };
             match member(value, &key) {
                 Some(found) => value = found,
-                None => return Found::Undefined,
+                None => return Look::Undefined,
             }
         }
-        Found::Value(value.clone())
+        Look::Value(value)
     }
 
     /// A reference for each thing that it finds.
@@ -290,7 +336,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         while let Some((term, rest)) = path.split_first() {
             let found = match self.value(term, run.base) {
                 Some(key) => value.get(&key).cloned(),
-                None => return self.each(run, &value, (term, rest), other, next),
+                None => {
+                    return self
+                        .deeper(|machine| machine.each(run, &value, (term, rest), other, next));
+                }
             };
             match found {
                 Some(found) => value = found,
@@ -485,20 +534,33 @@ impl<'p, 'r> Machine<'p, 'r> {
     fn walk_base(
         &mut self,
         run: &Run<'p>,
-        value: &'p Value,
-        path: &'p [Term],
+        mut value: &'p Value,
+        mut path: &'p [Term],
         other: Other<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let Some((term, rest)) = path.split_first() else {
-            return self.meet(run, value.clone(), other, next);
-        };
-        if let Some(key) = self.value(term, run.base) {
-            return match member(value, &key) {
-                Some(found) => self.walk_base(run, found, rest, other, next),
-                None => Ok(()),
+        while let Some((term, rest)) = path.split_first() {
+            let Some(key) = self.value(term, run.base) else {
+                return self
+                    .deeper(|machine| machine.each_base(run, value, (term, rest), other, next));
             };
+            match member(value, &key) {
+                Some(found) => value = found,
+                None => return Ok(()),
+            }
+            path = rest;
         }
+        self.meet(run, value.clone(), other, next)
+    }
+
+    fn each_base(
+        &mut self,
+        run: &Run<'p>,
+        value: &'p Value,
+        (term, rest): (&'p Term, &'p [Term]),
+        other: Other<'_, 'p>,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
         let mut alternatives = Alternatives::new(run);
         let mut tried = |machine: &mut Self, key: &Value, item: &'p Value| {
             machine.step()?;

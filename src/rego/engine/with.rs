@@ -178,6 +178,7 @@ fn placed(document: Option<&Value>, path: &[Value], value: Value) -> Value {
         _ => Shared::default(),
     };
     let below = members.get(key).cloned();
-    Shared::make_mut(&mut members).insert(key.clone(), placed(below.as_ref(), rest, value));
+    let value = crate::rego::value::deeper(|| placed(below.as_ref(), rest, value));
+    Shared::make_mut(&mut members).insert(key.clone(), value);
     Value::Object(members)
 }
