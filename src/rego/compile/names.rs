@@ -38,7 +38,14 @@ pub type NameMap<T> = HashMap<Name, T, Build>;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VarSet(HashSet<Name, Build>);
 
+static NONE: VarSet = VarSet(HashSet::with_hasher(BuildHasherDefault::new()));
+
 impl VarSet {
+    /// No variables.
+    pub fn none() -> &'static Self {
+        &NONE
+    }
+
     /// The variables that always have a value: `data` and `input`.
     pub fn reserved() -> Self {
         Self::from_iter([Name::from("data"), Name::from("input")])

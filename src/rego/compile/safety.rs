@@ -10,7 +10,7 @@ use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
 use super::order;
 use super::text::RefText;
-use super::unify::{is_ref_safe, unify};
+use super::unify::{Known, is_ref_safe, unify};
 use super::vars::{self, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut, deep};
 use super::{Compiler, exprs};
@@ -106,17 +106,17 @@ fn output_vars_for_equality(
     let [_, left, right] = terms else { return safe.clone() };
     output.clear();
     output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, output);
-    let mut known = safe.clone();
-    known.update(output);
     let mut found = output.diff(safe);
+    let mut without = VarSet::default();
     if expr.from_assignment {
         // The right side gets no value through the left side of `:=`.
         vars::each(left, &mut |name| {
-            known.remove(name);
+            without.add(name);
             found.remove(name);
         });
     }
-    found.update(&unify(&known, left, right).diff(safe));
+    let known = Known { safe, more: output, without: &without };
+    found.update(&unify(known, left, right).diff(safe));
     output.clear();
     found
 }
@@ -129,9 +129,7 @@ pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &Var
     {
         output_vars_for_terms(|mut f| walk::term(term, &mut f), safe, &mut output);
     }
-    let mut known = safe.clone();
-    known.update(&output);
-    let unified = unify(&known, left, right);
+    let unified = unify(Known { safe, more: &output, without: VarSet::none() }, left, right);
     output.update(&unified);
     output.diff(safe)
 }
@@ -150,7 +148,7 @@ fn output_vars_for_terms<'a>(
             | TermKind::ObjectComprehension(_)
             | TermKind::Template(_) => true,
             TermKind::Ref(terms) => {
-                if !is_ref_safe(terms, safe) {
+                if !is_ref_safe(terms, Known::from(safe)) {
                     return true;
                 }
                 if !exprs::is_ground_ref(terms) {
@@ -323,8 +321,8 @@ pub fn reorder_body_for_safety(
                 continue;
             }
             let found = output_vars_for_expr(expr, arity, &safe, &mut output);
-            let outside = if it.closed.is_empty() {
-                VarSet::default()
+            let outside = if it.closed.is_empty() || leftovers.is_empty() {
+                it.closed.clone()
             } else {
                 let placed = leftovers.iter().filter_map(|index| body.get(*index));
                 it.closed.diff(&output_vars_for_body(placed, arity, &safe))
@@ -470,10 +468,9 @@ impl Closures<'_> {
     /// A closure's body; `term` are the variables of a comprehension's term.
     fn body(&mut self, term: Option<VarSet>, body: &mut Body, lacking: &mut VarSet) {
         if let Some(term) = term {
-            let mut vars =
-                Vars::from(VarsParams { arity: Some(self.arity), ..SAFETY }, self.globals.clone());
+            let mut vars = Vars::new(VarsParams { arity: Some(self.arity), ..SAFETY });
             vars.body(body);
-            for name in term.diff(vars.found()).iter() {
+            for name in term.diff(vars.found()).diff(&self.globals).iter() {
                 lacking.add(name);
             }
         }

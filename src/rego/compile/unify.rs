@@ -7,8 +7,35 @@ use super::order;
 use super::vars::{PATTERN, SAFETY, Vars};
 use super::walk::deep;
 
+/// The variables that have values.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// These,
+    pub safe: &'a VarSet,
+    /// and these,
+    pub more: &'a VarSet,
+    /// but for these.
+    pub without: &'a VarSet,
+}
+
+impl<'a> From<&'a VarSet> for Known<'a> {
+    fn from(safe: &'a VarSet) -> Self {
+        Self { safe, more: VarSet::none(), without: VarSet::none() }
+    }
+}
+
+impl Known<'_> {
+    fn contains(&self, name: &str) -> bool {
+        (self.safe.contains(name) || self.more.contains(name)) && !self.without.contains(name)
+    }
+
+    fn has_all(&self, names: &VarSet) -> bool {
+        names.iter().all(|name| self.contains(name))
+    }
+}
+
 /// Whether a reference's head has a value.
-pub fn is_ref_safe(terms: &[Term], safe: &VarSet) -> bool {
+pub fn is_ref_safe(terms: &[Term], safe: Known<'_>) -> bool {
     match terms.first() {
         Some(Term { kind: TermKind::Var(name), .. }) => safe.contains(name),
         Some(head) => is_safe(head, safe),
@@ -17,21 +44,21 @@ pub fn is_ref_safe(terms: &[Term], safe: &VarSet) -> bool {
 }
 
 /// Whether all variables of a term have values, but for those of its closures.
-fn is_safe(term: &Term, safe: &VarSet) -> bool {
+fn is_safe(term: &Term, safe: Known<'_>) -> bool {
     let mut vars = Vars::new(SAFETY);
     vars.term(term);
-    vars.found().is_subset(safe)
+    safe.has_all(vars.found())
 }
 
 /// The variables that `a = b` gives a value.
-pub fn unify(safe: &VarSet, a: &Term, b: &Term) -> VarSet {
+pub fn unify(safe: Known<'_>, a: &Term, b: &Term) -> VarSet {
     let mut unifier = Unifier { safe, unified: VarSet::default(), unknown: NameMap::default() };
     unifier.unify(a, b);
     unifier.unified
 }
 
 struct Unifier<'a> {
-    safe: &'a VarSet,
+    safe: Known<'a>,
     unified: VarSet,
     /// Variables without a value yet, and those whose values would give them one.
     unknown: NameMap<VarSet>,
@@ -185,7 +212,8 @@ impl Unifier<'_> {
         }
         let mut vars = Vars::new(PATTERN);
         vars.value(pattern);
-        let needs = vars.found().diff(self.safe).diff(&self.unified);
+        let mut needs = vars.take();
+        needs.retain(|name| !self.is_safe(name));
         if needs.is_empty() {
             self.mark_safe(name);
         } else {

@@ -80,14 +80,18 @@ impl Trie {
     /// Adds a way to reach an entry.
     pub(super) fn insert(&mut self, levels: &[u32], path: &[Requirement], id: u32) {
         let mut node = NodeId(0);
+        // Requirements of one reference together, each in its place among those.
+        let mut path: Vec<&Requirement> = path.iter().collect();
+        path.sort_by_key(|it| it.reference);
         // The path ends with the last level that it asks something of.
         let mut remaining = path.len();
         for reference in levels {
             if remaining == 0 {
                 break;
             }
-            let mut wants: Vec<&Requirement> =
-                path.iter().filter(|it| it.reference == *reference).collect();
+            let first = path.partition_point(|it| it.reference < *reference);
+            let last = path.partition_point(|it| it.reference <= *reference);
+            let mut wants = path.get(first..last).unwrap_or_default().to_vec();
             remaining -= wants.len();
             // To be defined is implied by any value.
             if wants.len() > 1 && wants.iter().any(|it| !it.is_any()) {

@@ -123,6 +123,15 @@ fn depth_is_bounded_and_costs_nothing() {
 }
 
 #[test]
+fn depth_is_of_a_statement_not_of_a_file() {
+    let rule =
+        |at| format!("f{at}(x) := y if {{ y := [x.a.b] }}\ng{at}(x) if x[_] == {at} else := 1\n");
+    let text: String =
+        std::iter::once("package p\n".to_owned()).chain((0..600).map(rule)).collect();
+    assert_eq!(module(BaseVersion::V1, &text).unwrap().rules.len(), 1200);
+}
+
+#[test]
 fn the_layout_is_opas() {
     let text = "package   p\n\n\nallow   if {input.x==1;input.y}\n";
     assert_eq!(

@@ -11,7 +11,7 @@ use super::ty::{Dynamic, Function, Property, Type};
 use super::unify::unifies;
 use super::wording::{TypeError, argument_error, match_error, reference_text};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
-use crate::rego::syntax::tree::{Body, Expr, ExprKind, Rule, Span, Term, TermKind, With};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
 
 /// Checks types. One checker serves one load, or one query.
 pub struct Checker<'a> {
@@ -19,8 +19,8 @@ pub struct Checker<'a> {
     dependents: Option<&'a dyn Fn(&[Term]) -> Vec<Vec<Term>>>,
     /// What is known of rules where a document is replaced, by the text of its reference.
     replaced: RefCell<HashMap<String, Option<Arc<Tree>>>>,
-    /// The last result for each comprehension, by its address, with what it depends on.
-    closures: RefCell<HashMap<usize, (Vec<(u64, u32)>, Rc<Closure>)>>,
+    /// What is known of each comprehension, by its address.
+    closures: RefCell<HashMap<usize, Known>>,
     /// How many statements may still be checked: nested comprehensions are checked again and again.
     fuel: Cell<u32>,
 }
@@ -34,7 +34,24 @@ pub struct TypedRule<'a> {
     pub rule: &'a Rule,
 }
 
-/// What is known of a comprehension.
+/// What is known of a comprehension, in the scopes that it was looked at in.
+#[derive(Default)]
+struct Known {
+    /// The variables in it.
+    variables: Rc<[Name]>,
+    results: Vec<(Around, Rc<Closure>)>,
+}
+
+/// What of a scope a comprehension depends on.
+#[derive(PartialEq)]
+struct Around {
+    /// The types of the variables in it.
+    types: Vec<Type>,
+    /// The scopes that know of documents.
+    docs: Vec<u64>,
+}
+
+/// What is known of a comprehension in a scope.
 struct Closure {
     problems: Problems,
     /// Unknown where there are problems.
@@ -42,7 +59,10 @@ struct Closure {
 }
 
 /// The number of statements that one load may cost.
-const FUEL: u32 = 20_000_000;
+const FUEL: u32 = 4_000_000;
+
+/// How many results are kept for each comprehension.
+const MAX_RESULTS: usize = 16;
 
 impl Default for Checker<'_> {
     fn default() -> Self {
@@ -281,9 +301,21 @@ impl<'a> Checker<'a> {
 
     /// What is known of a comprehension in a scope.
     fn closure(&self, env: &Rc<Env>, term: &Term) -> Rc<Closure> {
-        let (address, state) = (std::ptr::from_ref(term).addr(), env.state());
-        if let Some((known, closure)) = self.closures.borrow().get(&address)
-            && *known == state
+        let address = std::ptr::from_ref(term).addr();
+        let variables = Rc::clone(
+            &self
+                .closures
+                .borrow_mut()
+                .entry(address)
+                .or_insert_with(|| Known { variables: terms::variables(term), results: Vec::new() })
+                .variables,
+        );
+        let around = Around {
+            types: variables.iter().map(|it| env.var_type(it)).collect(),
+            docs: env.documents(),
+        };
+        if let Some(known) = self.closures.borrow().get(&address)
+            && let Some((_, closure)) = known.results.iter().find(|(it, _)| *it == around)
         {
             return Rc::clone(closure);
         }
@@ -302,7 +334,12 @@ impl<'a> Checker<'a> {
         let (inner, problems) = self.check(env, body);
         let tpe = if problems.is_empty() { make(&inner) } else { Type::Unknown };
         let closure = Rc::new(Closure { problems, tpe });
-        self.closures.borrow_mut().insert(address, (state, Rc::clone(&closure)));
+        if let Some(known) = self.closures.borrow_mut().get_mut(&address) {
+            if known.results.len() >= MAX_RESULTS {
+                known.results.remove(0);
+            }
+            known.results.push((around, Rc::clone(&closure)));
+        }
         closure
     }
 

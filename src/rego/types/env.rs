@@ -1,6 +1,6 @@
 //! What is known of types: of documents and functions in trees, of variables in scopes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -261,8 +261,6 @@ fn merged_into(of: &[Type], more: &Dynamic) -> Option<Type> {
 pub(super) struct Env {
     /// Its number, which no other scope ever has.
     id: u64,
-    /// Counts the changes of `vars`.
-    version: Cell<u32>,
     vars: RefCell<BTreeMap<Name, Type>>,
     pub(super) docs: Option<Arc<Tree>>,
     /// The scope that takes the variables, where this one has only documents.
@@ -286,14 +284,7 @@ pub(super) enum Head<'a> {
 
 impl Env {
     fn new(docs: Option<Arc<Tree>>, next: Option<Rc<Self>>) -> Rc<Self> {
-        Rc::new(Self {
-            id: next_id(),
-            version: Cell::new(0),
-            vars: RefCell::default(),
-            docs,
-            vars_in: None,
-            next,
-        })
+        Rc::new(Self { id: next_id(), vars: RefCell::default(), docs, vars_in: None, next })
     }
 
     /// The scope of a load's rules, around it that of built-in functions.
@@ -312,7 +303,6 @@ impl Env {
         let vars_in = self.vars_in.as_ref().unwrap_or(self);
         Rc::new(Self {
             id: next_id(),
-            version: Cell::new(0),
             vars: RefCell::default(),
             docs: Some(docs),
             vars_in: Some(Rc::clone(vars_in)),
@@ -323,19 +313,19 @@ impl Env {
     /// Says what a variable is.
     pub(super) fn put_var(&self, name: &Name, tpe: Type) {
         let target = self.vars_in.as_deref().unwrap_or(self);
-        target.version.set(target.version.get().wrapping_add(1));
         target.vars.borrow_mut().insert(Arc::clone(name), tpe);
     }
 
-    /// What all that is known here depends on: which scopes, in which state.
-    pub(super) fn state(&self) -> Vec<(u64, u32)> {
-        let mut states = vec![(self.id, self.version.get())];
-        let mut scope = self;
-        while let Some(next) = &scope.next {
-            scope = next;
-            states.push((scope.id, scope.version.get()));
-        }
-        states
+    /// The scopes, from here outwards, that know of documents. What they know never changes.
+    pub(super) fn documents(&self) -> Vec<u64> {
+        let scopes = std::iter::successors(Some(self), |scope| scope.next.as_deref());
+        scopes.filter(|scope| scope.docs.is_some()).map(|scope| scope.id).collect()
+    }
+
+    /// The type of a variable of a body, unknown if nothing is known of it.
+    pub(super) fn var_type(&self, name: &Name) -> Type {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.next.as_deref());
+        scopes.find_map(|scope| scope.vars.borrow().get(name).cloned()).unwrap_or_default()
     }
 
     /// What this scope, not those around it, holds of a reference's head.

@@ -1,10 +1,12 @@
 //! What types, annotations and the index ask of terms: constants, references, order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 pub(crate) use crate::rego::syntax::compare::terms as compare;
 use crate::rego::syntax::tree::{Name, Term, TermKind};
+use crate::rego::syntax::visit::{Visit, walk_term};
 use crate::rego::value::Value;
 
 /// The parts of a reference: also of the bare documents `input` and `data`, which are references
@@ -31,6 +33,20 @@ pub(crate) fn variable(term: &Term) -> Option<&Name> {
         TermKind::Var(name) if !is_root(name) => Some(name),
         _ => None,
     }
+}
+
+/// The names of all variables in a term, closures included, each once.
+pub(crate) fn variables(term: &Term) -> Rc<[Name]> {
+    struct Variables(BTreeSet<Name>);
+    impl Visit for Variables {
+        fn term(&mut self, term: &Term) {
+            self.0.extend(variable(term).cloned());
+            walk_term(self, term);
+        }
+    }
+    let mut found = Variables(BTreeSet::new());
+    found.term(term);
+    found.0.into_iter().collect()
 }
 
 /// Whether references begin with this name.

@@ -400,6 +400,7 @@ impl<'a> Parser<'a> {
 
     /// Forgets what was read, between statements.
     fn forget(&mut self) {
+        self.state.height = 0;
         self.terms.clear();
         self.tried.clear();
         self.literals.clear();
