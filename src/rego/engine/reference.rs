@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Step, Stop};
 use crate::rego::core::{
-    Comprehension, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
+    Comprehension, ComprehensionKind, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
 };
 use crate::rego::value::{Number, Object, Shared, Value};
 
@@ -46,6 +46,17 @@ enum Found {
     Many,
 }
 
+/// Whether a comprehension may make a value. As in OPA, one that makes another type isn't evaluated
+/// to be compared, but for sets.
+fn may_be_made(value: &Value, comprehension: &Comprehension) -> bool {
+    match value {
+        Value::Array(_) => matches!(comprehension.kind, ComprehensionKind::Array(_)),
+        Value::Object(_) => matches!(comprehension.kind, ComprehensionKind::Object(..)),
+        Value::Set(_) => true,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 impl<'p, 'r> Machine<'p, 'r> {
     /// An equality with one answer.
     pub(super) fn unify_single(
@@ -73,6 +84,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 };
                 Ok(self.unify_owned(term, base, found).into())
             }
+            (Side::Term(term), Side::Comprehension(it)) if !self.may_meet(term, base, it) => {
+                Ok(Step::No)
+            }
             (Side::Comprehension(it), Side::Term(term))
             | (Side::Term(term), Side::Comprehension(it)) => {
                 let value = self.comprehension(run, it)?;
@@ -89,6 +103,18 @@ impl<'p, 'r> Machine<'p, 'r> {
                 _ => Ok(Step::Many),
             },
             _ => Ok(Step::Many),
+        }
+    }
+
+    /// Whether a term on the left may be what a comprehension on the right makes.
+    fn may_meet(&self, term: &'p Term, base: u32, comprehension: &Comprehension) -> bool {
+        match self.through(term, base) {
+            (Term::Array(_), _) => matches!(comprehension.kind, ComprehensionKind::Array(_)),
+            (Term::Object(_), _) => matches!(comprehension.kind, ComprehensionKind::Object(..)),
+            (Term::Set(_), _) => true,
+            (term @ (Term::Const(_) | Term::Var(_)), base) => {
+                self.value(term, base).is_none_or(|value| may_be_made(&value, comprehension))
+            }
         }
     }
 
@@ -311,7 +337,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             Other::Ref(reference) => self.refer(run, reference, Other::Value(&value), next),
             Other::Comprehension(it) => {
-                if self.comprehension(run, it)? == value {
+                if may_be_made(&value, it) && self.comprehension(run, it)? == value {
                     next(self)
                 } else {
                     Ok(())
@@ -322,6 +348,19 @@ impl<'p, 'r> Machine<'p, 'r> {
                 next(self)
             }
         }
+    }
+
+    /// The other side of a document of `data` that isn't one rule's. OPA puts that document second: a
+    /// comprehension is evaluated whatever it makes.
+    fn meet_document(
+        &mut self,
+        run: &Run<'p>,
+        value: Value,
+        other: Other<'_, 'p>,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
+        let Other::Comprehension(it) = other else { return self.meet(run, value, other, next) };
+        if self.comprehension(run, it)? == value { next(self) } else { Ok(()) }
     }
 
     /// The rest of a reference, within a value.
@@ -550,7 +589,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             path = rest;
         }
-        self.meet(run, value.clone(), other, next)
+        self.meet_document(run, value.clone(), other, next)
     }
 
     fn each_base(
@@ -611,7 +650,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let Some((term, rest)) = path.split_first() else {
             return match self.document(run, node, &done)? {
-                Some(value) => self.meet(run, value, other, next),
+                Some(value) => self.meet_document(run, value, other, next),
                 None => Ok(()),
             };
         };
