@@ -738,6 +738,11 @@ fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     finding
 }
 
+/// A path as reports show it: a query's text has none of its own.
+pub(crate) fn path_of(path: &str) -> &str {
+    if path.is_empty() { "query" } else { path }
+}
+
 /// A place as reports show it.
 pub(crate) fn position(texts: &Texts, span: Span) -> Position {
     let at = texts.position(span);
@@ -745,7 +750,7 @@ pub(crate) fn position(texts: &Texts, span: Span) -> Position {
     let shown = texts.text(span);
     let length = shown.lines().next().map_or(0, |line| line.chars().count());
     Position {
-        file: at.path.to_owned(),
+        file: path_of(at.path).to_owned(),
         line: at.line,
         column: at.column,
         length: u32::try_from(length.max(1)).unwrap_or(u32::MAX),

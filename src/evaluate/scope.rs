@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::policies::Print;
+use super::policies::{Print, path_of};
 use crate::rego::Value;
 use crate::rego::builtins;
 use crate::rego::engine::{Halt, Host, HostAnswer, HostCall};
@@ -192,8 +192,11 @@ impl Host for Scope {
             return;
         }
         let position = self.texts.position(span);
-        let print =
-            Print { file: position.path.to_owned(), line: position.line, message: text.to_owned() };
+        let print = Print {
+            file: path_of(position.path).to_owned(),
+            line: position.line,
+            message: text.to_owned(),
+        };
         self.prints.lock().unwrap_or_else(PoisonError::into_inner).push(print);
     }
 

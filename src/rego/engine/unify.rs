@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::machine::{Bound, Machine};
 use crate::rego::core::{Slot, Term};
-use crate::rego::value::{Object, Set, Value, deeper};
+use crate::rego::value::{Value, deeper, object_of, set_of};
 
 /// A term as it is seen through its variables.
 enum Seen<'s, 'p> {
@@ -94,19 +94,19 @@ impl<'p> Machine<'p, '_> {
         deeper(|| {
             Some(match term {
                 Term::Const(_) | Term::Var(_) => self.seen(term, base)?,
-                Term::Array(items) => Value::from(self.build_all::<Vec<_>>(items, base)?),
-                Term::Set(items) => Value::from(self.build_all::<Set>(items, base)?),
+                Term::Array(items) => Value::from(self.build_all(items, base)?),
+                Term::Set(items) => Value::from(set_of(self.build_all(items, base)?)),
                 Term::Object(members) => {
                     let members = members
                         .iter()
                         .map(|(key, value)| Some((self.seen(key, base)?, self.seen(value, base)?)));
-                    Value::from(members.collect::<Option<Object>>()?)
+                    Value::from(object_of(members.collect::<Option<Vec<_>>>()?))
                 }
             })
         })
     }
 
-    fn build_all<C: FromIterator<Value>>(&self, items: &[Term], base: u32) -> Option<C> {
+    fn build_all(&self, items: &[Term], base: u32) -> Option<Vec<Value>> {
         items.iter().map(|item| self.seen(item, base)).collect()
     }
 

@@ -33,6 +33,22 @@ pub type Object = BTreeMap<Value, Value>;
 /// Elements of a set, in order.
 pub type Set = BTreeSet<Value>;
 
+/// A set of values; of equal ones (`1` and `1.0`) the first stays, as in OPA.
+pub fn set_of(mut values: Vec<Value>) -> Set {
+    values.sort();
+    values.dedup();
+    values.into_iter().collect()
+}
+
+/// An object of members; of equal keys the first stays, with the last value, as in OPA.
+pub fn object_of(members: impl IntoIterator<Item = (Value, Value)>) -> Object {
+    let mut object = Object::new();
+    for (key, value) in members {
+        object.insert(key, value);
+    }
+    object
+}
+
 /// A value. Undefined isn't one: it is the absence of a value.
 #[derive(Debug, Clone, Default)]
 pub enum Value {

@@ -8,7 +8,7 @@
 use crate::rego::core::Term;
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, TermKind};
-use crate::rego::value::{Object, Set, Value};
+use crate::rego::value::{Value, object_of, set_of};
 
 use super::frame::Frame;
 use super::{Lowering, unexpected};
@@ -37,7 +37,7 @@ impl Lowering<'_> {
             TermKind::Set(items) => {
                 let items = self.terms(frame, items)?;
                 match constants(&items) {
-                    Some(values) => Term::Const(Value::from(values.into_iter().collect::<Set>())),
+                    Some(values) => Term::Const(Value::from(set_of(values))),
                     None => Term::Set(frame.sorted(items, |item| item)),
                 }
             }
@@ -45,8 +45,7 @@ impl Lowering<'_> {
                 let keys = self.terms(frame, members.iter().map(|(key, _)| key))?;
                 let values = self.terms(frame, members.iter().map(|(_, value)| value))?;
                 if let Some((keys, values)) = constants(&keys).zip(constants(&values)) {
-                    // As in OPA, the last of equal keys is the one.
-                    Term::Const(Value::from(keys.into_iter().zip(values).collect::<Object>()))
+                    Term::Const(Value::from(object_of(keys.into_iter().zip(values))))
                 } else {
                     let members: Vec<_> = keys.into_iter().zip(values).collect();
                     Term::Object(frame.sorted(members, |(key, _)| key))

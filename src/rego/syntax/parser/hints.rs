@@ -40,8 +40,12 @@ impl Parser<'_> {
             (_, Tok::Eof) => "something that was opened isn't closed",
             (_, Tok::RBrace) if previous == Tok::Comma => "a value is missing before `}`",
             (_, Tok::Ident) if word == "in" => "`in` needs `import rego.v1` in v0",
-            (_, Tok::Ident) if matches!(word, "and") => "write one condition per line",
-            (_, Tok::Ident) if matches!(word, "or") => "for `or`, write a second rule",
+            (_, Tok::Ident) if word == "and" => {
+                "write one condition per line, or `import future.keywords.and`"
+            }
+            (_, Tok::Ident) if word == "or" => {
+                "write a second rule, or `import future.keywords.or`"
+            }
             (_, Tok::Ident) if previous_word == "every" => "`every` needs `import rego.v1` in v0",
             (Tok::Ident, Tok::Ident | Tok::LBrace)
                 if matches!(previous_word, "for" | "foreach") =>
