@@ -57,8 +57,8 @@ impl<'p> Machine<'p, '_> {
                             Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message)
                                 .into())
                         }
-                        Some(_) => Ok(()),
-                        None => {
+                        // Also one that is equal: `1.0` after `1`.
+                        _ => {
                             members.insert(key, value);
                             Ok(())
                         }
