@@ -35,6 +35,13 @@ func (q *question) parserOptions() ast.ParserOptions {
 	return ast.ParserOptions{RegoVersion: versionOf(q.Version), ProcessAnnotation: true}
 }
 
+// Of a query, in which OPA's commands look for no rules.
+func (q *question) queryOptions() ast.ParserOptions {
+	options := q.parserOptions()
+	options.SkipRules = true
+	return options
+}
+
 func (q *question) parsed() (map[string]*ast.Module, ast.Errors) {
 	names := util.KeysSorted(q.Modules)
 	modules := make(map[string]*ast.Module, len(names))
@@ -95,7 +102,7 @@ func (q *question) compiled() (*ast.Compiler, ast.Errors, error) {
 
 // Body of a query; its head variables are what is answered.
 func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompiler, error) {
-	body, err := ast.ParseBodyWithOpts(text, q.parserOptions())
+	body, err := ast.ParseBodyWithOpts(text, q.queryOptions())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -85,7 +85,7 @@ func stages(q *question) answer {
 	if c.Failed() {
 		a["errors"] = described(c.Errors)
 	} else if q.Query != "" {
-		body, err := ast.ParseBodyWithOpts(q.Query, q.parserOptions())
+		body, err := ast.ParseBodyWithOpts(q.Query, q.queryOptions())
 		if err != nil {
 			return answer{"errors": described(err)}
 		}
@@ -132,7 +132,7 @@ func typesOf(q *question) answer {
 	}
 	a := answer{"types": inferred}
 	if q.Query != "" {
-		body, err := ast.ParseBodyWithOpts(q.Query, q.parserOptions())
+		body, err := ast.ParseBodyWithOpts(q.Query, q.queryOptions())
 		if err != nil {
 			return answer{"errors": described(err)}
 		}

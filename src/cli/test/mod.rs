@@ -72,6 +72,10 @@ pub(super) struct TestArgs {
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
+    /// Take a built-in function's error as undefined, as `opa test` does; failed calls of the service
+    /// stay errors
+    #[arg(long)]
+    no_strict_builtin_errors: bool,
     #[command(flatten)]
     functions: FunctionsArgs,
 }
@@ -94,7 +98,7 @@ pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Resu
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
     let (product, answers, _emulator) = answers(&args, options, reporter, &mut stdin)?;
-    let mut evaluate = evaluation::answered_by(answers, options, true);
+    let mut evaluate = evaluation::answered_by(answers, options, !args.no_strict_builtin_errors);
     evaluate.coverage = args.coverage || args.threshold.is_some();
     let work = Work { args: &args, options, reporter, product, evaluate, pattern };
     if args.watch { watch::run(&args.paths, || work.once()) } else { work.once() }

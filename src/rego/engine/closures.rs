@@ -215,10 +215,18 @@ impl<'p> Machine<'p, '_> {
             Term::Set(items) => {
                 items.iter().map(|item| (self.seen(item, base), self.seen(item, base))).collect()
             }
-            Term::Object(members) => members
-                .iter()
-                .map(|(key, value)| (self.seen(key, base), self.seen(value, base)))
-                .collect(),
+            // Each key is looked up again, which finds the first of equal ones.
+            Term::Object(members) => {
+                let seen = |(key, value)| (self.seen(key, base), self.seen(value, base));
+                let members: Vec<_> =
+                    members.iter().map(|(key, value)| seen((key, value))).collect();
+                let mut first = std::collections::BTreeMap::new();
+                for (key, value) in &members {
+                    first.entry(key).or_insert(value);
+                }
+                let value = |key| first.get(key).copied().cloned().flatten();
+                members.iter().map(|(key, _)| (key.clone(), value(key))).collect()
+            }
             Term::Const(_) | Term::Var(_) => return Ok(false),
         };
         for (key, item) in members {

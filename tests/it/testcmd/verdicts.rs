@@ -163,3 +163,15 @@ fn the_shipped_policies_pass_with_and_without_coverage() {
     let gate = ["test", "examples/release_gate", "--functions", "all"];
     sandbox.run(&gate).output().code(0);
 }
+
+#[test]
+fn errors_of_built_ins_are_undefined_where_asked_for() {
+    let files = [(
+        "p_test.rego",
+        "package p_test\n\ntest_a if not startswith(input.n, \"a\") with input as {\"n\": 1}\n"
+            .to_owned(),
+    )];
+    let run = |arguments: &[&str]| test_with(&Sandbox::new(), &files, arguments, |run| run);
+    run(&[]).code(2);
+    run(&["--no-strict-builtin-errors"]).code(0);
+}
