@@ -11,8 +11,10 @@ use secrecy::SecretString;
 
 use super::{call, eval};
 use crate::builtins::FunctionSet;
+use crate::http::AllowedHost;
 
 const SERVICE: &str = "Service options";
+const NETWORK: &str = "Network options";
 const GENERAL: &str = "General options";
 
 /// Evaluate Rego policies that ask a supply-chain compliance service.
@@ -137,6 +139,11 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
     pub not_found: NotFound,
+    /// A host that `http.send` and `net.lookup_ip_addr` may ask, such as `api.example.com:443`;
+    /// none unless said. Without a port, all ports; `*.example.com` is the only wildcard, and
+    /// reaches no private address; loopback only as an address. May be repeated
+    #[arg(long, global = true, value_name = "HOST[:PORT]", help_heading = NETWORK)]
+    pub allow_host: Vec<AllowedHost>,
     /// Print no warnings
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
@@ -181,6 +188,7 @@ impl Options {
             ("--insecure", self.insecure),
             ("--local", self.local.is_some()),
             ("--fault", !self.fault.is_empty() && command != "emulate"),
+            ("--allow-host", !self.allow_host.is_empty() && command != "check"),
         ]
         .into_iter()
         .find_map(|(name, given)| given.then_some(name))

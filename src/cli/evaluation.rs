@@ -14,6 +14,7 @@ use crate::evaluate::sources::{SourceLimits, Sources};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
+use crate::http::Http;
 use crate::{Diagnostic, Error, ErrorKind};
 
 /// Reads and loads policies and data.
@@ -46,7 +47,24 @@ pub(super) fn options(
         Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
         None => Answers::Service(context.platform(options)?),
     };
-    Ok(answered_by(answers, options, strict))
+    let mut evaluate = answered_by(answers, options, strict);
+    evaluate.http = http(options, context.certificates()?);
+    Ok(evaluate)
+}
+
+/// What sends policies' own requests, as the options say.
+pub(super) fn http(options: &Options, certificates: Option<Vec<u8>>) -> Option<Http> {
+    if options.allow_host.is_empty() {
+        return None;
+    }
+    let mut builder = Http::builder().concurrency(usize::from(options.concurrency));
+    for host in &options.allow_host {
+        builder = builder.allow_host(host.clone());
+    }
+    if let Some(pem) = certificates {
+        builder = builder.ca_certificate(pem);
+    }
+    Some(builder.build())
 }
 
 /// How evaluations are done when `answers` are given.

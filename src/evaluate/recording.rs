@@ -176,14 +176,8 @@ impl Replay {
         let recording = &self.recording;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
-            let form = recorded::check(key, &value).map_err(|what| {
-                let message = format!(
-                    "the recorded answer to the call with {} {what}",
-                    shorten(arguments, 200)
-                );
-                Error::new(ErrorKind::Tampered, message)
-                    .with_hint("record again: the recording was altered or is damaged")
-            })?;
+            let form =
+                recorded::check(key, &value).map_err(|what| recorded::tampered(key, &what))?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
             return Ok(Answer { cut, form, ..Answer::from(value) });
         }

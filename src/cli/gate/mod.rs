@@ -344,6 +344,10 @@ fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     if crate::NotFound::from(options.not_found) == crate::NotFound::Undefined {
         add("--not-found", Some("undefined".to_owned()));
     }
+    if !options.allow_host.is_empty() {
+        let hosts = options.allow_host.iter().map(ToString::to_string).collect::<Vec<_>>();
+        add("--allow-host", Some(hosts.join(", ")));
+    }
     for (name, given) in [
         ("--allow-skipped", args.allow_skipped),
         ("--no-strict-builtin-errors", args.no_strict_builtin_errors),

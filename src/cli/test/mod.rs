@@ -93,8 +93,7 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
-    let (product, answers, _emulator) = answers(&args, options, reporter, &mut stdin)?;
-    let mut evaluate = evaluation::answered_by(answers, options, true);
+    let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
     evaluate.coverage = args.coverage || args.threshold.is_some();
     let work = Work { args: &args, options, reporter, product, evaluate, pattern };
     if args.watch { watch::run(&args.paths, || work.once()) } else { work.once() }
@@ -107,7 +106,7 @@ fn pattern(text: &str) -> Result<Regex, Error> {
     })
 }
 
-type Answering = (Product, Answers, Option<crate::emulator::Emulator>);
+type Answering = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
 
 /// Who answers calls: nobody, unless somebody was named. Then no setting is looked at.
 fn answers(
@@ -117,11 +116,14 @@ fn answers(
     stdin: &mut Stdin,
 ) -> Result<Answering, Error> {
     if !args.live && options.local.is_none() && options.replay.is_none() {
-        return Ok((Product::new(&options.product)?, Answers::Nobody(MOCK.to_owned()), None));
+        let answers = Answers::Nobody(MOCK.to_owned());
+        let mut evaluate = evaluation::answered_by(answers, options, true);
+        evaluate.http = evaluation::http(options, super::context::certificates(options)?);
+        return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
-    let answers = evaluation::options(&context, options, true)?.answers;
-    Ok((context.product, answers, emulator))
+    let evaluate = evaluation::options(&context, options, true)?;
+    Ok((context.product, evaluate, emulator))
 }
 
 /// Everything that a run needs.
