@@ -11,10 +11,9 @@ use secrecy::SecretString;
 
 use super::{call, eval};
 use crate::builtins::FunctionSet;
-use crate::http::AllowedHost;
+use crate::http::{AllowedHost, Http};
 
 const SERVICE: &str = "Service options";
-const NETWORK: &str = "Network options";
 const GENERAL: &str = "General options";
 
 /// Evaluate Rego policies that ask a supply-chain compliance service.
@@ -139,11 +138,6 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
     pub not_found: NotFound,
-    /// A host that `http.send` and `net.lookup_ip_addr` may ask, such as `api.example.com:443`;
-    /// none unless said. Without a port, all ports; `*.example.com` is the only wildcard, and
-    /// reaches no private address; loopback only as an address. May be repeated
-    #[arg(long, global = true, value_name = "HOST[:PORT]", help_heading = NETWORK)]
-    pub allow_host: Vec<AllowedHost>,
     /// Print no warnings
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
@@ -159,6 +153,32 @@ pub(super) struct FunctionsArgs {
     /// Turn on functions besides the five: `all`, or names with commas between them
     #[arg(long, value_name = "NAMES", value_parser = functions)]
     functions: Option<FunctionSet>,
+}
+
+/// Whom policies may ask besides the service.
+#[derive(Debug, Args)]
+pub(super) struct NetworkArgs {
+    /// A host that `http.send` and `net.lookup_ip_addr` may ask; may be repeated. Without a port,
+    /// all ports; `*.example.com` reaches public addresses alone, loopback needs its address
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub allow_host: Vec<AllowedHost>,
+}
+
+impl NetworkArgs {
+    /// What sends policies' own requests; nothing where no host is allowed.
+    pub fn http(&self, options: &Options, certificates: Option<Vec<u8>>) -> Option<Http> {
+        if self.allow_host.is_empty() {
+            return None;
+        }
+        let mut builder = Http::builder().concurrency(usize::from(options.concurrency));
+        for host in &self.allow_host {
+            builder = builder.allow_host(host.clone());
+        }
+        if let Some(pem) = certificates {
+            builder = builder.ca_certificate(pem);
+        }
+        Some(builder.build())
+    }
 }
 
 impl FunctionsArgs {
@@ -188,7 +208,6 @@ impl Options {
             ("--insecure", self.insecure),
             ("--local", self.local.is_some()),
             ("--fault", !self.fault.is_empty() && command != "emulate"),
-            ("--allow-host", !self.allow_host.is_empty() && command != "check"),
         ]
         .into_iter()
         .find_map(|(name, given)| given.then_some(name))

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::args::Options;
+use super::args::{NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use crate::evaluate::load::LoadOptions;
@@ -14,7 +14,6 @@ use crate::evaluate::sources::{SourceLimits, Sources};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
-use crate::http::Http;
 use crate::{Diagnostic, Error, ErrorKind};
 
 /// Reads and loads policies and data.
@@ -41,6 +40,7 @@ pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
 pub(super) fn options(
     context: &Context,
     options: &Options,
+    network: &NetworkArgs,
     strict: bool,
 ) -> Result<EvaluateOptions, Error> {
     let answers = match &options.replay {
@@ -48,23 +48,8 @@ pub(super) fn options(
         None => Answers::Service(context.platform(options)?),
     };
     let mut evaluate = answered_by(answers, options, strict);
-    evaluate.http = http(options, context.certificates()?);
+    evaluate.http = network.http(options, context.certificates()?);
     Ok(evaluate)
-}
-
-/// What sends policies' own requests, as the options say.
-pub(super) fn http(options: &Options, certificates: Option<Vec<u8>>) -> Option<Http> {
-    if options.allow_host.is_empty() {
-        return None;
-    }
-    let mut builder = Http::builder().concurrency(usize::from(options.concurrency));
-    for host in &options.allow_host {
-        builder = builder.allow_host(host.clone());
-    }
-    if let Some(pem) = certificates {
-        builder = builder.ca_certificate(pem);
-    }
-    Some(builder.build())
 }
 
 /// How evaluations are done when `answers` are given.

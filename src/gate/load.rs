@@ -52,9 +52,9 @@ pub struct Gate {
     pub(super) sources: Vec<Source>,
     pub(super) product: Product,
     /// Whether any policy calls the service, or a built-in that asks the network.
-    pub(super) asks: bool,
+    pub(super) waits: bool,
     /// Whether any policy calls the service.
-    asks_service: bool,
+    asks: bool,
     /// What isn't asked because it is for another kind, a line each.
     pub(super) left_out: Vec<String>,
     accounts: Vec<Account>,
@@ -94,8 +94,8 @@ impl Gate {
             policies: Vec::new(),
             sources: Vec::new(),
             product: options.product.clone(),
+            waits: false,
             asks: false,
-            asks_service: false,
             left_out: Vec::new(),
             accounts: gathered.accounts,
             packages: Vec::new(),
@@ -157,13 +157,13 @@ impl Gate {
 
     /// Whether any policy calls the service.
     pub fn asks(&self) -> bool {
-        self.asks_service
+        self.asks
     }
 
     fn note_calls(&mut self, policies: &Policies) {
         let sites = policies.sites();
-        self.asks |= !sites.is_empty();
-        self.asks_service |= sites.iter().any(|site| !is_network(&site.function));
+        self.waits |= !sites.is_empty();
+        self.asks |= sites.iter().any(|site| !is_network(&site.function));
     }
 
     fn not_asked(&mut self, name: String, reason: &str) {

@@ -176,7 +176,7 @@ impl Gate {
 
     fn workers(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.asks { cores.max(WAITING) } else { cores }
+        if self.waits { cores.max(WAITING) } else { cores }
     }
 
     /// Reads documents ahead of the workers, never many; nothing more once the run is stopped.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
-use super::args::{FunctionsArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -74,6 +74,8 @@ pub(super) struct TestArgs {
     v0_compatible: bool,
     #[command(flatten)]
     functions: FunctionsArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -118,11 +120,11 @@ fn answers(
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Nobody(MOCK.to_owned());
         let mut evaluate = evaluation::answered_by(answers, options, true);
-        evaluate.http = evaluation::http(options, super::context::certificates(options)?);
+        evaluate.http = args.network.http(options, super::context::certificates(options)?);
         return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
-    let evaluate = evaluation::options(&context, options, true)?;
+    let evaluate = evaluation::options(&context, options, &args.network, true)?;
     Ok((context.product, evaluate, emulator))
 }
 

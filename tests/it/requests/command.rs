@@ -19,9 +19,11 @@ fn eval_asks_hosts_that_are_allowed() {
     let file = sandbox.write("p.rego", policy(&server, "/a", ""));
     let eval = ["eval", "-d", &file, "--format", "raw", "data.p.says.body.path"];
     sandbox.run(&eval).output().code(2).says("--allow-host");
-    sandbox.run(&[&eval[..], &["--allow-host", "localhost"]].concat()).output().code(2).says(
-        "disallowed host: 127.0.0.1",
-    );
+    sandbox
+        .run(&[&eval[..], &["--allow-host", "localhost"]].concat())
+        .output()
+        .code(2)
+        .says("disallowed host: 127.0.0.1");
     let host = server.host();
     let output =
         sandbox.run(&[&eval[..], &["--allow-host", "a.test", "--allow-host", &host]].concat());
@@ -106,6 +108,10 @@ fn check_says_what_asks_nothing_unless_a_host_is_allowed() {
     let output = sandbox.run(&["check", &file]).output().code(1);
     assert!(output.stdout.contains("unsupported-builtin"), "{}", output.stdout);
     sandbox.run(&["check", &file, "--allow-host", &server.host()]).output().code(0);
-    sandbox.run(&["emulate", &file, "--allow-host", "a.test"]).output().code(2).says("--allow-host");
+    sandbox
+        .run(&["emulate", &file, "--allow-host", "a.test"])
+        .output()
+        .code(2)
+        .says("--allow-host");
     assert!(server.asked().is_empty());
 }
