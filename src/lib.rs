@@ -135,6 +135,7 @@ mod error;
 pub mod evaluate;
 #[cfg(feature = "cli")]
 pub mod gate;
+pub mod http;
 mod platform;
 mod product;
 #[cfg(feature = "regorus")]

@@ -1,6 +1,6 @@
-//! Built-ins that ask the network, which is off.
+//! Built-ins that ask the network, which is off unless hosts are allowed.
 //!
-//! The evaluation ends with an error when it reaches one, and a `with` may replace them.
+//! Without one the evaluation ends with an error when it reaches a call; a `with` may replace them.
 
 use super::{File, Policies};
 use crate::Diagnostic;
@@ -9,10 +9,13 @@ use crate::Diagnostic;
 pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     for (name, _, span) in &file.model.others {
         if matches!(name.as_str(), "http.send" | "net.lookup_ip_addr") {
-            let message = format!("`{name}` isn't enabled here");
+            let message = format!("`{name}` asks nothing unless hosts are allowed");
             out.push(
                 Diagnostic::error("unsupported-builtin", message)
-                    .with_hint("pass what the policy needs to know as input or data")
+                    .with_hint(
+                        "allow the hosts with `--allow-host HOST[:PORT]`, or pass what the policy \
+                         needs to know as input or data",
+                    )
                     .at(all.position(*span)),
             );
         }

@@ -11,6 +11,7 @@ use secrecy::SecretString;
 
 use super::{call, eval};
 use crate::builtins::FunctionSet;
+use crate::http::{AllowedHost, Http};
 
 const SERVICE: &str = "Service options";
 const GENERAL: &str = "General options";
@@ -152,6 +153,32 @@ pub(super) struct FunctionsArgs {
     /// Turn on functions besides the five: `all`, or names with commas between them
     #[arg(long, value_name = "NAMES", value_parser = functions)]
     functions: Option<FunctionSet>,
+}
+
+/// Whom policies may ask besides the service.
+#[derive(Debug, Args)]
+pub(super) struct NetworkArgs {
+    /// A host that `http.send` and `net.lookup_ip_addr` may ask; may be repeated. Without a port,
+    /// all ports; `*.example.com` reaches public addresses alone, loopback needs its address
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub allow_host: Vec<AllowedHost>,
+}
+
+impl NetworkArgs {
+    /// What sends policies' own requests; nothing where no host is allowed.
+    pub fn http(&self, options: &Options, certificates: Option<Vec<u8>>) -> Option<Http> {
+        if self.allow_host.is_empty() {
+            return None;
+        }
+        let mut builder = Http::builder().concurrency(usize::from(options.concurrency));
+        for host in &self.allow_host {
+            builder = builder.allow_host(host.clone());
+        }
+        if let Some(pem) = certificates {
+            builder = builder.ca_certificate(pem);
+        }
+        Some(builder.build())
+    }
 }
 
 impl FunctionsArgs {

@@ -150,10 +150,15 @@ impl Context {
         if let Some(results) = self.max_results {
             builder = builder.max_results(results);
         }
-        if let Some(file) = &self.ca_cert {
-            builder = builder.ca_certificate(read_certificates(file)?);
+        if let Some(pem) = self.certificates()? {
+            builder = builder.ca_certificate(pem);
         }
         Ok(builder)
+    }
+
+    /// The certificates to trust besides the system's.
+    pub fn certificates(&self) -> Result<Option<Vec<u8>>, Error> {
+        self.ca_cert.as_ref().map(read_certificates).transpose()
     }
 
     /// Where artifacts are kept; nowhere when they come from an emulator's files anyway.
@@ -209,6 +214,13 @@ fn conflicts(options: &Options) -> Result<(), Error> {
             .with_hint("add `--local DIR`, or use it with `emulate`"));
     }
     Ok(())
+}
+
+/// The certificates that the options name, where nothing else is looked at.
+pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> {
+    let file =
+        options.ca_cert.clone().map(|value| Sourced { value, origin: Origin::Option("--ca-cert") });
+    file.as_ref().map(read_certificates).transpose()
 }
 
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {

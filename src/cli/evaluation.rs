@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::args::Options;
+use super::args::{NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use crate::evaluate::load::LoadOptions;
@@ -40,13 +40,16 @@ pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
 pub(super) fn options(
     context: &Context,
     options: &Options,
+    network: &NetworkArgs,
     strict: bool,
 ) -> Result<EvaluateOptions, Error> {
     let answers = match &options.replay {
         Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
         None => Answers::Service(context.platform(options)?),
     };
-    Ok(answered_by(answers, options, strict))
+    let mut evaluate = answered_by(answers, options, strict);
+    evaluate.http = network.http(options, context.certificates()?);
+    Ok(evaluate)
 }
 
 /// How evaluations are done when `answers` are given.

@@ -173,7 +173,7 @@ impl Allowance {
         Self { left: AtomicU64::new(bytes), total: bytes }
     }
 
-    fn take(&self, bytes: u64) -> bool {
+    pub fn take(&self, bytes: u64) -> bool {
         self.left
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(bytes))
             .is_ok()
@@ -183,7 +183,7 @@ impl Allowance {
         self.left.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    fn used_up(&self) -> Error {
+    pub fn used_up(&self) -> Error {
         Error::new(
             ErrorKind::TooLarge,
             format!("the answers of this evaluation are larger than {} bytes", self.total),

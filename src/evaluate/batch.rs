@@ -22,7 +22,6 @@ use super::functions::Kind;
 use super::met::{Answered, is_plain};
 use super::scope::Calls;
 use super::session::{Guess, Session};
-use crate::builtins::Cost;
 use crate::{Error, ErrorKind, Limit, NotFound};
 
 /// Calls in one pass.
@@ -68,7 +67,10 @@ impl Calls for Pass {
                 return Err(Error::new(ErrorKind::NotAnswered, message).in_call(function));
             }
             Some(Kind::Async(answer)) => Call::of_host(function, answer, args),
-            None => Call::new(&self.session.product, function, args),
+            None => match Call::of_network(function, args) {
+                Some(call) => call.and_then(|call| self.session.may_ask(call)),
+                None => Call::new(&self.session.product, function, args),
+            },
         };
         let call = match call {
             Ok(call) => call,
@@ -174,7 +176,7 @@ impl Pass {
         if notes.noted.contains(&call.key) {
             return Ok(None);
         }
-        if call.cost() == Cost::Prompt && !self.session.budget.eager_prompts {
+        if !call.may_be_guessed(self.session.budget.eager_prompts) {
             return Ok(None);
         }
         let late = Instant::now() >= self.guess_until;

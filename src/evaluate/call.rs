@@ -7,6 +7,7 @@ use crate::rego::Value;
 use super::budget::FunctionCall;
 use super::functions::AsyncFunction;
 use crate::builtins::{Cost, Function, Request};
+use crate::rego::builtins::HttpRequest;
 use crate::{Error, Product};
 
 /// What makes calls equal: the function and its normalised arguments.
@@ -34,6 +35,10 @@ pub(crate) enum Target {
     Product { function: &'static Function, request: Arc<dyn Request> },
     /// A function of the host's, with its arguments.
     Host { function: AsyncFunction, arguments: Vec<Value> },
+    /// A request of the policy's own.
+    Http(Arc<HttpRequest>),
+    /// The addresses of a name.
+    Lookup(Arc<str>),
 }
 
 impl Call {
@@ -69,6 +74,7 @@ impl Call {
         let arguments = match &self.target {
             Target::Product { request, .. } => request.normalised(),
             Target::Host { arguments, .. } => arguments.clone(),
+            Target::Http(_) | Target::Lookup(_) => Vec::new(),
         };
         FunctionCall { function: Arc::clone(&self.key.function), arguments }
     }
@@ -77,13 +83,27 @@ impl Call {
     pub fn cost(&self) -> Cost {
         match &self.target {
             Target::Product { function, .. } => function.cost,
-            Target::Host { .. } => Cost::Request,
+            _ => Cost::Request,
+        }
+    }
+
+    /// Whether it may be sent before it is certain that the policy asks for it.
+    pub fn may_be_guessed(&self, eager_prompts: bool) -> bool {
+        self.reads() && (self.cost() != Cost::Prompt || eager_prompts)
+    }
+
+    /// Whether sending it leaves everything as it was, so that it may be sent again, or once for
+    /// several that ask the same.
+    pub fn reads(&self) -> bool {
+        match &self.target {
+            Target::Http(request) => matches!(&*request.method, "" | "GET" | "HEAD"),
+            _ => true,
         }
     }
 }
 
 impl Key {
-    fn new(function: Arc<str>, arguments: Vec<Value>) -> Result<Self, Error> {
+    pub(super) fn new(function: Arc<str>, arguments: Vec<Value>) -> Result<Self, Error> {
         let text = super::output::compact(&Value::from(arguments))?;
         Ok(Self { function, arguments: text.into() })
     }

@@ -12,12 +12,13 @@ use futures_util::future::join_all;
 use super::budget::{Answers, FunctionCall};
 use super::call::{Call, Key, Target};
 use super::cancellation::cancelled;
-use super::flight::{Grant, Outcome};
+use super::flight::{Grant, Outcome, Via};
 use super::ledger::Origin;
+use super::network;
 use super::recorded;
 use super::session::{Known, Lent, Sent, Session};
 use crate::builtins::{Answer, Cost};
-use crate::{Error, ErrorKind, Platform};
+use crate::{Error, ErrorKind};
 
 /// How long nothing has to arrive until guesses are no longer waited for, at least.
 const QUIET: Duration = Duration::from_millis(250);
@@ -27,15 +28,27 @@ impl Session {
     /// behind it; returns once the first is answered and the guesses had their slice of time.
     pub async fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
         let all = || std::iter::once(first).chain(guesses);
-        let of_service = |call: &&Call| matches!(call.target, Target::Product { .. });
-        if let Answers::Service(platform) = &self.answers {
-            self.send(platform, first, false, pass)?;
-            for call in guesses {
-                self.send(platform, call, true, pass)?;
+        let mut carried = None;
+        for (index, call) in all().enumerate() {
+            if let Some(via) = self.via(call) {
+                self.send(via, call, index > 0, pass)?;
+                carried = Some(via);
             }
-            self.await_first(platform, first, pass, self.deadline).await?;
-            return self.await_guesses(platform, pass).await;
         }
+        self.ask(first, guesses, pass).await;
+        if let Some(via) = self.via(first) {
+            self.await_first(via, first, pass, self.deadline).await?;
+        }
+        if let Some(via) = carried {
+            return self.await_guesses(via, pass).await;
+        }
+        if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+    }
+
+    /// Asks for what nothing carries: a recording's answers, the host's.
+    async fn ask(&self, first: &Call, guesses: &[Call], pass: u32) {
+        let all = || std::iter::once(first).chain(guesses).filter(|call| self.via(call).is_none());
+        let of_service = |call: &&Call| matches!(call.target, Target::Product { .. });
         let ask = async |call: &Call| {
             if let Target::Host { function, arguments } = &call.target
                 && !matches!(&self.answers, Answers::Replay(_))
@@ -57,7 +70,12 @@ impl Session {
             }
             Answers::Replay(replay) => {
                 for call in all() {
-                    self.learn(&call.key, none(replay.answer(&call.key)), Origin::Replay, pass);
+                    let answer = replay.answer(&call.key).and_then(|answer| {
+                        let value = network::replayed(&call.target, answer.value.clone());
+                        let value = value.map_err(|what| recorded::tampered(&call.key, &what))?;
+                        Ok(Answer { value, ..answer })
+                    });
+                    self.learn(&call.key, none(answer), Origin::Replay, pass);
                 }
             }
             Answers::Responder(responder) => {
@@ -81,24 +99,23 @@ impl Session {
                 }
             }
         }
-        if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
     /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
     pub async fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
-        match &self.answers {
-            Answers::Service(platform) => self.await_first(platform, call, pass, until).await,
-            _ => self.fetch(call, &[], pass).await,
+        match self.via(call) {
+            Some(via) => self.await_first(via, call, pass, until).await,
+            None => self.fetch(call, &[], pass).await,
         }
     }
 
-    fn send(&self, platform: &Platform, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
+    fn send(&self, via: Via<'_>, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
         let prompt = call.cost() == Cost::Prompt;
         let mut state = self.lock();
         if state.known.contains_key(&call.key) || state.on_their_way.contains_key(&call.key) {
             return Ok(());
         }
-        let deadline = platform.call_deadline();
+        let deadline = via.deadline().unwrap_or(self.deadline);
         let grant = if prompt {
             // Not this evaluation's limits: others that ask the same at the same time join it,
             // and must not have to ask again for more money.
@@ -108,23 +125,26 @@ impl Session {
             let allowance = Some(Arc::clone(allowance));
             Grant { deadline: deadline.min(self.deadline), allowance }
         };
-        let boarded = platform.flights().board(platform, call, grant, &self.bell)?;
-        state.on_their_way.insert(call.key.clone(), Sent { boarded, pass, guess, prompt });
+        let boarded = via.flights().board(via, call, grant, &self.bell)?;
+        state.on_their_way.insert(
+            call.key.clone(),
+            Sent { boarded, pass, guess, prompt: prompt || !call.reads() },
+        );
         Ok(())
     }
 
     /// Waits for the call that the exact evaluation needs.
     async fn await_first(
         &self,
-        platform: &Platform,
+        via: Via<'_>,
         first: &Call,
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
-        let runtime = platform.runtime()?.handle();
+        let runtime = via.runtime()?;
         loop {
             // Again where it was somebody else's flight, or a guess, that ended at its own limit.
-            self.send(platform, first, false, pass)?;
+            self.send(via, first, false, pass)?;
             loop {
                 let (known, on_its_way) = {
                     let state = self.lock();
@@ -155,8 +175,8 @@ impl Session {
     }
 
     /// Gives the guesses of a pass their slice of time; those still on their way then stay there.
-    async fn await_guesses(&self, platform: &Platform, pass: u32) -> Result<(), Error> {
-        let runtime = platform.runtime()?.handle();
+    async fn await_guesses(&self, via: Via<'_>, pass: u32) -> Result<(), Error> {
+        let runtime = via.runtime()?;
         let started = Instant::now();
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);

@@ -22,6 +22,7 @@ use super::call::{Call, Key, Target};
 use super::shared::Shared;
 use crate::builtins::{Answer, Cost};
 use crate::client::{Allowance, Client, Context};
+use crate::http::Http;
 use crate::{Error, ErrorKind, Platform};
 
 /// What came of a call.
@@ -129,6 +130,53 @@ pub(crate) struct Boarded {
     pub joined: bool,
 }
 
+/// What carries calls.
+#[derive(Clone, Copy)]
+pub(crate) enum Via<'a> {
+    /// The service.
+    Service(&'a Platform),
+    /// The network, for a policy's own requests.
+    Http(&'a Http),
+}
+
+impl Via<'_> {
+    /// Where its timers and requests run.
+    pub fn runtime(&self) -> Result<&Handle, Error> {
+        Ok(match self {
+            Self::Service(platform) => platform.runtime()?.handle(),
+            Self::Http(http) => http.runtime()?.handle(),
+        })
+    }
+
+    pub fn flights(&self) -> &Arc<Flights> {
+        match self {
+            Self::Service(platform) => platform.flights(),
+            Self::Http(http) => http.flights(),
+        }
+    }
+
+    /// When a call that is sent now is given up, besides the evaluation's own deadline.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Service(platform) => Some(platform.call_deadline()),
+            Self::Http(_) => None,
+        }
+    }
+
+    fn sender(&self) -> Sender {
+        match self {
+            Self::Service(platform) => Sender::Service(Arc::clone(platform.client())),
+            Self::Http(http) => Sender::Http((*http).clone()),
+        }
+    }
+}
+
+/// What a call's task keeps of what carries it.
+enum Sender {
+    Service(Arc<Client>),
+    Http(Http),
+}
+
 /// What an evaluation grants a call that it sends.
 pub(crate) struct Grant {
     pub deadline: Instant,
@@ -157,32 +205,36 @@ impl Flights {
     /// with because of the sender's limits is for the caller to tell apart.
     pub fn board(
         self: &Arc<Self>,
-        platform: &Platform,
+        via: Via<'_>,
         call: &Call,
         grant: Grant,
         bell: &Arc<Bell>,
     ) -> Result<Boarded, Error> {
         let mut under_way = lock(&self.under_way);
-        if let Some((flight, bells)) = under_way.flights.get(&call.key)
+        // What changes something is sent for each that asks.
+        if call.reads()
+            && let Some((flight, bells)) = under_way.flights.get(&call.key)
             && let Some(flight) = flight.upgrade()
         {
             // It leaves the map before it rings, and the map is locked: no bell is missed.
             lock(bells).push(Arc::downgrade(bell));
             return Ok(Boarded { flight, joined: true });
         }
-        let handle = platform.runtime()?.handle();
+        let handle = via.runtime()?;
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));
         let flight = Arc::new(Flight {
             arrived: OnceLock::new(),
             deadline: grant.deadline,
             task: OnceLock::new(),
         });
-        under_way.add(&call.key, &flight, &bells);
+        if call.reads() {
+            under_way.add(&call.key, &flight, &bells);
+        }
         drop(under_way);
         // Once money may have been spent, a flight holds itself: it isn't given up, and whoever
         // asks the same meanwhile joins it.
         let held = (call.cost() == Cost::Prompt).then(|| Arc::clone(&flight));
-        let task = self.task(platform, call, grant, Arc::downgrade(&flight), bells);
+        let task = self.task(via, call, grant, Arc::downgrade(&flight), bells);
         let span =
             tracing::debug_span!("call", rpc.method = &*call.key.function, otel.kind = "client");
         let task = handle.spawn(
@@ -198,13 +250,13 @@ impl Flights {
 
     fn task(
         self: &Arc<Self>,
-        platform: &Platform,
+        via: Via<'_>,
         call: &Call,
         grant: Grant,
         flight: Weak<Flight>,
         bells: Bells,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let client = Arc::clone(platform.client());
+        let sender = via.sender();
         let (key, target) = (call.key.clone(), call.target.clone());
         let shares = call.cost() == Cost::Request;
         let flights = Arc::clone(self);
@@ -214,7 +266,7 @@ impl Flights {
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
                 // Whoever waits must hear of a panic too.
-                None => AssertUnwindSafe(send(&target, &client, &context))
+                None => AssertUnwindSafe(send(&target, &sender, &context))
                     .catch_unwind()
                     .await
                     .unwrap_or_else(|_| {
@@ -264,12 +316,17 @@ impl UnderWay {
 }
 
 /// Asks whoever a call reaches.
-async fn send(target: &Target, client: &Client, context: &Context) -> Result<Answer, Error> {
-    match target {
-        Target::Product { request, .. } => request.send(client, context).await,
-        Target::Host { function, arguments } => {
+async fn send(target: &Target, sender: &Sender, context: &Context) -> Result<Answer, Error> {
+    match (target, sender) {
+        (Target::Product { request, .. }, Sender::Service(client)) => {
+            request.send(client, context).await
+        }
+        (Target::Host { function, arguments }, _) => {
             function.call(arguments.clone()).await.map(Answer::from)
         }
+        (Target::Http(request), Sender::Http(http)) => http.send(request, context).await,
+        (Target::Lookup(name), Sender::Http(http)) => http.look_up(name, context).await,
+        _ => Err(Error::new(ErrorKind::Internal, "a call went where it isn't answered")),
     }
 }
 

@@ -84,6 +84,12 @@ impl Ledger {
         self.calls.iter().filter(|entry| entry.needed)
     }
 
+    /// How many of them asked the service or the host, and not the network.
+    #[cfg(feature = "cli")]
+    pub(crate) fn asked_of_service(&self) -> usize {
+        self.needed().filter(|entry| !super::is_network(&entry.function)).count()
+    }
+
     /// The calls whose list was cut at the author's `limit`, and on which the result depends.
     pub fn cut(&self) -> impl Iterator<Item = &Entry> {
         self.needed().filter(|entry| entry.cut)

@@ -16,6 +16,7 @@ mod functions;
 mod ledger;
 pub mod load;
 mod met;
+mod network;
 mod output;
 mod policies;
 mod pool;
@@ -39,6 +40,8 @@ pub use recording::{Recording, Replay};
 
 use cancellation::cancelled;
 pub(crate) use flight::Flights;
+#[cfg(feature = "cli")]
+pub(crate) use network::is_network;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
 pub(crate) use policies::position;

@@ -19,6 +19,7 @@ use super::flight::Outcome;
 use super::functions::HostFunction;
 use super::ledger::Ledger;
 use super::load::{self, LoadOptions, Package};
+use super::network::{HTTP_SEND, LOOKUP};
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
@@ -27,6 +28,7 @@ use super::session::Session;
 use super::sources::Sources;
 use crate::builtins::FunctionSet;
 use crate::check;
+use crate::http::Http;
 use crate::rego::Value;
 use crate::rego::engine::{self, ErrorCode, Tracer};
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
@@ -93,6 +95,9 @@ pub struct EvaluateOptions {
     pub strict_builtin_errors: bool,
     /// What a policy sees when the service knows no such thing.
     pub not_found: NotFound,
+    /// What sends the requests of `http.send` and looks up host names for `net.lookup_ip_addr`, to
+    /// the hosts that it allows; nothing by default: a policy that asks ends with an error.
+    pub http: Option<Http>,
     /// Whether to note which lines are evaluated; false by default.
     pub coverage: bool,
     /// What ends the evaluation early.
@@ -113,6 +118,7 @@ impl EvaluateOptions {
             budget: Budget::default(),
             strict_builtin_errors: true,
             not_found,
+            http: None,
             coverage: false,
             cancellation: None,
             pool: None,
@@ -391,7 +397,8 @@ impl Policies {
             });
             Error::policy(found.collect())
         })?;
-        let asks = text.contains(self.inner.product.as_str());
+        let asks = [self.inner.product.as_str(), HTTP_SEND, LOOKUP];
+        let asks = asks.iter().any(|name| text.contains(name));
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
     }
 
@@ -513,6 +520,7 @@ impl Policies {
             options.budget.clone(),
             options.cancellation.clone(),
             Arc::clone(&self.inner.functions),
+            options.http.clone(),
         );
         (Arc::new(session), Arc::new(environment(&options.answers)))
     }

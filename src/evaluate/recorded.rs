@@ -15,9 +15,9 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use sha2::{Digest as _, Sha256};
 
 use super::call::Key;
-use crate::ErrorKind;
 use crate::builtins::{self, ContentForm, Type};
 use crate::text::shorten;
+use crate::{Error, ErrorKind};
 
 /// Refuses a text in which an object has a key twice: parsers differ in which of the two counts,
 /// and what a reviewer read needn't be what answers.
@@ -82,6 +82,14 @@ impl<'de> Visitor<'de> for Unique {
         }
         Ok(self)
     }
+}
+
+/// An answer that a recording can't have been given.
+pub(super) fn tampered(key: &Key, what: &str) -> Error {
+    let arguments = shorten(&key.arguments, 200);
+    let message = format!("the recorded answer to the call with {arguments} {what}");
+    Error::new(ErrorKind::Tampered, message)
+        .with_hint("record again: the recording was altered or is damaged")
 }
 
 /// Whether `value` can be the answer to the call; otherwise what is wrong with it.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::network;
 use super::policies::{Print, path_of};
 use crate::rego::Value;
 use crate::rego::builtins;
@@ -164,9 +165,15 @@ impl Scope {
     }
 }
 
-/// A built-in that asks the network, which is off: no policy must take its absence for an answer.
-fn disabled(name: &str) -> builtins::Error {
-    builtins::Error::halt(builtins::Code::Builtin, format!("`{name}` isn't enabled here"))
+impl Scope {
+    /// A call of a built-in that asks the network; it fails as calls of the service do, since no
+    /// policy must take its failure for an answer.
+    fn network(&self, function: &str, args: &[Value]) -> builtins::Answer {
+        let answer = self.still_on().and_then(|()| self.calls.call(function, args));
+        answer.map_err(|error| {
+            builtins::Error::halt(builtins::Code::Builtin, self.fail(error).to_string())
+        })
+    }
 }
 
 impl Host for Scope {
@@ -216,12 +223,12 @@ impl Host for Scope {
         hasher.finish()
     }
 
-    fn http_send(&self, _: &Value) -> builtins::Answer {
-        Err(disabled("http.send"))
+    fn http_send(&self, request: &Value) -> builtins::Answer {
+        self.network(network::HTTP_SEND, std::slice::from_ref(request))
     }
 
-    fn lookup_host(&self, _: &str) -> builtins::Answer {
-        Err(disabled("net.lookup_ip_addr"))
+    fn lookup_host(&self, name: &str) -> builtins::Answer {
+        self.network(network::LOOKUP, &[Value::from(name)])
     }
 
     fn fixed(

@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::budget::{Answers, Budget};
-use super::call::Key;
+use super::call::{Call, Key, Target};
 use super::cancellation::Cancellation;
-use super::flight::{Bell, Boarded, Outcome};
+use super::flight::{Bell, Boarded, Outcome, Via};
 use super::functions::HostFunction;
 use super::ledger::{Entry, Ledger, Origin};
 use crate::client::Allowance;
+use crate::http::Http;
 use crate::text::shorten;
-use crate::{Error, Limit, NotFound, Product};
+use crate::{Error, ErrorKind, Limit, NotFound, Product};
 
 /// A call whose answer is known.
 pub(super) struct Known {
@@ -83,6 +84,8 @@ pub(crate) struct Session {
     cancellation: Option<Cancellation>,
     /// The host's own functions.
     pub(super) functions: Arc<[HostFunction]>,
+    /// What sends requests of policies' own.
+    http: Option<Http>,
 }
 
 /// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
@@ -96,6 +99,7 @@ impl Session {
         budget: Budget,
         cancellation: Option<Cancellation>,
         functions: Arc<[HostFunction]>,
+        http: Option<Http>,
     ) -> Self {
         let bell: Arc<Bell> = Arc::default();
         if let Some(cancellation) = &cancellation {
@@ -112,6 +116,7 @@ impl Session {
             bell,
             cancellation,
             functions,
+            http,
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guesses_left: AtomicUsize::new(budget.calls),
@@ -125,6 +130,32 @@ impl Session {
     /// Whether the host cancelled the evaluation.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
+    }
+
+    /// What carries a call; nothing for calls that are answered at once, or polled.
+    pub(super) fn via(&self, call: &Call) -> Option<Via<'_>> {
+        match (&call.target, &self.answers) {
+            (_, Answers::Replay(_)) => None,
+            (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Via::Http),
+            (_, Answers::Service(platform)) => Some(Via::Service(platform)),
+            _ => None,
+        }
+    }
+
+    /// A call of a policy's own, if there is anything to send or answer it.
+    pub(super) fn may_ask(&self, call: Call) -> Result<Call, Error> {
+        let allowed = self.http.as_ref().is_some_and(|http| !http.allowed().is_empty());
+        if allowed || matches!(self.answers, Answers::Replay(_)) {
+            return Ok(call);
+        }
+        let function = &call.key.function;
+        let hint = format!(
+            "allow the host with `--allow-host HOST[:PORT]`, or replace the call: \
+             `with {function} as {{…}}`"
+        );
+        Err(Error::new(ErrorKind::NotAnswered, "it isn't enabled here: no host is allowed")
+            .with_hint(hint)
+            .in_call(Arc::clone(function)))
     }
 
     /// The answer to a call, if it is known.

@@ -7,7 +7,7 @@ use super::conclude::counted;
 use super::model::{OptionEffect, Outcome, Run, Status};
 
 /// Settles the inventory of a run that is over.
-pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64) {
+pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64, requests: u64) {
     let skipped = run.inputs.iter().filter(|input| {
         input.outcome == Outcome::Passed
             && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
@@ -22,6 +22,7 @@ pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64) {
             "--allow-skipped" => skipped,
             "--not-found" => undefined,
             "--no-strict-builtin-errors" => swallowed,
+            "--allow-host" => requests,
             "--unverified" if run.inventory.unverified => inputs,
             _ => continue,
         };

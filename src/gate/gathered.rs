@@ -48,6 +48,8 @@ pub(super) struct Gathered<'a> {
     pub undefined: u64,
     /// Errors of built-ins that became undefined; nothing where nobody counted them.
     pub swallowed: u64,
+    /// Requests of policies' own that verdicts depend on.
+    pub requests: u64,
 }
 
 impl<'a> Gathered<'a> {
@@ -85,6 +87,7 @@ impl<'a> Gathered<'a> {
             prompt: gate.product.function("evidence_prompt"),
             undefined: 0,
             swallowed: 0,
+            requests: 0,
         }
     }
 
@@ -172,12 +175,15 @@ impl<'a> Gathered<'a> {
                 .iter_mut()
                 .find(|package| package.name == done.verdict.policy)
             {
-                package.calls += evaluated.ledger.needed().count() as u64;
+                package.calls += evaluated.ledger.asked_of_service() as u64;
             }
             for site in evaluated.sites() {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
             }
             self.swallowed += evaluated.swallowed_errors();
+            let (all, own) =
+                (evaluated.ledger.needed().count(), evaluated.ledger.asked_of_service());
+            self.requests += (all - own) as u64;
             let undefined = self.options.evaluate.not_found == NotFound::Undefined;
             for entry in &evaluated.ledger.calls {
                 let missing = entry.outcome == ErrorKind::NotFound.as_str();

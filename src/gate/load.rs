@@ -17,9 +17,9 @@ use super::policy_yaml::{self, PolicyDocument};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
 use crate::builtins::{FunctionSet, NEWER};
-use crate::evaluate::Policies;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
+use crate::evaluate::{Policies, is_network};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
 
@@ -51,8 +51,10 @@ pub struct Gate {
     pub(super) policies: Vec<Policy>,
     pub(super) sources: Vec<Source>,
     pub(super) product: Product,
+    /// Whether any policy calls the service, or a built-in that asks the network.
+    pub(super) waits: bool,
     /// Whether any policy calls the service.
-    pub(super) asks: bool,
+    asks: bool,
     /// What isn't asked because it is for another kind, a line each.
     pub(super) left_out: Vec<String>,
     accounts: Vec<Account>,
@@ -92,6 +94,7 @@ impl Gate {
             policies: Vec::new(),
             sources: Vec::new(),
             product: options.product.clone(),
+            waits: false,
             asks: false,
             left_out: Vec::new(),
             accounts: gathered.accounts,
@@ -155,6 +158,12 @@ impl Gate {
     /// Whether any policy calls the service.
     pub fn asks(&self) -> bool {
         self.asks
+    }
+
+    fn note_calls(&mut self, policies: &Policies) {
+        let sites = policies.sites();
+        self.waits |= !sites.is_empty();
+        self.asks |= sites.iter().any(|site| !is_network(&site.function));
     }
 
     fn not_asked(&mut self, name: String, reason: &str) {
@@ -243,7 +252,7 @@ impl Gate {
             .iter()
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
-        self.asks |= !policies.sites().is_empty();
+        self.note_calls(&policies);
         let given = Given { arguments, document: false, input: reach.input() };
         for asked in packages::asked(&policies, chosen, Manner::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
@@ -292,7 +301,7 @@ impl Gate {
             let sources = Sources { modules: vec![module], ..Sources::default() };
             let policies = Policies::load(&sources, load_options(options))
                 .map_err(|error| newer(error, &options.product))?;
-            self.asks |= !policies.sites().is_empty();
+            self.note_calls(&policies);
             let reach = Reach::new(&policies);
             let given =
                 Given { arguments: arguments.clone(), document: true, input: reach.input() };

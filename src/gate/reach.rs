@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Position;
-use crate::evaluate::{Policies, position, reference};
+use crate::evaluate::{Policies, is_network, position, reference};
 use crate::rego::syntax::tree::{Term, TermKind, With};
 use crate::rego::syntax::visit::{Visit, walk_term, walk_with};
 
@@ -33,12 +33,19 @@ pub(super) struct Reach {
     data: Vec<Vec<String>>,
 }
 
-/// A call of the service in a policy.
+/// A call of the service, or of a built-in that asks the network, in a policy.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Site {
     /// The function's full name.
     pub function: String,
     pub position: Position,
+}
+
+impl Site {
+    /// Whether it calls the service or the host, and not the network.
+    pub fn asks_service(&self) -> bool {
+        !is_network(&self.function)
+    }
 }
 
 impl Reach {

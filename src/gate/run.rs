@@ -151,6 +151,7 @@ impl Gate {
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
         let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
+        let requests = gathered.requests;
         run.notes.clone_from(&self.left_out);
         if nothing {
             run.notes.push("there is no input: each policy was asked once without one".to_owned());
@@ -163,7 +164,7 @@ impl Gate {
             );
         }
         conclude::run(&mut run);
-        account::settle(&mut run, undefined, swallowed);
+        account::settle(&mut run, undefined, swallowed, requests);
         for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
             let what = waiver.finding.as_ref().or(waiver.policy.as_ref());
             let what = what.map_or("", String::as_str);
@@ -175,7 +176,7 @@ impl Gate {
 
     fn workers(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.asks { cores.max(WAITING) } else { cores }
+        if self.waits { cores.max(WAITING) } else { cores }
     }
 
     /// Reads documents ahead of the workers, never many; nothing more once the run is stopped.

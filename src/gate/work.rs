@@ -11,6 +11,7 @@ use super::conclude::{self, Circumstances};
 use super::documents;
 use super::load::{Check, Gate};
 use super::model::{Input, Subject, Verdict};
+use super::reach::Site;
 use super::run::RunOptions;
 use super::verdict;
 use crate::evaluate::Evaluated;
@@ -71,12 +72,12 @@ impl Gate {
                     Ok(output) => verdict::read(&check.asked.parts, output),
                     Err(error) => Err(error.clone()),
                 };
-                let calls = evaluated.ledger.needed().count();
+                let calls = evaluated.ledger.asked_of_service();
                 let verdict = match (said, self.policies.get(index)) {
                     (Ok(said), _)
                         if options.require_calls
                             && calls == 0
-                            && !check.sites.is_empty()
+                            && check.sites.iter().any(Site::asks_service)
                             && !said.skipped
                             && !said.ignored =>
                     {
@@ -115,7 +116,7 @@ fn without_calls(check: &Check) -> Error {
         ErrorKind::Policy,
         "the policy asked the service nothing about this input, and `--require-calls` wants it to",
     );
-    match check.sites.first() {
+    match check.sites.iter().find(|site| site.asks_service()) {
         Some(site) => error.with_hint(format!(
             "`{}` at {}:{} was never reached: is what it is asked with in the input?",
             site.function, site.position.file, site.position.line

@@ -216,7 +216,7 @@ pub(crate) struct Compiler<'a> {
     failed: bool,
 }
 
-/// Compiles modules.
+/// Compiles modules, with a span `compile_stage` and an event for each stage.
 ///
 /// # Errors
 /// All problems of the stage that found the first, and those of stages before that don't hinder the
@@ -228,7 +228,10 @@ pub fn compile(
 ) -> Result<Compiled, Vec<Problem>> {
     let mut compiler = Compiler::new(modules, sources, options);
     for stage in STAGES {
+        let span = tracing::debug_span!("compile_stage", stage = ?stage).entered();
         compiler.run(stage);
+        tracing::debug!(problems = compiler.found.len(), "stage done");
+        drop(span);
         if compiler.failed {
             break;
         }

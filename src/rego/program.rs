@@ -185,7 +185,7 @@ pub struct RuleInfo {
     pub depends_on: Vec<usize>,
 }
 
-/// A place where a host function is called.
+/// A place where a host function is called, or a built-in function that asks the network.
 #[derive(Debug, Clone)]
 pub struct CallSiteInfo {
     /// The function.

@@ -23,6 +23,7 @@ mod interpreter;
 mod passes;
 mod policies;
 mod readme;
+mod requests;
 mod soak;
 mod support;
 mod testcmd;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::{FunctionsArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -55,6 +55,8 @@ pub(super) struct EvalArgs {
     no_strict_builtin_errors: bool,
     #[command(flatten)]
     functions: FunctionsArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
 }
 
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
@@ -75,7 +77,7 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
             reporter.warning(&warning);
         }
         let strict = !args.no_strict_builtin_errors;
-        let how = evaluation::options(&context, options, strict)?;
+        let how = evaluation::options(&context, options, &args.network, strict)?;
         policies.evaluate(&query, input.as_ref(), &how)
     };
     evaluation::report(&evaluated, options, reporter)?;

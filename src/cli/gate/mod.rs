@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FunctionsArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
 use super::output::Reporter;
 use super::stdin::Stdin;
@@ -130,6 +130,8 @@ pub(super) struct GateArgs {
     no_strict_builtin_errors: bool,
     #[command(flatten)]
     functions: FunctionsArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -344,6 +346,10 @@ fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     if crate::NotFound::from(options.not_found) == crate::NotFound::Undefined {
         add("--not-found", Some("undefined".to_owned()));
     }
+    if !args.network.allow_host.is_empty() {
+        let hosts = args.network.allow_host.iter().map(ToString::to_string).collect::<Vec<_>>();
+        add("--allow-host", Some(hosts.join(", ")));
+    }
     for (name, given) in [
         ("--allow-skipped", args.allow_skipped),
         ("--no-strict-builtin-errors", args.no_strict_builtin_errors),
@@ -432,7 +438,7 @@ fn run_options(
     asks: bool,
 ) -> Result<RunOptions, Error> {
     let strict = !args.no_strict_builtin_errors;
-    let mut evaluate = evaluation::options(context, options, strict)?;
+    let mut evaluate = evaluation::options(context, options, &args.network, strict)?;
     let answered_by = match &evaluate.answers {
         Answers::Replay(_) => AnsweredBy::Replay,
         _ if options.local.is_some() => AnsweredBy::Emulator,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
-use super::args::{FunctionsArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -78,6 +78,8 @@ pub(super) struct TestArgs {
     no_strict_builtin_errors: bool,
     #[command(flatten)]
     functions: FunctionsArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -97,8 +99,8 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
-    let (product, answers, _emulator) = answers(&args, options, reporter, &mut stdin)?;
-    let mut evaluate = evaluation::answered_by(answers, options, !args.no_strict_builtin_errors);
+    let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
+    evaluate.strict_builtin_errors = !args.no_strict_builtin_errors;
     evaluate.coverage = args.coverage || args.threshold.is_some();
     let work = Work { args: &args, options, reporter, product, evaluate, pattern };
     if args.watch { watch::run(&args.paths, || work.once()) } else { work.once() }
@@ -111,7 +113,7 @@ fn pattern(text: &str) -> Result<Regex, Error> {
     })
 }
 
-type Answering = (Product, Answers, Option<crate::emulator::Emulator>);
+type Answering = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
 
 /// Who answers calls: nobody, unless somebody was named. Then no setting is looked at.
 fn answers(
@@ -121,11 +123,14 @@ fn answers(
     stdin: &mut Stdin,
 ) -> Result<Answering, Error> {
     if !args.live && options.local.is_none() && options.replay.is_none() {
-        return Ok((Product::new(&options.product)?, Answers::Nobody(MOCK.to_owned()), None));
+        let answers = Answers::Nobody(MOCK.to_owned());
+        let mut evaluate = evaluation::answered_by(answers, options, true);
+        evaluate.http = args.network.http(options, super::context::certificates(options)?);
+        return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
-    let answers = evaluation::options(&context, options, true)?.answers;
-    Ok((context.product, answers, emulator))
+    let evaluate = evaluation::options(&context, options, &args.network, true)?;
+    Ok((context.product, evaluate, emulator))
 }
 
 /// Everything that a run needs.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AnsweredBy, Source};
 use crate::Position;
+use crate::evaluate::is_network;
 
 /// How many left out files of one argument are listed; all are counted.
 pub const MAX_LEFT_OUT: usize = 1_000;
@@ -39,7 +40,7 @@ pub struct Inventory {
     /// What `input.chainloop_metadata` was given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// The places in policies that call the service.
+    /// The places in policies that call the service, or built-ins that ask the network.
     pub call_sites: Vec<CallSite>,
     /// Whether inputs are attestations, whose signatures nobody checked here.
     pub unverified: bool,
@@ -140,7 +141,7 @@ pub struct TokenUse {
     pub organization: Option<String>,
 }
 
-/// A place in a policy that calls the service.
+/// A place in a policy that calls the service, or a built-in that asks the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CallSite {
@@ -165,8 +166,8 @@ impl Inventory {
     pub fn never_called(&self) -> impl Iterator<Item = (&PackageUse, Vec<&CallSite>)> {
         self.packages.iter().filter(|package| package.asked && package.calls == 0).filter_map(
             |package| {
-                let own: Vec<_> =
-                    self.call_sites.iter().filter(|site| site.package == package.name).collect();
+                let own = self.call_sites.iter().filter(|site| site.package == package.name);
+                let own: Vec<_> = own.filter(|site| !is_network(&site.function)).collect();
                 (!own.is_empty()).then_some((package, own))
             },
         )

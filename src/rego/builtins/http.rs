@@ -1,8 +1,9 @@
 //! `http.send`: what a policy may ask for, and what it is given.
 //!
 //! Owns the request object, read and checked before anything is sent, and the response object. The
-//! host sends ([`Context::http_send`]) or refuses to; what it finds wrong with the request it gives
-//! as [`Code::Type`], what goes wrong on the network as [`Code::Builtin`].
+//! host sends ([`Context::http_send`]) or refuses to, and gives what `raise_error` asks for.
+
+use serde_json::value::RawValue;
 
 use super::operands::{answer, any, object};
 use super::table::Family;
@@ -46,42 +47,37 @@ const MEMBERS: &[&str] = &[
 
 fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
-    let raise = match request.get(&Value::from("raise_error")) {
-        None => true,
-        Some(Value::Bool(raise)) => *raise,
-        Some(_) => return Err(Error::failed("invalid value for raise_error field")),
-    };
-    let sent = check_members(request, 1)
-        .and_then(|()| HttpRequest::read(request).map_err(internal))
-        .and_then(|_| ctx.http_send(any(args, 0)?));
-    match sent {
-        Err(error) if !raise && !error.halt => {
-            let network = error.code == Code::Builtin;
-            let kind = if network { "network" } else { "internal" };
-            let code = format!("eval_http_send_{kind}_error");
-            let message = if network {
-                error.message.into_owned()
-            } else {
-                format!("eval_builtin_error: http.send: {}", error.message)
-            };
-            let problem = Object::from([
-                (Value::from("code"), Value::from(code)),
-                (Value::from("message"), Value::from(message)),
-            ]);
-            answer(Object::from([
-                (Value::from("error"), Value::from(problem)),
-                (Value::from("status_code"), Value::from(0_i64)),
-            ]))
+    let raise = raises(request)?;
+    match check_members(request, 1).and_then(|()| HttpRequest::read(request)) {
+        Ok(_) => ctx.http_send(any(args, 0)?),
+        Err(error) if raise || error.halt => Err(error),
+        Err(error) => {
+            let code = if error.code == Code::Type { "type" } else { "builtin" };
+            let message = format!("eval_{code}_error: http.send: {}", error.message);
+            answer(http_failure("eval_http_send_internal_error", &message))
         }
-        // OPA has one kind of error where errors are raised.
-        Err(error) if error.code == Code::Type => Err(Error { code: Code::Builtin, ..error }),
-        sent => sent,
     }
 }
 
-/// A failure of the request itself.
-fn internal(error: Error) -> Error {
-    if error.halt { error } else { Error { code: Code::Type, ..error } }
+/// Whether failures are errors.
+fn raises(request: &Object) -> Result<bool, Error> {
+    match request.get(&Value::from("raise_error")) {
+        None => Ok(true),
+        Some(Value::Bool(raise)) => Ok(*raise),
+        Some(_) => Err(Error::failed("invalid value for raise_error field")),
+    }
+}
+
+/// What a policy is given for a request that failed, where it doesn't want that raised.
+pub fn http_failure(code: &str, message: &str) -> Value {
+    let problem = Object::from([
+        (Value::from("code"), Value::from(code)),
+        (Value::from("message"), Value::from(message)),
+    ]);
+    Value::from(Object::from([
+        (Value::from("error"), Value::from(problem)),
+        (Value::from("status_code"), Value::from(0_i64)),
+    ]))
 }
 
 /// Whether a request has all members that it needs, and no others.
@@ -130,6 +126,8 @@ pub struct HttpRequest {
     pub force_json: bool,
     /// The body is YAML whatever is said of it.
     pub force_yaml: bool,
+    /// A failure is an error.
+    pub raise: bool,
     /// The response may be kept for other evaluations.
     pub cache: bool,
     /// It is to be kept for so many seconds, whatever is said of it.
@@ -140,7 +138,7 @@ pub struct HttpRequest {
 
 /// The TLS members of a request. Certificates and keys are PEM text, given directly, by a file's
 /// name or by the name of an environment variable.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct HttpTls {
     /// Certificates of authorities.
     pub ca: HttpPem,
@@ -156,22 +154,8 @@ pub struct HttpTls {
     pub server_name: String,
 }
 
-impl HttpTls {
-    /// Whether anything differs from the usual.
-    pub fn is_usual(&self) -> bool {
-        let none =
-            |pem: &HttpPem| pem.text.is_empty() && pem.file.is_empty() && pem.variable.is_empty();
-        none(&self.ca)
-            && none(&self.certificate)
-            && none(&self.key)
-            && !self.insecure
-            && !self.system_roots
-            && self.server_name.is_empty()
-    }
-}
-
 /// PEM text from one place or several.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct HttpPem {
     /// The text itself.
     pub text: String,
@@ -237,14 +221,6 @@ impl HttpRequest {
                 })?
             }
         };
-        if let Some(mode) = get("caching_mode") {
-            let wrong = || Error::failed("invalid value for \"caching_mode\" field");
-            let mode = mode.as_str().ok_or_else(wrong)?;
-            if !matches!(mode, "serialized" | "deserialized") {
-                let message = format!("invalid value specified for \"caching_mode\" field: {mode}");
-                return Err(Error::failed(message));
-            }
-        }
         let mut tls = HttpTls {
             ca: pem("tls_ca_cert")?,
             system_roots: loose("tls_use_system_certs")?,
@@ -268,6 +244,7 @@ impl HttpRequest {
             timeout: get("timeout").map(timeout).transpose()?,
             retries,
             tls,
+            raise: raises(request)?,
             force_json: flag("force_json_decode")?,
             force_yaml: flag("force_yaml_decode")?,
             cache: cache || force_cache_seconds.is_some(),
@@ -339,7 +316,11 @@ fn read_headers(headers: &Object) -> Result<Vec<(String, String)>, Error> {
         let name = name.as_str().map_or_else(|| name.to_json(), str::to_owned);
         let name = canonical_name(&name);
         let Some(value) = value.as_str() else {
-            return Err(Error::failed(format!("invalid type for headers value {value}")));
+            let shown = match value {
+                Value::Number(number) => format!("\"{}\"", number.text()),
+                other => other.to_string(),
+            };
+            return Err(Error::failed(format!("invalid type for headers value {shown}")));
         };
         // Names that differ in case only: one is sent.
         match read.iter_mut().find(|(known, _)| *known == name) {
@@ -387,12 +368,20 @@ impl HttpResponse {
     }
 
     /// What the policy is given for its request.
-    pub fn to_value(&self, ctx: &dyn Context, request: &HttpRequest) -> Value {
+    ///
+    /// # Errors
+    /// When decoding takes more than `ctx` has.
+    pub fn to_value(&self, ctx: &dyn Context, request: &HttpRequest) -> Result<Value, Error> {
         let kind = self.header("content-type").unwrap_or_default();
         let body = if request.force_json || is_json(&kind) {
-            Value::from_json_bytes(&self.body, JsonLimits::default()).ok()
+            ctx.charge((self.body.len() as u64).saturating_mul(8))?;
+            read_json(&self.body)
         } else if request.force_yaml || is_yaml(&kind) {
-            read_yaml(ctx, &self.body)
+            let text = super::encoding_rules::lossy(&self.body);
+            match super::from_yaml(ctx, &text) {
+                Err(error) if error.halt => return Err(error),
+                read => read.ok(),
+            }
         } else {
             None
         };
@@ -403,13 +392,13 @@ impl HttpResponse {
         }
         let headers: Object =
             headers.into_iter().map(|(name, it)| (Value::from(name), Value::from(it))).collect();
-        Value::from(Object::from([
+        Ok(Value::from(Object::from([
             (Value::from("body"), body.unwrap_or_default()),
             (Value::from("headers"), Value::from(headers)),
             (Value::from("raw_body"), Value::from(super::encoding_rules::lossy(&self.body))),
             (Value::from("status"), Value::from(self.status_text.as_str())),
             (Value::from("status_code"), Value::from(i64::from(self.status))),
-        ]))
+        ])))
     }
 }
 
@@ -417,10 +406,13 @@ fn is_yaml(kind: &str) -> bool {
     kind.contains("application/yaml") || kind.contains("application/x-yaml")
 }
 
-/// YAML as the function for it reads it.
-fn read_yaml(ctx: &dyn Context, body: &[u8]) -> Option<Value> {
-    let Run::Plain(unmarshal) = super::lookup("yaml.unmarshal")?.run else { return None };
-    unmarshal(ctx, &[Value::from(super::encoding_rules::lossy(body))]).ok().flatten()
+/// JSON; as in OPA, what follows the first value counts for nothing.
+fn read_json(body: &[u8]) -> Option<Value> {
+    let read = |text: &[u8]| Value::from_json_bytes(text, JsonLimits::default()).ok();
+    read(body).or_else(|| {
+        let mut values = serde_json::Deserializer::from_slice(body).into_iter::<&RawValue>();
+        read(values.next()?.ok()?.get().as_bytes())
+    })
 }
 
 /// `application/json` or `application/….+json`, with parameters or not.
@@ -471,6 +463,8 @@ mod tests {
         {
             assert!(is_json(json));
         }
+        assert_eq!(read_json(b"{\"a\":1} and more").unwrap().to_json(), r#"{"a":1}"#);
+        assert!(read_json(b"{\"a\":1").is_none() && read_json(b"").is_none());
         assert!(!is_json("text/json") && !is_json("application/jsonp") && !is_json("json"));
     }
 }

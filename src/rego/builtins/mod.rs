@@ -53,7 +53,7 @@ mod uuid;
 mod yaml;
 
 pub use graph::walk_values;
-pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls};
+pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls, http_failure};
 pub use table::{all, is_missing, lookup};
 pub use yaml::from_yaml;
 
@@ -76,6 +76,13 @@ pub struct Builtin {
     pub relation: bool,
     /// How it runs.
     pub run: Run,
+}
+
+impl Builtin {
+    /// Whether its answer comes from the network, by way of the host.
+    pub fn asks_network(&self) -> bool {
+        matches!(self.name, "http.send" | "net.lookup_ip_addr")
+    }
 }
 
 /// How a function runs.

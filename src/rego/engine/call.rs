@@ -205,6 +205,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let builtins::Run::Plain(plain) = builtin.run else {
                     return Err(missing(&call.name, op.span));
                 };
+                if let Some(site) = call.site {
+                    *self.calls.entry(site).or_default() += 1;
+                }
                 // Most take one argument or two.
                 let answer = match &*call.args {
                     [a] => {

@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::rego::engine::{Halt, HostAnswer, HostCall, NoHost};
@@ -182,4 +184,51 @@ fn a_program_says_what_it_consists_of() {
     assert_eq!(program.packages()[0].path, "data.a.b");
     let printed = program.core().display(program.sources()).to_string();
     assert!(printed.contains("set data.a.b.r complete early-exit single"), "{printed}");
+}
+
+/// Counts spans of stages and events.
+#[derive(Default)]
+struct Counts {
+    spans: AtomicUsize,
+    events: AtomicUsize,
+}
+
+struct Counting(Arc<Counts>);
+
+impl tracing::Subscriber for Counting {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        if span.metadata().name() == "compile_stage" {
+            self.0.spans.fetch_add(1, Ordering::Relaxed);
+        }
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        if event.metadata().target().ends_with("rego::compile") {
+            self.0.events.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn each_stage_of_the_compiler_has_a_span_and_an_event() {
+    let counts = Arc::new(Counts::default());
+    tracing::subscriber::with_default(Counting(Arc::clone(&counts)), || {
+        compile("package p\nr := 1", &Options::default());
+    });
+    let stages = crate::rego::compile::STAGES.len();
+    assert_eq!(counts.spans.load(Ordering::Relaxed), stages);
+    assert_eq!(counts.events.load(Ordering::Relaxed), stages);
 }

@@ -41,6 +41,7 @@ impl Lowering<'_> {
         let output = if !callee.void && args.len() > callee.arity { args.pop() } else { None };
         let site = match callee.target {
             Target::Host(_) => self.add_site(&callee.name, span),
+            Target::Builtin(builtin) if builtin.asks_network() => self.add_site(&callee.name, span),
             _ => None,
         };
         let single = match callee.target {

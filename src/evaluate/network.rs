@@ -1,0 +1,182 @@
+//! Requests of policies' own as calls: `http.send` and `net.lookup_ip_addr`.
+//!
+//! Owns what makes two of them equal, which may be sent on a guess, and the form in which
+//! recordings keep them. Sending is [`crate::http`]'s.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::call::{Call, Key, Target};
+use crate::rego::Value;
+use crate::rego::builtins::HttpRequest;
+use crate::rego::value::{Object, Set};
+use crate::{Error, ErrorKind};
+
+/// Sends a request.
+pub(crate) const HTTP_SEND: &str = "http.send";
+
+/// Looks up the addresses of a name.
+pub(crate) const LOOKUP: &str = "net.lookup_ip_addr";
+
+/// Whether a function asks the network, and not the service.
+#[cfg(feature = "cli")]
+pub(crate) fn is_network(function: &str) -> bool {
+    matches!(function, HTTP_SEND | LOOKUP)
+}
+
+impl Call {
+    /// A call of one of the built-ins that ask the network; nothing for other functions.
+    pub fn of_network(function: &str, arguments: &[Value]) -> Option<Result<Self, Error>> {
+        match function {
+            HTTP_SEND => Some(of_request(arguments)),
+            LOOKUP => Some(of_name(arguments)),
+            _ => None,
+        }
+    }
+}
+
+fn wrong(function: &str) -> Error {
+    Error::new(ErrorKind::Internal, "a call with arguments of other types").in_call(function)
+}
+
+fn of_request(arguments: &[Value]) -> Result<Call, Error> {
+    let [Value::Object(object)] = arguments else { return Err(wrong(HTTP_SEND)) };
+    let request = HttpRequest::read(object).map_err(|error| {
+        Error::new(ErrorKind::InvalidArgument, error.message.into_owned()).in_call(HTTP_SEND)
+    })?;
+    let ignores = object.contains_key(&Value::from("cache_ignored_headers"));
+    let told_by = if ignores { request.key.as_object() } else { Some(&**object) };
+    let shown = without_secrets(told_by.unwrap_or(object));
+    let key = Key::new(HTTP_SEND.into(), vec![shown])?;
+    Ok(Call { key, target: Target::Http(Arc::new(request)) })
+}
+
+fn of_name(arguments: &[Value]) -> Result<Call, Error> {
+    let [Value::String(name)] = arguments else { return Err(wrong(LOOKUP)) };
+    let key = Key::new(LOOKUP.into(), arguments.to_vec())?;
+    Ok(Call { key, target: Target::Lookup(name.to_string().into()) })
+}
+
+/// A request as recordings and reports may show it: each secret as its hash, which still tells
+/// one request from another.
+fn without_secrets(request: &Object) -> Value {
+    let shown = request.iter().map(|(name, value)| {
+        let shown = match (name.as_str().unwrap_or_default(), value) {
+            ("headers", Value::Object(headers)) => {
+                let headers = headers.iter().map(|(name, value)| {
+                    let secret = name.as_str().is_some_and(is_secret);
+                    (name.clone(), if secret { hashed(value) } else { value.clone() })
+                });
+                Value::from(headers.collect::<Object>())
+            }
+            ("tls_client_key", value) => hashed(value),
+            ("url", Value::String(url)) => Value::from(without_password(url).into_owned()),
+            _ => value.clone(),
+        };
+        (name.clone(), shown)
+    });
+    Value::from(shown.collect::<Object>())
+}
+
+/// Whether a header of this name is likely to hold a secret.
+fn is_secret(name: &str) -> bool {
+    const PARTS: [&str; 8] =
+        ["auth", "cookie", "token", "key", "secret", "password", "credential", "signature"];
+    let name = name.to_ascii_lowercase();
+    PARTS.iter().any(|part| name.contains(part))
+}
+
+fn hashed(value: &Value) -> Value {
+    Value::from(hash(&value.to_json()))
+}
+
+fn hash(text: &str) -> String {
+    let mut out = String::from("sha256:");
+    for byte in Sha256::digest(text) {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+fn without_password(text: &str) -> Cow<'_, str> {
+    let Ok(mut url) = url::Url::parse(text) else { return Cow::Borrowed(text) };
+    let Some(password) = url.password().map(hash) else { return Cow::Borrowed(text) };
+    let _ = url.set_password(Some(&password));
+    Cow::Owned(url.into())
+}
+
+/// A recorded answer as the function gives it; JSON knows no sets.
+pub(super) fn replayed(target: &Target, value: Value) -> Result<Value, String> {
+    match (target, value) {
+        (Target::Http(_), value) => {
+            let status = value.get_str("status_code").and_then(Value::as_number);
+            status.map(|_| value.clone()).ok_or_else(|| "has no `status_code`".to_owned())
+        }
+        (Target::Lookup(_), Value::Array(names))
+            if names.iter().all(|name| name.as_str().is_some()) =>
+        {
+            Ok(Value::from(names.iter().cloned().collect::<Set>()))
+        }
+        (Target::Lookup(_), _) => Err("isn't a list of addresses".to_owned()),
+        (_, value) => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn key(request: &str) -> String {
+        let request = Value::from_json(request).unwrap();
+        Call::of_network(HTTP_SEND, &[request]).unwrap().unwrap().key.arguments.to_string()
+    }
+
+    #[test]
+    fn secrets_are_told_apart_and_not_shown() {
+        let with = |secret: &str| {
+            key(&format!(
+                r#"{{"method":"get","url":"https://me:{secret}@a.test/?q=1","tls_client_key":"{secret}",
+                "headers":{{"Authorization":"Bearer {secret}","X-Api-Key":"{secret}","Accept":"x"}}}}"#
+            ))
+        };
+        let (one, other) = (with("canary-1"), with("canary-2"));
+        assert_ne!(one, other);
+        assert_eq!(one, with("canary-1"));
+        assert!(!one.contains("canary") && one.contains(r#""Accept":"x""#), "{one}");
+    }
+
+    #[test]
+    fn plain_requests_are_recorded_as_they_are() {
+        let text = r#"{"method":"get","url":"http://a.test/"}"#;
+        assert_eq!(key(text), format!("[{text}]"));
+        let ignoring = |value: u8| {
+            key(&format!(
+                r#"{{"method":"get","url":"http://a.test/","headers":{{"x-id":"{value}"}},
+                "cache_ignored_headers":["x-id"]}}"#
+            ))
+        };
+        assert_eq!(ignoring(1), ignoring(2));
+    }
+
+    #[test]
+    fn reads_alone_are_guessed() {
+        for (method, guessed) in [
+            ("get", true),
+            ("HEAD", true),
+            ("", true),
+            ("post", false),
+            ("delete", false),
+            ("PUT", false),
+        ] {
+            let request = format!(r#"{{"method":"{method}","url":"http://a.test/"}}"#);
+            let request = Value::from_json(&request).unwrap();
+            let call = Call::of_network(HTTP_SEND, &[request]).unwrap().unwrap();
+            assert_eq!(call.may_be_guessed(true), guessed, "{method}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Requests of policies' own: `http.send` and `net.lookup_ip_addr`.
+//!
+//! Owns sending them, within limits, and only to hosts that are allowed by name. It knows nothing
+//! of the service and holds no token. What a request says was read by the language side
+//! ([`HttpRequest`]); when it is sent, and how often an evaluation sees its answer, is
+//! [`crate::evaluate`]'s.
+
+mod allow;
+mod cache;
+mod connect;
+mod decode;
+mod send;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+pub use allow::{AllowedHost, AllowedHosts, NoHost};
+
+use crate::builtins::Answer;
+use crate::client::{Context, Runtime};
+use crate::evaluate::Flights;
+use crate::rego::builtins::{Code, HttpRequest, http_failure};
+use crate::rego::value::{Set, Value};
+use crate::{Error, ErrorKind};
+use cache::HttpCache;
+
+/// Lets policies send requests of their own, to the hosts that it allows; cheap to clone.
+///
+/// ```
+/// use rego_platform::http::Http;
+///
+/// let http = Http::builder().allow_host("api.example.com:443".parse()?).build();
+/// # let _ = http;
+/// # Ok::<(), rego_platform::http::NoHost>(())
+/// ```
+///
+/// Evaluations are given it in [`EvaluateOptions::http`](crate::evaluate::EvaluateOptions::http).
+/// What shares it also shares connections, and responses where a request says `cache`.
+#[derive(Debug, Clone)]
+pub struct Http(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    options: Options,
+    runtime: OnceLock<Result<Runtime, Error>>,
+    flights: Arc<Flights>,
+    permits: Semaphore,
+    clients: connect::Clients,
+    cache: HttpCache,
+}
+
+/// Where requests may go, and what they may cost.
+#[derive(Clone)]
+struct Options {
+    allowed: AllowedHosts,
+    most_body: u64,
+    timeout: Duration,
+    ca_certificates: Vec<Vec<u8>>,
+    concurrency: usize,
+    lookup: connect::Lookup,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("allowed", &self.allowed).finish_non_exhaustive()
+    }
+}
+
+/// Builds an [`Http`]; nothing is allowed unless it is said.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct HttpBuilder(Options);
+
+impl HttpBuilder {
+    /// Allows one more host.
+    pub fn allow_host(mut self, host: AllowedHost) -> Self {
+        self.0.allowed.add(host);
+        self
+    }
+
+    /// Trusts the certificates of a PEM file besides the platform's own store.
+    pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.0.ca_certificates.push(pem.into());
+        self
+    }
+
+    /// How long a request may take that doesn't say; 5 s by default, as in OPA.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.0.timeout = timeout;
+        self
+    }
+
+    /// The largest body of a response, in bytes, decompressed; 16 MiB by default.
+    pub fn max_body_bytes(mut self, bytes: u64) -> Self {
+        self.0.most_body = bytes;
+        self
+    }
+
+    /// The most requests in flight at once; 64 by default, at least 1.
+    pub fn concurrency(mut self, requests: usize) -> Self {
+        self.0.concurrency = requests.clamp(1, 10_000);
+        self
+    }
+
+    /// Nothing is connected before the first request.
+    pub fn build(self) -> Http {
+        Http(Arc::new(Inner {
+            runtime: OnceLock::new(),
+            flights: Arc::new(Flights::new(Duration::ZERO)),
+            permits: Semaphore::new(self.0.concurrency),
+            clients: connect::Clients::default(),
+            cache: HttpCache::new(CACHE),
+            options: self.0,
+        }))
+    }
+}
+
+/// Bytes of responses that are kept for requests that say `cache`.
+const CACHE: usize = 32 << 20;
+
+/// Why there is no response.
+#[derive(Debug, Clone)]
+enum Failure {
+    /// The request itself is wrong.
+    Request(String),
+    /// It goes where it may not.
+    Disallowed(String),
+    /// The network or the server.
+    Network(String),
+    /// It took longer than it says it may.
+    TimedOut(String),
+    /// A bound of the evaluation is reached, which ends it.
+    Halt(Error),
+}
+
+impl Failure {
+    /// The failure of a call that raises it.
+    fn into_error(self) -> Error {
+        match self {
+            Self::Request(message) => Error::new(ErrorKind::InvalidArgument, message),
+            Self::Disallowed(message) => Error::new(ErrorKind::Configuration, message)
+                .with_hint("allow the host with `--allow-host HOST[:PORT]`, if it may be asked"),
+            Self::Network(message) => Error::new(ErrorKind::Unavailable, message),
+            Self::TimedOut(message) => Error::new(ErrorKind::TimedOut, message),
+            Self::Halt(error) => error,
+        }
+    }
+
+    /// What a policy is given that asked not to have it raised.
+    fn into_value(self) -> Result<Value, Error> {
+        match self {
+            Self::Network(message) | Self::TimedOut(message) => {
+                Ok(http_failure("eval_http_send_network_error", &message))
+            }
+            Self::Request(message) | Self::Disallowed(message) => {
+                let message = format!("eval_builtin_error: http.send: {message}");
+                Ok(http_failure("eval_http_send_internal_error", &message))
+            }
+            Self::Halt(error) => Err(error),
+        }
+    }
+}
+
+impl Http {
+    /// A builder that allows nothing yet.
+    pub fn builder() -> HttpBuilder {
+        HttpBuilder(Options {
+            allowed: AllowedHosts::default(),
+            most_body: 16 << 20,
+            timeout: Duration::from_secs(5),
+            ca_certificates: Vec::new(),
+            concurrency: 64,
+            lookup: connect::system_lookup(),
+        })
+    }
+
+    /// The hosts that may be asked.
+    pub fn allowed(&self) -> &AllowedHosts {
+        &self.0.options.allowed
+    }
+
+    pub(crate) fn runtime(&self) -> Result<&Runtime, Error> {
+        self.0.runtime.get_or_init(Runtime::start).as_ref().map_err(Clone::clone)
+    }
+
+    pub(crate) fn flights(&self) -> &Arc<Flights> {
+        &self.0.flights
+    }
+
+    /// Sends a request; what the policy is given for it.
+    pub(crate) async fn send(
+        &self,
+        request: &HttpRequest,
+        context: &Context,
+    ) -> Result<Answer, Error> {
+        let value = match self.respond(request, context).await {
+            Ok(response) => {
+                let bounds = decode::Bounded::new(context.deadline);
+                response.to_value(&bounds, request).map_err(|error| {
+                    let kind = match error.code {
+                        Code::Cancelled => ErrorKind::TimedOut,
+                        _ => ErrorKind::TooLarge,
+                    };
+                    Error::new(kind, error.message.into_owned())
+                })?
+            }
+            Err(failure) if request.raise => return Err(failure.into_error()),
+            Err(failure) => failure.into_value()?,
+        };
+        Ok(Answer::from(value))
+    }
+
+    /// The addresses of a name, for `net.lookup_ip_addr`: of a name that may be asked, and only
+    /// where all of them may be reached.
+    pub(crate) async fn look_up(&self, name: &str, context: &Context) -> Result<Answer, Error> {
+        let options = &self.0.options;
+        let disallowed =
+            |what: &str| Failure::Disallowed(format!("disallowed host: {name}{what}")).into_error();
+        let host = url::Host::parse(name).map_err(|_| disallowed(""))?;
+        let grant = options.allowed.knows(&host).ok_or_else(|| disallowed(""))?;
+        let found = match host {
+            url::Host::Ipv4(address) => vec![address.into()],
+            url::Host::Ipv6(address) => vec![address.into()],
+            url::Host::Domain(domain) => {
+                let until = Instant::from_std(context.deadline);
+                let looked = tokio::time::timeout_at(until, (options.lookup)(domain, 0)).await;
+                let looked = looked.map_err(|_| late())?.map_err(|error| {
+                    Error::new(ErrorKind::Unavailable, format!("lookup {name}: {error}"))
+                })?;
+                looked.iter().map(std::net::SocketAddr::ip).collect()
+            }
+        };
+        if !found.iter().all(|address| options.allowed.reaches(grant, *address, 0)) {
+            return Err(disallowed(" stands for addresses that may not be reached"));
+        }
+        let found = found.into_iter().map(|address| Value::from(address.to_string()));
+        Ok(Answer::from(Value::from(found.collect::<Set>())))
+    }
+}
+
+/// The evaluation's time is over.
+fn late() -> Error {
+    Error::new(ErrorKind::TimedOut, "no time is left for the call")
+}

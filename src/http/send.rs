@@ -1,0 +1,458 @@
+//! One request: its repetitions, its redirects, its body.
+//!
+//! Owns what travels, and how much of it. Where a hop may go is `allow`'s, how it gets there
+//! `connect`'s.
+
+use std::io::Read as _;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode, Url};
+use tokio::time::Instant;
+
+use super::cache::Found;
+use super::connect::{OutOfReach, Target};
+use super::{Failure, Http, late};
+use crate::client::Context;
+use crate::rego::builtins::{HttpRequest, HttpResponse};
+use crate::{Error, ErrorKind};
+
+/// Redirects that are followed in a row.
+const MOST_REDIRECTS: usize = 10;
+
+/// The first and the longest pause between repetitions.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+
+/// What is meant for one host only.
+const CREDENTIALS: [HeaderName; 5] = [
+    header::AUTHORIZATION,
+    header::WWW_AUTHENTICATE,
+    header::COOKIE,
+    HeaderName::from_static("cookie2"),
+    header::HOST,
+];
+
+impl Http {
+    /// The response to a request; one that is kept, where the request says that it may be.
+    pub(super) async fn respond(
+        &self,
+        request: &HttpRequest,
+        context: &Context,
+    ) -> Result<HttpResponse, Failure> {
+        // Where a policy may not go now, it gets no kept response either.
+        let url = self.url(&request.url)?;
+        if !request.cache {
+            return self.retry(request, &url, context).await;
+        }
+        let (key, cache) = (request.key.to_json(), &self.0.cache);
+        let now = SystemTime::now();
+        match cache.find(&key, now) {
+            Found::Fresh(response) => return Ok(response),
+            Found::Nothing => {}
+            Found::Stale(mut kept) => {
+                let revalidated = self.revalidate(request, &kept, &url, context).await;
+                cache.forget(&key);
+                match revalidated? {
+                    Some(response) if response.status == 304 => {
+                        for (name, _) in &response.headers {
+                            kept.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(name));
+                        }
+                        kept.headers.extend(response.headers);
+                        cache.keep(&key, request, &kept, now);
+                        return Ok(kept);
+                    }
+                    Some(response) => {
+                        cache.keep(&key, request, &response, now);
+                        return Ok(response);
+                    }
+                    None => {}
+                }
+            }
+        }
+        let response = self.retry(request, &url, context).await?;
+        cache.keep(&key, request, &response, now);
+        Ok(response)
+    }
+
+    /// Asks whether a response is still right: that it is (304), or a new one.
+    async fn revalidate(
+        &self,
+        request: &HttpRequest,
+        kept: &HttpResponse,
+        url: &Url,
+        context: &Context,
+    ) -> Result<Option<HttpResponse>, Failure> {
+        let mut asking = request.clone();
+        let mut asks = false;
+        for (name, from) in [("If-None-Match", "etag"), ("If-Modified-Since", "last-modified")] {
+            if let Some(value) = kept.header(from).filter(|value| !value.is_empty()) {
+                asking.headers.retain(|(it, _)| it != name);
+                asking.headers.push((name.to_owned(), value));
+                asks = true;
+            }
+        }
+        if !asks {
+            return Ok(None);
+        }
+        let response = self.retry(&asking, url, context).await?;
+        Ok(Some(response).filter(|response| matches!(response.status, 200 | 304)))
+    }
+
+    /// Sends it, and again after failures of the network, as often as it says.
+    async fn retry(
+        &self,
+        request: &HttpRequest,
+        url: &Url,
+        context: &Context,
+    ) -> Result<HttpResponse, Failure> {
+        let deadline = Instant::from_std(context.deadline);
+        let mut pause = PAUSES.0;
+        let mut left = request.retries;
+        loop {
+            let failure = match self.exchange(request, url, context, deadline).await {
+                Err(failure @ (Failure::Network(_) | Failure::TimedOut(_))) if left > 0 => failure,
+                answer => return answer,
+            };
+            // A pause beyond the deadline helps nobody.
+            if Instant::now() + pause >= deadline {
+                return Err(failure);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+            left -= 1;
+        }
+    }
+
+    /// One request with its redirects, within its time.
+    async fn exchange(
+        &self,
+        request: &HttpRequest,
+        url: &Url,
+        context: &Context,
+        deadline: Instant,
+    ) -> Result<HttpResponse, Failure> {
+        let permit = tokio::time::timeout_at(deadline, self.0.permits.acquire()).await;
+        let _permit = permit.map_err(|_| Failure::Halt(late()))?;
+        let own = match request.timeout {
+            None => Some(self.0.options.timeout),
+            // As in OPA, zero and less are no bound.
+            Some(nanoseconds) => u64::try_from(nanoseconds)
+                .ok()
+                .filter(|nanoseconds| *nanoseconds > 0)
+                .map(Duration::from_nanos),
+        };
+        let own = own.and_then(|own| Instant::now().checked_add(own)).filter(|own| *own < deadline);
+        let answer = tokio::time::timeout_at(
+            own.unwrap_or(deadline),
+            self.follow(request, url.clone(), context),
+        );
+        match (answer.await, own) {
+            (Ok(answer), _) => answer,
+            (Err(_), None) => Err(Failure::Halt(late())),
+            (Err(_), Some(_)) => {
+                let (method, url) = (operation(&request.method), said(request, url));
+                Err(Failure::TimedOut(format!("{method} {url}: request timed out")))
+            }
+        }
+    }
+
+    async fn follow(
+        &self,
+        request: &HttpRequest,
+        mut url: Url,
+        context: &Context,
+    ) -> Result<HttpResponse, Failure> {
+        let method = if request.method.is_empty() { "GET" } else { &request.method };
+        let mut method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| Failure::Request(format!("net/http: invalid method {method:?}")))?;
+        let mut headers = headers(&request.headers).map_err(|what| {
+            let (method, url) = (operation(method.as_str()), said(request, &url));
+            Failure::Network(format!("{method} \"{url}\": {what}"))
+        })?;
+        let mut body = Some(request.body.as_slice());
+        for _ in 0..=MOST_REDIRECTS {
+            let asked_for = headers.contains_key(header::ACCEPT_ENCODING)
+                || headers.contains_key(header::RANGE)
+                || method == Method::HEAD;
+            let mut sent = headers.clone();
+            if !asked_for {
+                sent.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+            }
+            context.attempts.fetch_add(1, Ordering::Relaxed);
+            let response = self.hop(request, method.clone(), &url, sent, body).await?;
+            let status = response.status();
+            let next = response
+                .headers()
+                .get(header::LOCATION)
+                .filter(|_| request.redirect && is_redirect(status))
+                .map(|place| String::from_utf8_lossy(place.as_bytes()).into_owned());
+            let Some(next) = next else {
+                return self.read(response, &url, context, !asked_for).await;
+            };
+            let to = |what: String| {
+                Failure::Network(format!("{} {:?}: {what}", operation(method.as_str()), next))
+            };
+            let target = url
+                .join(&next)
+                .map_err(|error| to(format!("failed to parse Location header: {error}")))?;
+            if !matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
+                body = None;
+                if method != Method::HEAD {
+                    method = Method::GET;
+                }
+            }
+            if target.origin() != url.origin() {
+                for name in &CREDENTIALS {
+                    headers.remove(name);
+                }
+            }
+            // The server chose it, not the policy.
+            url = self.check(target).map_err(|failure| match failure {
+                Failure::Request(message) | Failure::Disallowed(message) => {
+                    Failure::Network(format!(
+                        "{} \"{}\": {message}",
+                        operation(method.as_str()),
+                        next.escape_debug()
+                    ))
+                }
+                other => other,
+            })?;
+        }
+        Err(Failure::Network(format!("stopped after {MOST_REDIRECTS} redirects")))
+    }
+
+    /// One request, sent; its response's body is still to be read.
+    async fn hop(
+        &self,
+        request: &HttpRequest,
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Option<&[u8]>,
+    ) -> Result<reqwest::Response, Failure> {
+        let target = self.target(url)?;
+        let mut asked = url.clone();
+        let name = request.tls.server_name.as_str();
+        if !name.is_empty() && url.scheme() == "https" {
+            rename(&mut asked, name, &mut headers)?;
+        }
+        let client = self.0.clients.get(&self.0.options, &request.tls, &asked, &target)?;
+        let mut builder = client.request(method.clone(), asked).headers(headers);
+        let bodiless = matches!(method, Method::GET | Method::HEAD);
+        if let Some(body) = body.filter(|body| !body.is_empty() || !bodiless) {
+            builder = builder.body(body.to_vec());
+        }
+        let sent = builder.send().await;
+        sent.map_err(|error| network(method.as_str(), &said(request, url), &error))
+    }
+
+    async fn read(
+        &self,
+        mut response: reqwest::Response,
+        url: &Url,
+        context: &Context,
+        ours: bool,
+    ) -> Result<HttpResponse, Failure> {
+        let status = response.status();
+        let reason = response.extensions().get::<hyper::ext::ReasonPhrase>();
+        let reason = reason.map_or_else(
+            || status.canonical_reason().unwrap_or_default().to_owned(),
+            |reason| String::from_utf8_lossy(reason.as_bytes()).into_owned(),
+        );
+        let headers = response.headers().iter();
+        let mut headers: Vec<(String, Vec<u8>)> = headers
+            .filter(|(name, _)| *name != header::TRANSFER_ENCODING)
+            .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+            .collect();
+        let mut taken = Taken { context, bytes: 0, most: self.0.options.most_body };
+        let mut body = Vec::new();
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| Failure::Network(format!("the body broke off: {}", cause(&error))))?
+        {
+            taken.take(chunk.len(), body.len(), url)?;
+            body.extend_from_slice(&chunk);
+        }
+        let encoding = response.headers().get(header::CONTENT_ENCODING);
+        let packed = encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip"));
+        if ours && packed && !body.is_empty() {
+            body = inflate(&body, &mut taken, url)?;
+            headers.retain(|(name, _)| name != "content-encoding" && name != "content-length");
+        }
+        taken.keep();
+        let status_text = format!("{} {reason}", status.as_u16());
+        Ok(HttpResponse { status: status.as_u16(), status_text, headers, body })
+    }
+
+    /// A URL that may be asked.
+    fn url(&self, text: &str) -> Result<Url, Failure> {
+        let url = Url::parse(text)
+            .map_err(|error| Failure::Request(format!("parse {text:?}: {error}")))?;
+        self.check(url)
+    }
+
+    fn check(&self, url: Url) -> Result<Url, Failure> {
+        let scheme = url.scheme();
+        if !matches!(scheme, "http" | "https") {
+            let message =
+                format!("Get \"{}\": unsupported protocol scheme {scheme:?}", shown(&url));
+            return Err(Failure::Network(message));
+        }
+        self.target(&url)?;
+        Ok(url)
+    }
+
+    /// Where a URL leads, if that is allowed.
+    fn target(&self, url: &Url) -> Result<Target, Failure> {
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return Err(Failure::Request("http: no Host in request URL".to_owned()));
+        };
+        let host = host.to_owned();
+        match self.0.options.allowed.grant(&host, port) {
+            Some(grant) => Ok(Target { host, port, grant }),
+            None => Err(Failure::Disallowed(format!("disallowed host: {host}"))),
+        }
+    }
+}
+
+/// The bytes that a response takes of what the evaluation may read; given back unless it is kept.
+struct Taken<'c> {
+    context: &'c Context,
+    bytes: u64,
+    most: u64,
+}
+
+impl Taken<'_> {
+    /// Takes some more bytes of a body that has `length` already.
+    fn take(&mut self, more: usize, length: usize, url: &Url) -> Result<(), Failure> {
+        let more = more as u64;
+        if (length as u64).saturating_add(more) > self.most {
+            let message =
+                format!("the response of {} is larger than {} bytes", shown(url), self.most);
+            return Err(Failure::Halt(Error::new(ErrorKind::TooLarge, message)));
+        }
+        if let Some(allowance) = &self.context.allowance
+            && !allowance.take(more)
+        {
+            return Err(Failure::Halt(allowance.used_up()));
+        }
+        self.bytes += more;
+        Ok(())
+    }
+
+    fn keep(mut self) {
+        self.context.bytes.fetch_add(std::mem::take(&mut self.bytes), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(allowance) = &self.context.allowance {
+            allowance.give_back(self.bytes);
+        }
+    }
+}
+
+/// Decompresses what we asked to have compressed.
+fn inflate(body: &[u8], taken: &mut Taken<'_>, url: &Url) -> Result<Vec<u8>, Failure> {
+    let mut reader = flate2::read::MultiGzDecoder::new(body);
+    let mut plain = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let count =
+            reader.read(&mut buffer).map_err(|error| Failure::Request(format!("gzip: {error}")))?;
+        let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else {
+            return Ok(plain);
+        };
+        taken.take(count, plain.len(), url)?;
+        plain.extend_from_slice(chunk);
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// A method as failures call it: `Get`.
+fn operation(method: &str) -> String {
+    let method = if method.is_empty() { "GET" } else { method };
+    let mut name = method.to_ascii_lowercase();
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    name
+}
+
+/// A URL as failures show it: without a password.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    if url.password().is_some() {
+        let _ = url.set_password(Some("xxxxx"));
+    }
+    url.into()
+}
+
+/// A URL as the policy wrote it, or the one that a redirect led to.
+fn said(request: &HttpRequest, url: &Url) -> String {
+    let own = Url::parse(&request.url).is_ok_and(|own| own == *url);
+    if own && url.password().is_none() { request.url.clone() } else { shown(url) }
+}
+
+/// What a broken exchange means.
+fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
+    let mut at: &dyn std::error::Error = error;
+    loop {
+        if let Some(out) = at.downcast_ref::<OutOfReach>() {
+            return Failure::Disallowed(out.to_string());
+        }
+        let Some(next) = at.source() else { break };
+        at = next;
+    }
+    if error.is_builder() {
+        return Failure::Request(cause(error));
+    }
+    Failure::Network(format!("{} \"{}\": {}", operation(method), url, cause(error)))
+}
+
+/// The innermost cause: the layers between only repeat each other.
+fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let wrong = |what: &str| format!("net/http: invalid header field {what}");
+        let name = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| wrong(&format!("name {name:?}")))?;
+        let value = HeaderValue::from_bytes(value.as_bytes())
+            .map_err(|_| wrong(&format!("value for {:?}", name.as_str())))?;
+        // How the body ends is ours to say.
+        if !matches!(name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION)
+        {
+            headers.insert(name, value);
+        }
+    }
+    Ok(headers)
+}
+
+/// Makes a URL one of another server name, asked for the same host.
+fn rename(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
+    let wrong = || Failure::Request(format!("`{name}` can't be the server's name"));
+    if !headers.contains_key(header::HOST) {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| wrong())?);
+    }
+    // An address would not be looked up, and so not be checked.
+    match url::Host::parse(name) {
+        Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
