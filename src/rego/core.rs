@@ -314,6 +314,9 @@ pub struct ComprehensionIndex {
     pub id: u32,
     /// The variables that it depends on.
     pub keys: Box<[Slot]>,
+    /// The variables of its head, where some have their values from outside: then what the body gives
+    /// is remembered, and the head is made of it each time.
+    pub head: Box<[Slot]>,
     /// The size of its frame.
     pub slots: u32,
 }

@@ -126,13 +126,8 @@ impl QueryCompiler<'_> {
         ComprehensionTerms { generator: &mut generator(&body) }.body(&mut body);
 
         let mut names = generator(&body);
-        let mut withs = WithValues {
-            compiler,
-            generator: &mut names,
-            problems: Vec::new(),
-            in_query_closure: false,
-        };
-        withs.query(&mut body);
+        let mut withs = WithValues { compiler, generator: &mut names, problems: Vec::new() };
+        withs.own(&mut body);
         self.problems.extend(withs.problems);
         self.check()?;
         calls::check_undefined_funcs(

@@ -15,21 +15,9 @@ pub struct WithValues<'a> {
     pub compiler: &'a Compiler<'a>,
     pub generator: &'a mut LocalVarGenerator,
     pub problems: Vec<Problem>,
-    /// In a closure of a query, where OPA leaves modifiers as they are.
-    pub in_query_closure: bool,
 }
 
 impl WithValues<'_> {
-    /// In a query. OPA leaves the values in its closures as they are: what a reference says is asked
-    /// where it is needed. Other values are evaluated first, as in rules.
-    pub fn query(&mut self, body: &mut Body) {
-        self.own(body);
-        self.in_query_closure = true;
-        for expr in body {
-            self.closures(expr);
-        }
-    }
-
     /// In a body and then in the closures of it.
     pub fn body(&mut self, body: &mut Body) {
         self.own(body);
@@ -64,13 +52,7 @@ impl WithValues<'_> {
 
     fn expr(&mut self, expr: &mut Expr, result: &mut Body) {
         for with in &mut expr.with {
-            let evaluated = if self.in_query_closure {
-                Ok(exprs::requires_eval(&with.value)
-                    && !matches!(with.value.kind, TermKind::Ref(_)))
-            } else {
-                self.validate(with)
-            };
-            match evaluated {
+            match self.validate(with) {
                 Err(problem) => {
                     self.problems.push(problem);
                     return;
@@ -272,12 +254,8 @@ impl Compiler<'_> {
     pub(super) fn rewrite_with_values(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         let mut generator = self.generator.clone();
-        let mut rewriter = WithValues {
-            compiler: &*self,
-            generator: &mut generator,
-            problems: Vec::new(),
-            in_query_closure: false,
-        };
+        let mut rewriter =
+            WithValues { compiler: &*self, generator: &mut generator, problems: Vec::new() };
         for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
             if !walk::any_in_rule(rule, |node| matches!(node, Node::With(_))) {
                 continue;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::rego::core::SetId;
+use crate::rego::core::{SetId, Slot};
 use crate::rego::value::Value;
 
 /// A hasher for small numbers.
@@ -50,7 +50,16 @@ pub(super) enum Kept {
 }
 
 /// Results of a comprehension by the values of its variables.
-pub(super) type Grouped = BTreeMap<Vec<Value>, Value>;
+pub(super) type Grouped = BTreeMap<Vec<Value>, Made>;
+
+/// What is kept of a comprehension.
+#[derive(Debug, Clone)]
+pub(super) enum Made {
+    /// Its value.
+    Value(Value),
+    /// For each solution, the values of its head's variables that the body gave.
+    Heads(Vec<Vec<(Slot, Value)>>),
+}
 
 #[derive(Default)]
 struct Frame {

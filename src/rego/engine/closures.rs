@@ -1,9 +1,11 @@
 //! Comprehensions and `every`: bodies evaluated on the spot.
 
-use super::cache::Grouped;
-use super::machine::{Machine, Run, Stop, within_rule};
+use super::cache::{Grouped, Made};
+use super::machine::{Bound, Machine, Run, Stop, within_rule};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
-use crate::rego::core::{Comprehension, ComprehensionIndex, ComprehensionKind, Every, Op, Term};
+use crate::rego::core::{
+    Comprehension, ComprehensionIndex, ComprehensionKind, Every, Op, Slot, Term,
+};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::{Object, Set, Shared, Value};
 
@@ -108,7 +110,68 @@ impl<'p> Machine<'p, '_> {
         }
         let keys = index.keys.iter().map(|slot| self.seen(&Term::Var(*slot), run.base));
         let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        Ok(self.caches.comprehension(index.id).and_then(|grouped| grouped.get(&keys)).cloned())
+        match self.caches.comprehension(index.id).and_then(|grouped| grouped.get(&keys)) {
+            Some(Made::Value(value)) => Ok(Some(value.clone())),
+            Some(Made::Heads(solutions)) => {
+                let solutions = solutions.clone();
+                self.with_heads(run.base, comprehension, &solutions).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A comprehension's value of what its body gave before, and of what its head's other variables
+    /// are now.
+    fn with_heads(
+        &mut self,
+        base: u32,
+        comprehension: &'p Comprehension,
+        solutions: &[Vec<(Slot, Value)>],
+    ) -> Result<Value, Stop> {
+        let span = comprehension.span;
+        let mut made = match &comprehension.kind {
+            ComprehensionKind::Array(_) => Value::new_array(),
+            ComprehensionKind::Set(_) => Value::new_set(),
+            ComprehensionKind::Object(..) => Value::new_object(),
+        };
+        for solution in solutions {
+            let mark = self.trail.len();
+            for (slot, value) in solution {
+                if self.slot_value(*slot, base).is_none() {
+                    self.bind(base + slot, Bound::Value(value.clone()));
+                }
+            }
+            let added = self.add_head(base, comprehension, span, &mut made);
+            self.undo(mark);
+            added?;
+        }
+        Ok(made)
+    }
+
+    /// Adds a solution to what a comprehension makes.
+    fn add_head(
+        &self,
+        base: u32,
+        comprehension: &'p Comprehension,
+        span: Span,
+        made: &mut Value,
+    ) -> Result<(), Stop> {
+        match (&comprehension.kind, made) {
+            (ComprehensionKind::Array(term), Value::Array(items)) => {
+                Shared::make_mut(items).push(self.head(term, base, span)?);
+            }
+            (ComprehensionKind::Set(term), Value::Set(items)) => {
+                let item = self.head(term, base, span)?;
+                Shared::make_mut(items).insert(item);
+            }
+            (ComprehensionKind::Object(key, value, _), Value::Object(members)) => {
+                let key = self.head(key, base, span)?;
+                let value = self.head(value, base, span)?;
+                Shared::make_mut(members).insert(key, value);
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Evaluates a comprehension for all values of its variables.
@@ -126,30 +189,22 @@ impl<'p> Machine<'p, '_> {
         let flow = self.collect(&within, span, &mut |machine| {
             let keys = index.keys.iter().map(|slot| machine.seen(&Term::Var(*slot), base));
             let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(()) };
-            match &comprehension.kind {
-                ComprehensionKind::Array(term) => {
-                    let item = machine.head(term, base, span)?;
-                    if let Value::Array(items) =
-                        grouped.entry(keys).or_insert_with(Value::new_array)
-                    {
-                        Shared::make_mut(items).push(item);
-                    }
+            if !index.head.is_empty() {
+                let seen = |slot: &Slot| Some((*slot, machine.seen(&Term::Var(*slot), base)?));
+                let solution = index.head.iter().filter_map(seen).collect();
+                match grouped.entry(keys).or_insert_with(|| Made::Heads(Vec::new())) {
+                    Made::Heads(solutions) => solutions.push(solution),
+                    Made::Value(_) => {}
                 }
-                ComprehensionKind::Set(term) => {
-                    let item = machine.head(term, base, span)?;
-                    if let Value::Set(items) = grouped.entry(keys).or_insert_with(Value::new_set) {
-                        Shared::make_mut(items).insert(item);
-                    }
-                }
-                ComprehensionKind::Object(key, value, _) => {
-                    let key = machine.head(key, base, span)?;
-                    let value = machine.head(value, base, span)?;
-                    if let Value::Object(members) =
-                        grouped.entry(keys).or_insert_with(Value::new_object)
-                    {
-                        Shared::make_mut(members).insert(key, value);
-                    }
-                }
+                return Ok(());
+            }
+            let empty = || match &comprehension.kind {
+                ComprehensionKind::Array(_) => Made::Value(Value::new_array()),
+                ComprehensionKind::Set(_) => Made::Value(Value::new_set()),
+                ComprehensionKind::Object(..) => Made::Value(Value::new_object()),
+            };
+            if let Made::Value(made) = grouped.entry(keys).or_insert_with(empty) {
+                machine.add_head(base, comprehension, span, made)?;
             }
             Ok(())
         });

@@ -147,7 +147,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     #[inline]
-    fn bind(&mut self, slot: u32, bound: Bound<'p>) {
+    pub(super) fn bind(&mut self, slot: u32, bound: Bound<'p>) {
         if let Some(place) = self.slots.get_mut(slot as usize) {
             *place = bound;
             self.trail.push(slot);

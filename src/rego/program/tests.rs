@@ -232,3 +232,17 @@ fn each_stage_of_the_compiler_has_a_span_and_an_event() {
     assert_eq!(counts.spans.load(Ordering::Relaxed), stages);
     assert_eq!(counts.events.load(Ordering::Relaxed), stages);
 }
+
+#[test]
+fn a_comprehension_by_key_is_evaluated_once_also_where_its_head_is_of_outside() {
+    let text = r#"package p
+o := {"x": 1, "y": 2, "z": 9}
+bs := [1, 2, 1]
+r := [s | some k, n in o; s := [[k, b] | some b in bs; svc.ask(b); b == n]]
+"#;
+    let (outcome, echo) = with_echo(text, "data.p.r");
+    let value = outcome.value().unwrap().to_string();
+    assert_eq!(value, r#"[[["x", 1], ["x", 1]], [["y", 2]], []]"#);
+    // Once for all, and again for the value that it isn't known for, as in OPA.
+    assert_eq!(echo.asked.borrow().concat(), "121121");
+}

@@ -166,12 +166,7 @@ fn the_shipped_policies_pass_with_and_without_coverage() {
 
 #[test]
 fn errors_of_built_ins_are_undefined_where_asked_for() {
-    let files = [(
-        "p_test.rego",
-        "package p_test\n\ntest_a if not startswith(input.n, \"a\") with input as {\"n\": 1}\n"
-            .to_owned(),
-    )];
-    let run = |arguments: &[&str]| test_with(&Sandbox::new(), &files, arguments, |run| run);
-    run(&[]).code(2);
-    run(&["--no-strict-builtin-errors"]).code(0);
+    let body = "test_a if not startswith(input.n, \"a\") with input as {\"n\": 1}";
+    one(body, &[]).code(2);
+    one(body, &["--no-strict-builtin-errors"]).code(0);
 }

@@ -45,18 +45,23 @@ impl Lowering<'_> {
         };
         frame.leave(before);
         let keys: Box<[Slot]> = keys.iter().map(|name| frame.slot(name)).collect();
-        let index = if keys.is_empty() || !gives_head(&kind, &body) {
+        let index = if keys.is_empty() {
             None
         } else {
-            Some(ComprehensionIndex { id: self.add_comprehension(), keys, slots: frame.len() })
+            let head = open_head(&kind, &body);
+            Some(ComprehensionIndex {
+                id: self.add_comprehension(),
+                keys,
+                head,
+                slots: frame.len(),
+            })
         };
         Ok(Comprehension { kind, body, span, index })
     }
 }
 
-/// Whether a body by itself gives all variables of a head their values. Where one comes from
-/// outside, results can't be kept for the next evaluation.
-fn gives_head(kind: &ComprehensionKind, body: &Body) -> bool {
+/// The variables of a head, unless the body by itself gives all of them their values.
+fn open_head(kind: &ComprehensionKind, body: &Body) -> Box<[Slot]> {
     let mut given = BTreeSet::new();
     let mut give = |term: &Term| {
         term.each_slot(&mut |slot| {
@@ -66,8 +71,12 @@ fn gives_head(kind: &ComprehensionKind, body: &Body) -> bool {
     for op in body {
         given_by(op, &mut give);
     }
-    let mut all = true;
-    let mut look = |term: &Term| term.each_slot(&mut |slot| all &= given.contains(&slot));
+    let mut head = BTreeSet::new();
+    let mut look = |term: &Term| {
+        term.each_slot(&mut |slot| {
+            head.insert(slot);
+        });
+    };
     match kind {
         ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => look(term),
         ComprehensionKind::Object(key, value, _) => {
@@ -75,7 +84,7 @@ fn gives_head(kind: &ComprehensionKind, body: &Body) -> bool {
             look(value);
         }
     }
-    all
+    if head.is_subset(&given) { Box::default() } else { head.into_iter().collect() }
 }
 
 fn given_by(op: &Op, give: &mut dyn FnMut(&Term)) {

@@ -11,12 +11,19 @@
 use std::sync::Arc;
 
 use crate::rego::core::{Target, With, WithTarget, WithValue};
-use crate::rego::problem::Problem;
+use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{self, TermKind};
 
 use super::call::function_name;
 use super::frame::Frame;
 use super::{Lowering, unexpected};
+
+/// In a closure of a query OPA leaves values as they are written, and never evaluates them.
+fn not_evaluated(with: &tree::With) -> Problem {
+    let message = "the value of this `with` must be computed, which isn't done within a query's \
+        closures; assign it to a variable first, or move the expression into a rule";
+    Problem::new(ProblemCode::Unsupported, with.value.span, message)
+}
 
 impl Lowering<'_> {
     /// Lowers a modifier.
@@ -28,7 +35,9 @@ impl Lowering<'_> {
                 TermKind::Ref(parts) => {
                     WithValue::Ref(self.reference(frame, parts, with.value.span)?)
                 }
-                _ => WithValue::Term(self.term(frame, &with.value)?),
+                _ => {
+                    WithValue::Term(self.term(frame, &with.value).map_err(|_| not_evaluated(with))?)
+                }
             },
         };
         Ok(With { target, value })
