@@ -20,6 +20,7 @@ mod generate;
 mod generated;
 mod hostile;
 mod interpreter;
+mod lowerings;
 mod passes;
 mod policies;
 mod readme;
