@@ -178,9 +178,8 @@ async fn spans_have_parents_across_threads() {
         let find = |path: &str| {
             let path = format!("{prefix}{path}");
             let found = below.iter().find(|(name, _)| *name == path);
-            found
-                .map(|(_, seen)| seen.fields.clone())
-                .unwrap_or_else(|| panic!("{path}: {below:?}"))
+            let Some((_, seen)) = found else { panic!("{path}: {below:?}") };
+            seen.fields.clone()
         };
         assert_eq!(find("call")["rego.function"], "platform.discover");
         let attempt = find("call/attempt");

@@ -135,8 +135,10 @@ async fn metrics(State(service): State<Arc<Service>>) -> String {
     let Counts { evaluations, failures, cancelled, calls } = &*service.counts;
     let all = [("evaluations", evaluations), ("failures", failures), ("cancelled", cancelled)];
     let all = all.into_iter().chain([("calls", calls)]);
-    all.map(|(name, count)| format!("rego_{name}_total {}\n", count.load(Ordering::Relaxed)))
-        .collect()
+    let line = |(name, count): (&str, &AtomicU64)| {
+        format!("rego_{name}_total {}\n", count.load(Ordering::Relaxed))
+    };
+    all.map(line).collect::<Vec<_>>().concat()
 }
 
 async fn serve(address: &str, service: Arc<Service>) -> std::io::Result<std::net::SocketAddr> {
@@ -166,7 +168,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let [_, address, folder] = &std::env::args().collect::<Vec<_>>()[..] {
         let service = start(builder.from_env()?.build()?, folder.clone())?;
         println!("listening on {}", serve(address, service).await?);
-        return Ok(std::future::pending().await);
+        std::future::pending::<()>().await;
+        return Ok(());
     }
 
     // Without arguments: a service to ask, policies that change, and some clients.

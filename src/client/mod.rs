@@ -52,6 +52,7 @@ pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;
 pub(crate) use shape::same_name;
 use transport::Failed;
+pub(crate) use transport::crypto_provider;
 
 /// Puts what a trace needs into the headers of a request.
 pub(crate) type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;

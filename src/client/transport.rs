@@ -366,9 +366,10 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1,::ffff:127.0.0.0/104";
 
 /// Who does the cryptography: what the host gave, what it installed for the process, or ours.
-fn provider(settings: &Settings) -> Result<Arc<CryptoProvider>, Error> {
-    let given = settings.crypto_provider.as_ref().or_else(|| CryptoProvider::get_default());
-    let given = given.map(Arc::clone);
+pub(crate) fn crypto_provider(
+    given: Option<&Arc<CryptoProvider>>,
+) -> Result<Arc<CryptoProvider>, Error> {
+    let given = given.cloned().or_else(|| CryptoProvider::get_default().cloned());
     #[cfg(feature = "ring")]
     let given = given.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
     given.ok_or_else(|| {
@@ -385,7 +386,7 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Error> {
         Error::new(ErrorKind::Configuration, message)
             .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
     };
-    let provider = provider(settings)?;
+    let provider = crypto_provider(settings.crypto_provider.as_ref())?;
     let mut roots = Vec::new();
     for pem in &settings.ca_certificates {
         let before = roots.len();
