@@ -110,16 +110,25 @@
 //!
 //! | Feature | Default | Adds |
 //! |---|---|---|
-//! | `cli` | yes | the command; switches on the three below |
+//! | `cli` | yes | the command; switches on the four below |
 //! | `cache` | by `cli` | `PlatformBuilder::artifact_cache`: artifacts on disk, verified at every read |
 //! | `crypto` | by `cli` | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
 //! | `emulator` | by `cli` | the module `emulator`: the service, served from a folder of plain files |
+//! | `ring` | by `cli` | TLS by ring, where the host gives no other provider ([`PlatformBuilder::crypto_provider`]) |
 //! | `regorus` | no | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface |
 //!
-//! Embedders want `default-features = false`. `tracing` spans are made for evaluations, passes,
-//! calls and attempts; they hold no secrets.
+//! Embedders want `default-features = false`, and `ring` unless they choose another TLS provider.
+//!
+//! # Traces and metrics
+//!
+//! `tracing` spans, at the level `DEBUG`: `evaluation` with its `pass`es, and below it a `call` for
+//! each function that is asked, with an `attempt` for each request. They have the host's current span
+//! as their parent whatever thread they run on, OpenTelemetry's names where it has one, and no
+//! secrets. A call that serves several evaluations is the one's that sent it; the others follow from
+//! it. An [`Observer`] is told what came of each, for counts and times.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod api;
 pub mod builtins;
@@ -136,6 +145,7 @@ pub mod evaluate;
 #[cfg(feature = "cli")]
 pub mod gate;
 pub mod http;
+mod observe;
 mod platform;
 mod product;
 #[cfg(feature = "regorus")]
@@ -150,6 +160,7 @@ pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
 pub use error::{Error, ErrorKind, Limit};
+pub use observe::{CallEvent, EvaluationEvent, Observer, RequestEvent, TraceParent};
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
 
@@ -158,6 +169,7 @@ pub use register::Registration;
 pub use rego::Value;
 #[cfg(feature = "regorus")]
 pub use regorus;
+pub use {reqwest, rustls};
 
 /// The Rust examples of the documentation compile.
 #[cfg(doctest)]

@@ -10,12 +10,15 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use tracing::Instrument as _;
+
 use crate::rego::Value;
 
 use crate::api::{ApiClient, Infoz};
 use crate::builtins::{Answer, Function, FunctionSet, Request};
 use crate::client::{Api, Client, Context, Runtime, Token};
 use crate::evaluate::Flights;
+use crate::observe::{Calling, Observers};
 use crate::{Error, ErrorKind, Product};
 
 pub use builder::PlatformBuilder;
@@ -96,12 +99,12 @@ impl Platform {
     /// # Errors
     /// What the call fails with; an unknown name is [`ErrorKind::InvalidArgument`].
     pub fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Error> {
-        let full = self.product().function(name);
+        let full: Arc<str> = self.product().function(name).into();
         let run = || {
             let request = self.find(name)?.request(self.product(), arguments)?;
-            Ok(self.send(request, self.call_deadline())?.value)
+            Ok(self.send(&full, request, self.call_deadline())?.value)
         };
-        run().map_err(|e: Error| e.in_call(full))
+        run().map_err(|e: Error| e.in_call(Arc::clone(&full)))
     }
 
     /// Calls a function by its name without prefix (`discover`).
@@ -109,10 +112,10 @@ impl Platform {
     /// # Errors
     /// As [`call`](Self::call).
     pub async fn call_async(&self, name: &str, arguments: &[Value]) -> Result<Value, Error> {
-        let full = self.product().function(name);
+        let full: Arc<str> = self.product().function(name).into();
         let request = self.find(name).and_then(|f| f.request(self.product(), arguments));
         let answer = match request {
-            Ok(request) => self.send_async(request, self.call_deadline()).await,
+            Ok(request) => self.send_async(&full, request, self.call_deadline()).await,
             Err(error) => Err(error),
         };
         answer.map(|a| a.value).map_err(|e| e.in_call(full))
@@ -125,17 +128,19 @@ impl Platform {
     /// As [`call`](Self::call).
     pub fn download(&self, digest: &str) -> Result<Vec<u8>, Error> {
         let name = "download_artifact";
+        let full: Arc<str> = self.product().function(name).into();
         let client = Arc::clone(&self.inner.client);
         let deadline = self.call_deadline();
         let run = || {
             // The function's own check of its argument; the request itself isn't sent.
             self.find(name)?.request(self.product(), &[Value::from(digest)])?;
             let digest = digest.to_owned();
-            self.run(async move {
-                crate::client::download(&client, &Context::new(deadline, None), &digest).await
-            })
+            let work = move |context: Arc<Context>| async move {
+                crate::client::download(&client, &context, &digest).await
+            };
+            self.run(called(self.calling(&full), deadline, work))
         };
-        run().map_err(|e: Error| e.in_call(self.product().function(name)))
+        run().map_err(|e: Error| e.in_call(Arc::clone(&full)))
     }
 
     /// The control plane's public information; needs no token. Blocks, as
@@ -181,27 +186,34 @@ impl Platform {
     /// Sends a checked call and waits for its answer.
     pub(crate) fn send(
         &self,
+        function: &Arc<str>,
         request: Arc<dyn Request>,
         deadline: Instant,
     ) -> Result<Answer, Error> {
         let client = Arc::clone(&self.inner.client);
-        self.run(async move {
-            let context = Context::new(deadline, None);
-            request.send(&client, &context).await
-        })
+        let work =
+            move |context: Arc<Context>| async move { request.send(&client, &context).await };
+        self.run(called(self.calling(function), deadline, work))
     }
 
     pub(crate) async fn send_async(
         &self,
+        function: &Arc<str>,
         request: Arc<dyn Request>,
         deadline: Instant,
     ) -> Result<Answer, Error> {
         let client = Arc::clone(&self.inner.client);
-        self.run_async(async move {
-            let context = Context::new(deadline, None);
-            request.send(&client, &context).await
-        })
-        .await
+        let work =
+            move |context: Arc<Context>| async move { request.send(&client, &context).await };
+        self.run_async(called(self.calling(function), deadline, work)).await
+    }
+
+    fn calling(&self, function: &Arc<str>) -> Calling {
+        Calling::begin(function, self.observer())
+    }
+
+    pub(crate) fn observer(&self) -> &Observers {
+        &self.inner.client.settings.observer
     }
 
     /// Runs what sends requests where requests run, and waits for it.
@@ -209,7 +221,7 @@ impl Platform {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        self.runtime()?.block_on(work)?
+        self.runtime()?.block_on(work.in_current_span())?
     }
 
     /// Runs what sends requests where requests run. It goes on when nobody waits any more.
@@ -217,11 +229,27 @@ impl Platform {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        let task = self.runtime()?.handle().spawn(work);
+        let task = self.runtime()?.handle().spawn(work.in_current_span());
         task.await.map_err(|_| Error::new(ErrorKind::Internal, "a call ended without an answer"))?
     }
 
     fn find(&self, name: &str) -> Result<&'static Function, Error> {
         self.inner.functions.find(name)
     }
+}
+
+/// Does the work of a call, within its span, and tells how it ended.
+async fn called<T, F>(
+    calling: Calling,
+    deadline: Instant,
+    work: impl FnOnce(Arc<Context>) -> F,
+) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let context = Arc::new(Context::new(deadline, None));
+    let result = work(Arc::clone(&context)).instrument(calling.span.clone()).await;
+    let (requests, bytes) = context.taken();
+    calling.end(requests, bytes, result.as_ref().err().map(Error::kind));
+    result
 }

@@ -139,7 +139,7 @@ fn call(
         .map(from_engine)
         .collect::<Result<Vec<_>, _>>()
         .and_then(|arguments| function.request(platform.product(), &arguments))
-        .and_then(|request| platform.send(request, platform.call_deadline()))
+        .and_then(|request| platform.send(name, request, platform.call_deadline()))
         .and_then(|answer| to_engine(&answer.value));
     match answer {
         Ok(value) => Ok(value),

@@ -162,7 +162,8 @@ async fn discover(
     let end = (start + page).min(count);
     let references: Vec<_> = (start..end)
         .map(|at| {
-            let index = if level == 0 { at } else { index };
+            // Roots with different numbers have nothing in common.
+            let index = if level == 0 { index * count + at } else { index };
             json!({
                 "digest": digest(level + 1, index), "kind": "SBOM_CYCLONEDX_JSON",
                 "downloadable": true, "public": false, "createdAt": "2026-01-02T03:04:05Z",

@@ -5,23 +5,21 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtins::{Field, Function, FunctionSet, Type};
+use crate::builtins::{Field, Function, Type};
+use crate::evaluate::HostFunction;
+use crate::evaluate::load::LoadOptions;
 use crate::{Error, ErrorKind, Product};
 
-/// A document that holds `functions` alone.
-pub fn capabilities(product: &Product, functions: FunctionSet) -> Value {
-    json!({ "builtins": builtins(product, functions) })
+/// A document that holds the functions of `options` alone, the service's and the host's.
+pub fn capabilities(options: &LoadOptions) -> Value {
+    json!({ "builtins": builtins(options) })
 }
 
-/// `document` with `functions` among its built-ins, in place of any of the same name.
+/// `document` with the functions of `options` among its built-ins, in place of any of the same name.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] when `document` is no capabilities document.
-pub fn merged(
-    mut document: Value,
-    product: &Product,
-    functions: FunctionSet,
-) -> Result<Value, Error> {
+pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error> {
     let refused = |why: &str| {
         Error::new(ErrorKind::Configuration, format!("this is no capabilities document: {why}"))
             .with_hint("`opa capabilities --current` writes one")
@@ -39,7 +37,7 @@ pub fn merged(
     if !known.iter().all(is_builtin) {
         return Err(refused("one of `builtins` has no `name` or no `decl`"));
     }
-    for ours in builtins(product, functions) {
+    for ours in builtins(options) {
         match known.iter_mut().find(|b| b.get("name") == ours.get("name")) {
             Some(same) => *same = ours,
             None => known.push(ours),
@@ -48,10 +46,22 @@ pub fn merged(
     Ok(document)
 }
 
-fn builtins(product: &Product, functions: FunctionSet) -> Vec<Value> {
-    let mut functions: Vec<_> = functions.iter().collect();
+fn builtins(options: &LoadOptions) -> Vec<Value> {
+    let mut functions: Vec<_> = options.enabled.iter().collect();
     functions.sort_by_key(|f| f.name);
-    functions.into_iter().map(|function| builtin(function, product)).collect()
+    let ours = functions.into_iter().map(|function| builtin(function, &options.product));
+    ours.chain(options.host_functions.iter().map(host)).collect()
+}
+
+/// A function of the host's: of its types, only their number is known.
+fn host(function: &HostFunction) -> Value {
+    let any = json!({ "type": "any" });
+    let arguments = vec![any.clone(); usize::from(function.arity())];
+    json!({
+        "name": function.name(),
+        "decl": { "type": "function", "args": arguments, "result": any },
+        "nondeterministic": true,
+    })
 }
 
 fn builtin(function: &Function, product: &Product) -> Value {

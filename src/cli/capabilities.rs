@@ -9,6 +9,7 @@ use clap::Args;
 use super::args::{FunctionsArgs, Options};
 use super::{Exit, output};
 use crate::check::{capabilities, merged};
+use crate::evaluate::load::LoadOptions;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 
@@ -29,10 +30,10 @@ pub(super) struct CapabilitiesArgs {
 pub(super) fn run(args: CapabilitiesArgs, options: &Options) -> Result<Exit, Error> {
     options.refuse_service_options("capabilities")?;
     let product = Product::new(&options.product)?;
+    let load = LoadOptions { product, enabled: args.functions.set(), ..LoadOptions::default() };
     let document = match &args.merge {
-        None => capabilities(&product, args.functions.set()),
-        Some(path) => merged(read(path)?, &product, args.functions.set())
-            .map_err(|error| in_file(path, error))?,
+        None => capabilities(&load),
+        Some(path) => merged(read(path)?, &load).map_err(|error| in_file(path, error))?,
     };
     output::to_stdout(format!("{}\n", output::json(&document)?).as_bytes())?;
     Ok(Exit::Passed)

@@ -13,6 +13,7 @@ use super::local;
 use super::lookup::{Finder, Origin, Sourced, from_origin, given_token};
 use super::output::Reporter;
 use super::stdin::Stdin;
+use crate::builtins::FunctionSet;
 use crate::emulator::Emulator;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
@@ -124,6 +125,8 @@ impl Context {
         self.check_each(options)?;
         let mut builder = Platform::builder()
             .product(self.product.clone())
+            // What policies may call is said where they are loaded.
+            .functions(FunctionSet::all())
             .insecure(options.insecure)
             .call_timeout(options.timeout)
             .concurrency(usize::from(options.concurrency))

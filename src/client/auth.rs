@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -60,6 +62,18 @@ enum Audience {
     Many(Vec<String>),
 }
 
+/// What a JWT says of itself. Nobody verifies it here: it only words errors and picks headers.
+fn claims(token: &str) -> Option<Claims> {
+    let mut parts = token.split('.');
+    let (Some(_), Some(claims), Some(_), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    let json = URL_SAFE_NO_PAD.decode(claims).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
 impl Token {
     /// Takes a token as it came, without surrounding white space.
     ///
@@ -79,7 +93,7 @@ impl Token {
             .with_hint("copy it again, without quotes and line breaks"));
         }
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
-        let claims = jsonwebtoken::dangerous::insecure_decode_claims::<Claims>(text).ok();
+        let claims = claims(text);
         let (aud, exp) = claims.map_or((None, None), |c| (c.aud, c.exp));
         let audiences = match aud {
             None => Vec::new(),
@@ -311,10 +325,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use base64::Engine as _;
 
     fn jwt(claims: &str) -> String {
-        let b64 = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        let b64 = URL_SAFE_NO_PAD;
         format!("{}.{}.c2ln", b64.encode(r#"{"alg":"HS256","typ":"JWT"}"#), b64.encode(claims))
     }
 

@@ -135,6 +135,8 @@ async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply
             accept: crate::client::JSON,
             authorization: None,
             organization: None,
+            template: None,
+            trace: None,
             deadline: context.deadline,
         };
         let reply = client.exchange(context, request).await?;

@@ -24,13 +24,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
+use tracing::field::Empty;
 
+use crate::observe::{Observers, RequestEvent};
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Limit, Product};
+use crate::{Error, ErrorKind, Limit, Product, TraceParent};
 
 pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
@@ -50,6 +52,10 @@ pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;
 pub(crate) use shape::same_name;
 use transport::Failed;
+pub(crate) use transport::crypto_provider;
+
+/// Puts what a trace needs into the headers of a request.
+pub(crate) type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;
 
 /// Everything that is fixed when a client is built.
 pub(crate) struct Settings {
@@ -61,6 +67,15 @@ pub(crate) struct Settings {
     pub insecure: bool,
     pub proxy: Option<String>,
     pub no_proxy: Option<String>,
+    /// What goes to the service's own addresses with every request.
+    pub headers: HeaderMap,
+    pub user_agent: Option<HeaderValue>,
+    /// Adds headers to a request to the service, within its span.
+    pub propagator: Option<Arc<Propagator>>,
+    /// The host's own, in place of ours.
+    pub http_client: Option<reqwest::Client>,
+    pub crypto_provider: Option<Arc<rustls::crypto::CryptoProvider>>,
+    pub observer: Observers,
     pub connect_timeout: Duration,
     pub idle_timeout: Duration,
     pub call_timeout: Duration,
@@ -98,6 +113,8 @@ pub(crate) struct Context {
     pub allowance: Option<Arc<Allowance>>,
     /// Whether the content came from the cache.
     pub cached: AtomicBool,
+    /// Where its requests belong in the caller's trace.
+    pub trace: Option<TraceParent>,
 }
 
 impl Context {
@@ -108,7 +125,20 @@ impl Context {
             bytes: AtomicU64::new(0),
             allowance,
             cached: AtomicBool::new(false),
+            trace: None,
         }
+    }
+
+    /// Requests so far, and bytes of their answers.
+    pub fn taken(&self) -> (u32, u64) {
+        (self.attempts.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// With the place of its requests in the caller's trace.
+    #[must_use]
+    pub fn traced(mut self, trace: Option<TraceParent>) -> Self {
+        self.trace = trace;
+        self
     }
 
     /// Counts bytes that came from elsewhere than a body.
@@ -383,6 +413,8 @@ impl Client {
             accept: call.accept,
             authorization: token.map(Token::header).transpose()?,
             organization,
+            template: Some(call.endpoint.path),
+            trace: context.trace.clone(),
             deadline: context.deadline,
         };
         self.exchange(context, request).await
@@ -404,10 +436,48 @@ impl Client {
         };
         context.attempts.fetch_add(1, Ordering::Relaxed);
         // Elsewhere than at the service, a path may be signed like a query.
-        let ours = request.authorization.is_some();
-        let path = if ours { shorten(request.url.path(), 120) } else { "…".to_owned() };
-        let span = tracing::debug_span!("attempt", %path);
-        let reply = self.transport.send(request, permit).instrument(span).await?;
+        let (template, method) = (request.template, request.method.clone());
+        let path = match template {
+            Some(_) => shorten(request.url.path(), 120),
+            None => "…".to_owned(),
+        };
+        let address = request.url.host_str().unwrap_or_default().to_owned();
+        let port = request.url.port_or_known_default();
+        let span = tracing::debug_span!(
+            "attempt",
+            url.path = %path,
+            http.request.method = method.as_str(),
+            url.template = template,
+            server.address = address,
+            server.port = port,
+            otel.name = format!("{method} {}", template.unwrap_or("artifact")),
+            otel.kind = "client",
+            http.response.status_code = Empty,
+            "error.type" = Empty,
+            otel.status_code = Empty,
+        );
+        let started = Instant::now();
+        let reply = self.transport.send(request, permit).instrument(span.clone()).await;
+        let event = RequestEvent {
+            method: method.as_str(),
+            address: &address,
+            port,
+            template,
+            status: reply.as_ref().ok().map(|reply| reply.status.as_u16()),
+            duration: started.elapsed(),
+            error: reply.as_ref().err().map(|failed| failed.error.kind()),
+        };
+        if let Some(status) = event.status {
+            span.record("http.response.status_code", status);
+        }
+        if let Some(error) = event.error_type() {
+            span.record("error.type", error);
+            span.record("otel.status_code", "ERROR");
+        }
+        if let Some(observer) = &self.settings.observer {
+            observer.request(&event);
+        }
+        let reply = reply?;
         if reply.headers.contains_key(EMULATOR) {
             self.emulated.store(true, Ordering::Relaxed);
         }

@@ -9,8 +9,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use reqwest::{Method, StatusCode};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::sync::OwnedSemaphorePermit;
@@ -18,7 +21,9 @@ use url::Url;
 
 use super::endpoints::is_loopback;
 use super::{Api, Settings, answer};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, TraceParent};
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A failed attempt, with what the retry loop needs to know about it.
 #[derive(Debug)]
@@ -56,6 +61,11 @@ pub(crate) struct Request {
     /// The credentials; `None` for the content store and for unauthenticated routes.
     pub authorization: Option<HeaderValue>,
     pub organization: Option<(HeaderName, HeaderValue)>,
+    /// The path's template at one of the service's own addresses; `None` for the content store,
+    /// which gets nothing of the host's.
+    pub template: Option<&'static str>,
+    /// Where it belongs in the caller's trace.
+    pub trace: Option<TraceParent>,
     /// The moment after which nobody waits for the answer.
     pub deadline: Instant,
 }
@@ -85,6 +95,35 @@ impl Transport {
         self.client.get_or_init(|| build(&self.settings)).as_ref().map_err(Clone::clone)
     }
 
+    /// All headers of a request: the host's first, which ours replace.
+    fn headers(&self, request: &Request) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if request.template.is_some() {
+            headers.clone_from(&self.settings.headers);
+            if let Some(trace) = &request.trace {
+                headers.insert(TRACEPARENT, trace.header());
+            }
+            if let Some(propagate) = &self.settings.propagator {
+                propagate(&mut headers);
+                headers.remove(AUTHORIZATION);
+            }
+        }
+        if let Some(agent) = &self.settings.user_agent {
+            headers.insert(USER_AGENT, agent.clone());
+        }
+        headers.insert(ACCEPT, HeaderValue::from_static(request.accept));
+        if let Some(value) = &request.authorization {
+            headers.insert(AUTHORIZATION, value.clone());
+        }
+        if let Some((name, value)) = &request.organization {
+            headers.insert(name, value.clone());
+        }
+        if request.body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        headers
+    }
+
     /// Sends one request and waits for the status and headers of its answer.
     pub async fn send(
         &self,
@@ -92,24 +131,19 @@ impl Transport {
         permit: OwnedSemaphorePermit,
     ) -> Result<Reply, Failed> {
         let origin = answer::origin(&request.url);
-        let mut builder = self
-            .client()?
-            .request(request.method, request.url)
-            .header(ACCEPT, HeaderValue::from_static(request.accept));
-        if let Some(value) = request.authorization {
-            builder = builder.header(AUTHORIZATION, value);
-        }
-        if let Some((name, value)) = request.organization {
-            builder = builder.header(name, value);
-        }
+        let asked = self.settings.http_client.is_some().then(|| request.url.clone());
+        let headers = self.headers(&request);
+        let mut builder = self.client()?.request(request.method, request.url).headers(headers);
         if let Some(body) = request.body {
-            let json = HeaderValue::from_static("application/json");
-            builder = builder.header(CONTENT_TYPE, json).body(body);
+            builder = builder.body(body);
         }
         let deadline = request.deadline;
         match tokio::time::timeout_at(deadline.into(), builder.send()).await {
             Err(_) => Err(Failed::permanent(out_of_time(&origin))),
             Ok(Err(error)) => Err(failed(error, &origin)),
+            Ok(Ok(response)) if asked.is_some_and(|asked| asked != *response.url()) => {
+                Err(Failed::permanent(followed(&origin)))
+            }
             Ok(Ok(response)) => Ok(Reply {
                 status: response.status(),
                 headers: response.headers().clone(),
@@ -119,6 +153,13 @@ impl Transport {
             }),
         }
     }
+}
+
+/// A redirect that the host's own client followed: where it leads is ours to judge.
+fn followed(origin: &str) -> Error {
+    let message = format!("the HTTP client followed a redirect from {origin}");
+    Error::new(ErrorKind::Configuration, message)
+        .with_hint("build it with `reqwest::redirect::Policy::none()`")
 }
 
 fn out_of_time(origin: &str) -> Error {
@@ -273,6 +314,9 @@ fn is_certificate(error: &reqwest::Error) -> bool {
 }
 
 fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
+    if let Some(client) = &settings.http_client {
+        return Ok(client.clone());
+    }
     let configuration = |message: &str, error: &dyn std::error::Error| {
         Error::new(ErrorKind::Configuration, message).with_source(error.to_string())
     };
@@ -321,13 +365,28 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
 /// What is never proxied, in the form of `NO_PROXY`.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1,::ffff:127.0.0.0/104";
 
+/// Who does the cryptography: what the host gave, what it installed for the process, or ours.
+pub(crate) fn crypto_provider(
+    given: Option<&Arc<CryptoProvider>>,
+) -> Result<Arc<CryptoProvider>, Error> {
+    let given = given.cloned().or_else(|| CryptoProvider::get_default().cloned());
+    #[cfg(feature = "ring")]
+    let given = given.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
+    given.ok_or_else(|| {
+        Error::new(ErrorKind::Configuration, "there is no TLS provider").with_hint(
+            "give one to `PlatformBuilder::crypto_provider`, install one for the process, or turn \
+             on the feature `ring`",
+        )
+    })
+}
+
 /// The platform's certificate store and the given authorities; never switched off.
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Error> {
     let bad = |message: String| {
         Error::new(ErrorKind::Configuration, message)
             .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
     };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = crypto_provider(settings.crypto_provider.as_ref())?;
     let mut roots = Vec::new();
     for pem in &settings.ca_certificates {
         let before = roots.len();

@@ -3,11 +3,16 @@
 //! Owns who pays for a call, how long guesses are waited for, and which failures are another's.
 //! What is known afterwards is kept by `session`.
 
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
+use tracing::Instrument as _;
 
 use super::budget::{Answers, FunctionCall};
 use super::call::{Call, Key, Target};
@@ -18,6 +23,8 @@ use super::network;
 use super::recorded;
 use super::session::{Known, Lent, Sent, Session};
 use crate::builtins::{Answer, Cost};
+use crate::client::Runtime;
+use crate::observe::Calling;
 use crate::{Error, ErrorKind};
 
 /// How long nothing has to arrive until guesses are no longer waited for, at least.
@@ -35,7 +42,7 @@ impl Session {
                 carried = Some(via);
             }
         }
-        self.ask(first, guesses, pass).await;
+        self.ask(first, guesses, pass).await?;
         if let Some(via) = self.via(first) {
             self.await_first(via, first, pass, self.deadline).await?;
         }
@@ -46,18 +53,21 @@ impl Session {
     }
 
     /// Asks for what nothing carries: a recording's answers, the host's.
-    async fn ask(&self, first: &Call, guesses: &[Call], pass: u32) {
+    async fn ask(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
         let all = || std::iter::once(first).chain(guesses).filter(|call| self.via(call).is_none());
         let of_service = |call: &&Call| matches!(call.target, Target::Product { .. });
         let ask = async |call: &Call| {
             if let Target::Host { function, arguments } = &call.target
                 && !matches!(&self.answers, Answers::Replay(_))
             {
-                let answer = function.call(arguments.clone()).await.map(Answer::from);
+                let calling = Calling::begin(&call.key.function, &self.observer);
+                let asked = function.call(arguments.clone()).instrument(calling.span.clone());
+                let answer = asked.await.map(Answer::from);
+                calling.end(0, 0, answer.as_ref().err().map(Error::kind));
                 self.learn(&call.key, none(answer), Origin::Host, pass);
             }
         };
-        join_all(all().map(ask)).await;
+        self.in_time(join_all(all().map(ask))).await?;
         match &self.answers {
             Answers::Service(_) => {}
             Answers::Nobody(advice) => {
@@ -82,7 +92,7 @@ impl Session {
                 let asked: Vec<&Call> = all().filter(of_service).collect();
                 let calls: Vec<FunctionCall> =
                     asked.iter().map(|call| call.as_function_call()).collect();
-                let answers = responder.answer(&calls, self.deadline).await;
+                let answers = self.in_time(responder.answer(&calls, self.deadline)).await?;
                 let mut answers = answers.into_iter();
                 for call in asked {
                     let answer = answers.next().unwrap_or_else(|| {
@@ -99,6 +109,7 @@ impl Session {
                 }
             }
         }
+        Ok(())
     }
 
     /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
@@ -109,6 +120,33 @@ impl Session {
         }
     }
 
+    /// What the host answers, unless the evaluation ends before.
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        /// The clock of evaluations that no platform answers, started when one waits.
+        static CLOCK: OnceLock<Result<Runtime, Error>> = OnceLock::new();
+        let mut work = pin!(work);
+        if let Some(done) = work.as_mut().now_or_never() {
+            return Ok(done);
+        }
+        let clock = CLOCK.get_or_init(Runtime::start).as_ref().map_err(Clone::clone)?;
+        let timer = {
+            let _entered = clock.handle().enter();
+            tokio::time::sleep_until(self.deadline.into())
+        };
+        let mut timer = pin!(timer);
+        poll_fn(|cx| {
+            self.bell.waker().register(cx.waker());
+            if self.is_cancelled() {
+                return Poll::Ready(Err(cancelled()));
+            }
+            if let Poll::Ready(done) = work.as_mut().poll(cx) {
+                return Poll::Ready(Ok(done));
+            }
+            timer.as_mut().poll(cx).map(|()| Err(self.out_of_time()))
+        })
+        .await
+    }
+
     fn send(&self, via: Via<'_>, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
         let prompt = call.cost() == Cost::Prompt;
         let mut state = self.lock();
@@ -116,20 +154,21 @@ impl Session {
             return Ok(());
         }
         let deadline = via.deadline().unwrap_or(self.deadline);
+        let (trace, observer) = (self.trace.clone(), self.observer.clone());
         let grant = if prompt {
             // Not this evaluation's limits: others that ask the same at the same time join it,
             // and must not have to ask again for more money.
-            Grant { deadline, allowance: None }
+            Grant { deadline, allowance: None, trace, observer }
         } else {
             let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
             let allowance = Some(Arc::clone(allowance));
-            Grant { deadline: deadline.min(self.deadline), allowance }
+            Grant { deadline: deadline.min(self.deadline), allowance, trace, observer }
         };
         let boarded = via.flights().board(via, call, grant, &self.bell)?;
-        state.on_their_way.insert(
-            call.key.clone(),
-            Sent { boarded, pass, guess, prompt: prompt || !call.reads() },
-        );
+        let host = matches!(call.target, Target::Host { .. });
+        let prompt = prompt || !call.reads();
+        let sent = Sent { boarded, pass, guess, prompt, host };
+        state.on_their_way.insert(call.key.clone(), sent);
         Ok(())
     }
 
@@ -230,6 +269,7 @@ impl Session {
             let origin = match (sent.boarded.joined, outcome.cached) {
                 (true, _) => Origin::Shared,
                 (false, true) => Origin::Cache,
+                (false, false) if sent.host => Origin::Host,
                 (false, false) => Origin::Network,
             };
             let paid = sent.guess && !sent.prompt && !sent.boarded.joined;

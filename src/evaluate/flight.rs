@@ -16,14 +16,15 @@ use futures_util::FutureExt as _;
 use futures_util::task::AtomicWaker;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use super::call::{Call, Key, Target};
 use super::shared::Shared;
 use crate::builtins::{Answer, Cost};
 use crate::client::{Allowance, Client, Context};
 use crate::http::Http;
-use crate::{Error, ErrorKind, Platform};
+use crate::observe::{Calling, Observers};
+use crate::{Error, ErrorKind, Platform, TraceParent};
 
 /// What came of a call.
 #[derive(Debug, Clone)]
@@ -42,6 +43,7 @@ pub(crate) struct Flight {
     arrived: OnceLock<Outcome>,
     deadline: Instant,
     task: OnceLock<AbortHandle>,
+    span: Span,
 }
 
 impl Drop for Flight {
@@ -181,6 +183,10 @@ enum Sender {
 pub(crate) struct Grant {
     pub deadline: Instant,
     pub allowance: Option<Arc<Allowance>>,
+    /// Where its requests belong in the sender's trace.
+    pub trace: Option<TraceParent>,
+    /// Who is told how it ended.
+    pub observer: Observers,
 }
 
 impl Flights {
@@ -218,14 +224,18 @@ impl Flights {
         {
             // It leaves the map before it rings, and the map is locked: no bell is missed.
             lock(bells).push(Arc::downgrade(bell));
+            Span::current().follows_from(&flight.span);
             return Ok(Boarded { flight, joined: true });
         }
         let handle = via.runtime()?;
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));
+        let calling = Calling::begin(&call.key.function, &grant.observer);
+        let span = calling.span.clone();
         let flight = Arc::new(Flight {
             arrived: OnceLock::new(),
             deadline: grant.deadline,
             task: OnceLock::new(),
+            span: span.clone(),
         });
         if call.reads() {
             under_way.add(&call.key, &flight, &bells);
@@ -234,9 +244,7 @@ impl Flights {
         // Once money may have been spent, a flight holds itself: it isn't given up, and whoever
         // asks the same meanwhile joins it.
         let held = (call.cost() == Cost::Prompt).then(|| Arc::clone(&flight));
-        let task = self.task(via, call, grant, Arc::downgrade(&flight), bells);
-        let span =
-            tracing::debug_span!("call", rpc.method = &*call.key.function, otel.kind = "client");
+        let task = self.task(via, call, grant, Arc::downgrade(&flight), bells, calling);
         let task = handle.spawn(
             async move {
                 task.await;
@@ -255,6 +263,7 @@ impl Flights {
         grant: Grant,
         flight: Weak<Flight>,
         bells: Bells,
+        calling: Calling,
     ) -> impl Future<Output = ()> + Send + 'static {
         let sender = via.sender();
         let (key, target) = (call.key.clone(), call.target.clone());
@@ -262,7 +271,7 @@ impl Flights {
         let flights = Arc::clone(self);
         async move {
             let started = Instant::now();
-            let context = Context::new(grant.deadline, grant.allowance);
+            let context = Context::new(grant.deadline, grant.allowance).traced(grant.trace);
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
                 // Whoever waits must hear of a panic too.
@@ -273,10 +282,12 @@ impl Flights {
                         Err(Error::new(ErrorKind::Internal, "the call panicked on its way"))
                     }),
             };
+            let (attempts, bytes) = context.taken();
+            calling.end(attempts, bytes, result.as_ref().err().map(Error::kind));
             let outcome = Outcome {
                 result,
-                attempts: context.attempts.load(Ordering::Relaxed),
-                bytes: context.bytes.load(Ordering::Relaxed),
+                attempts,
+                bytes,
                 latency: started.elapsed(),
                 cached: context.cached.load(Ordering::Relaxed),
             };

@@ -8,8 +8,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::Error;
-use crate::rego::Value;
+use crate::rego::{Value, builtins};
+use crate::text::escape;
+use crate::{Diagnostic, Error, Product};
 
 type PureFn = dyn Fn(&[Value]) -> Result<Option<Value>, Error> + Send + Sync;
 type AnswerFuture = Pin<Box<dyn Future<Output = Result<Value, Error>> + Send>>;
@@ -95,6 +96,34 @@ impl HostFunction {
         Self { name: name.into(), arity, kind: Kind::Async(AsyncFunction(Arc::new(function))) }
     }
 
+    /// What is wrong with the names of `functions`, beside those of the service.
+    pub(super) fn wrong(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
+        let reason = |index: usize, name: &str| {
+            let part = |part: &str| {
+                part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                    && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            };
+            let first = name.split('.').next().unwrap_or_default();
+            if !name.split('.').all(part) || ["data", "input"].contains(&first) {
+                Some("is no name of a function")
+            } else if builtins::lookup(name).is_some() {
+                Some("is one of Rego's own functions")
+            } else if first == product.as_str() {
+                Some("is below the product's name, where the service's functions are")
+            } else if functions.iter().take(index).any(|other| *other.name == *name) {
+                Some("is given twice")
+            } else {
+                None
+            }
+        };
+        let wrong = |(index, function): (usize, &Self)| {
+            let what = reason(index, &function.name)?;
+            let message = format!("the host's function `{}` {what}", escape(&function.name));
+            Some(Diagnostic::error("name-collision", message))
+        };
+        functions.iter().enumerate().filter_map(wrong).collect()
+    }
+
     /// Its full name.
     pub fn name(&self) -> &str {
         &self.name
@@ -103,5 +132,20 @@ impl HostFunction {
     /// How many arguments it takes.
     pub const fn arity(&self) -> u8 {
         self.arity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_others_have_are_refused() {
+        let names =
+            ["acme.team", "count", "platform.team", "data.x", "a b", "", "a..b", "acme.team"];
+        let functions = names.map(|name| HostFunction::declared(name, 1));
+        let wrong = HostFunction::wrong(&functions, &Product::default());
+        assert_eq!(wrong.len(), 7, "{wrong:?}");
+        assert!(HostFunction::wrong(&functions[..1], &Product::default()).is_empty());
     }
 }

@@ -15,7 +15,7 @@ use crate::builtins::FunctionSet;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::{Position, Product};
+use crate::{Platform, Position, Product};
 
 /// How modules are loaded.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,15 @@ pub struct LoadOptions {
     pub host_functions: Vec<HostFunction>,
     /// Modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
+}
+
+impl LoadOptions {
+    /// For policies whose calls `platform` answers: its product, and the functions that are turned
+    /// on there.
+    pub fn of_platform(platform: &Platform) -> Self {
+        let (product, enabled) = (platform.product().clone(), platform.functions());
+        Self { product, enabled, ..Self::default() }
+    }
 }
 
 /// What the definitions of a rule make together.

@@ -7,6 +7,7 @@
 mod batch;
 mod blocking;
 mod budget;
+mod builder;
 mod call;
 mod cancellation;
 mod drive;
@@ -29,6 +30,7 @@ mod shared;
 pub mod sources;
 
 pub use budget::{Answers, Budget, FunctionCall, Responder};
+pub use builder::PoliciesBuilder;
 pub use cancellation::Cancellation;
 pub use functions::HostFunction;
 pub use ledger::{Entry, Ledger, Origin};

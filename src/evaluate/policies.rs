@@ -29,6 +29,7 @@ use super::sources::Sources;
 use crate::builtins::FunctionSet;
 use crate::check;
 use crate::http::Http;
+use crate::observe::{Evaluating, Observer};
 use crate::rego::Value;
 use crate::rego::engine::{self, ErrorCode, Tracer};
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
@@ -36,7 +37,7 @@ use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceT
 use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::{Module, Span};
 use crate::testing::{Covered, Tracing, cases};
-use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product};
+use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product, TraceParent};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
 #[derive(Clone)]
@@ -50,6 +51,8 @@ struct Inner {
     data: Value,
     product: Product,
     enabled: FunctionSet,
+    /// Those of the service's functions that the policies call.
+    called: Vec<&'static str>,
     functions: Arc<[HostFunction]>,
 }
 
@@ -104,14 +107,20 @@ pub struct EvaluateOptions {
     pub cancellation: Option<Cancellation>,
     /// The threads that [`Policies::evaluate_async`] evaluates on; one of the process by default.
     pub pool: Option<Pool>,
+    /// Who is told what came of it and of the calls that it sent; by default the observer of the
+    /// platform that answers.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Where its requests belong in the caller's trace. A call that travels for several
+    /// evaluations belongs to the one that sent it.
+    pub trace: Option<TraceParent>,
 }
 
 impl EvaluateOptions {
     /// Options with the defaults.
     pub fn new(answers: Answers) -> Self {
-        let not_found = match &answers {
-            Answers::Service(platform) => platform.not_found(),
-            _ => NotFound::Error,
+        let (not_found, observer) = match &answers {
+            Answers::Service(platform) => (platform.not_found(), platform.observer().clone()),
+            _ => (NotFound::Error, None),
         };
         Self {
             answers,
@@ -122,6 +131,8 @@ impl EvaluateOptions {
             coverage: false,
             cancellation: None,
             pool: None,
+            observer,
+            trace: None,
         }
     }
 }
@@ -284,7 +295,7 @@ impl Policies {
         more: Inspection<'_>,
         tests: Option<&mut dyn Hooks>,
     ) -> (Vec<Diagnostic>, Option<Self>) {
-        let mut found = Vec::new();
+        let mut found = HostFunction::wrong(&options.host_functions, &options.product);
         let texts = texts(sources, options.rego_v0, &mut found);
         let data = super::sources::merged(&sources.data, &mut found);
         let functions = program_options(&options, &data, tests.is_some());
@@ -335,7 +346,12 @@ impl Policies {
             let product = options.product.clone();
             let functions = options.host_functions.clone().into();
             let enabled = options.enabled;
-            let inner = Inner { program, packages, data, product, enabled, functions };
+            let calls = |name: &str| {
+                let full = product.function(name);
+                program.call_sites().iter().any(|site| *site.name == *full)
+            };
+            let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
+            let inner = Inner { program, packages, data, product, enabled, called, functions };
             Self { inner: Arc::new(inner) }
         });
         (found, policies)
@@ -441,17 +457,19 @@ impl Policies {
         options: &EvaluateOptions,
         tracer: Option<&dyn Tracer>,
     ) -> Evaluated {
-        if let Err(error) = self.made(query) {
+        let evaluating = Evaluating::begin(&query.text, options.observer.clone());
+        if let Err(error) = self.fits(query, options) {
+            evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
         let (session, environment) = self.begin(options);
-        let span = tracing::debug_span!("evaluation", rego.query = &*query.text);
+        let span = evaluating.span.clone();
         let run = |scope: Scope| ready(Ok(self.pass(scope, query, input, options, tracer)));
         let failed = |done: &Done| done.output.is_err();
         let asks = self.asks(query);
         let driven = drive(&session, &environment, asks, Waits::Within, run, failed);
         let last = block_on(driven.instrument(span));
-        self.finish(&session, &environment, last)
+        self.finish(&session, &environment, last, evaluating)
     }
 
     /// Evaluates a query without blocking the calling task, and without holding a thread while
@@ -466,7 +484,9 @@ impl Policies {
         input: Option<Value>,
         mut options: EvaluateOptions,
     ) -> Evaluated {
-        if let Err(error) = self.made(&query) {
+        let evaluating = Evaluating::begin(&query.text, options.observer.clone());
+        if let Err(error) = self.fits(&query, &options) {
+            evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
         // What runs on the pool is told when this future is dropped.
@@ -474,7 +494,7 @@ impl Policies {
         let _dropped = CancelOnDrop(cancellation.clone());
         options.cancellation = Some(cancellation);
         let (session, environment) = self.begin(&options);
-        let span = tracing::debug_span!("evaluation", rego.query = &*query.text);
+        let span = evaluating.span.clone();
         let asks = self.asks(&query);
         let pool = asks.then(|| options.pool.clone().unwrap_or_else(Pool::shared));
         let given = Arc::new((query, input, options));
@@ -494,17 +514,28 @@ impl Policies {
         let failed = |done: &Done| done.output.is_err();
         let driven = drive(&session, &environment, asks, Waits::Between, run, failed);
         let last = driven.instrument(span).await;
-        self.finish(&session, &environment, last)
+        self.finish(&session, &environment, last, evaluating)
     }
 
-    /// Refuses a query that other policies made.
-    fn made(&self, query: &Query) -> Result<(), Error> {
-        if Arc::ptr_eq(&query.of, &self.inner) {
-            return Ok(());
+    /// Refuses a query that other policies made, and a platform that they weren't loaded for.
+    fn fits(&self, query: &Query, options: &EvaluateOptions) -> Result<(), Error> {
+        if !Arc::ptr_eq(&query.of, &self.inner) {
+            let message = format!("the query `{}` belongs to other policies", query.text);
+            return Err(Error::new(ErrorKind::Policy, message)
+                .with_hint("make it with the `query` of the policies that it is evaluated on"));
         }
-        let message = format!("the query `{}` belongs to other policies", query.text);
-        Err(Error::new(ErrorKind::Policy, message)
-            .with_hint("make it with the `query` of the policies that it is evaluated on"))
+        let Answers::Service(platform) = &options.answers else { return Ok(()) };
+        let (ours, theirs) = (&self.inner.product, platform.product());
+        let off = self.inner.called.iter().find(|name| !platform.functions().has(name));
+        let message = if ours != theirs {
+            format!("the policies are loaded for `{ours}`, the platform is `{theirs}`")
+        } else if let Some(name) = off {
+            format!("the policies call `{ours}.{name}`, which the platform has off")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(ErrorKind::Configuration, message)
+            .with_hint("`LoadOptions::of_platform` takes both from the platform"))
     }
 
     /// Whether the evaluation of `query` can call a function at all.
@@ -513,15 +544,8 @@ impl Policies {
     }
 
     fn begin(&self, options: &EvaluateOptions) -> (Arc<Session>, Arc<Environment>) {
-        let session = Session::new(
-            self.inner.product.clone(),
-            options.answers.clone(),
-            options.not_found,
-            options.budget.clone(),
-            options.cancellation.clone(),
-            Arc::clone(&self.inner.functions),
-            options.http.clone(),
-        );
+        let session =
+            Session::new(self.inner.product.clone(), Arc::clone(&self.inner.functions), options);
         (Arc::new(session), Arc::new(environment(&options.answers)))
     }
 
@@ -589,7 +613,18 @@ impl Policies {
         position(&own, Span { file, ..span })
     }
 
-    fn finish(&self, session: &Session, environment: &Environment, last: Last<Done>) -> Evaluated {
+    fn finish(
+        &self,
+        session: &Session,
+        environment: &Environment,
+        last: Last<Done>,
+        evaluating: Evaluating,
+    ) -> Evaluated {
+        let failure = match &last.result {
+            Ok(done) => done.output.as_ref().err(),
+            Err(error) => Some(error),
+        };
+        evaluating.end(last.passes, last.used.len(), failure.map(Error::kind));
         let ledger = session.ledger(&last.used, last.passes);
         let used: HashSet<_> = last.used.into_keys().collect();
         let done = match last.result {

@@ -68,10 +68,11 @@ impl Pool {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
+        let span = tracing::Span::current();
         self.add(Box::new(move || {
             // Whoever waited may be gone.
             if !sender.is_closed() {
-                let _ = sender.send(job());
+                let _ = sender.send(span.in_scope(job));
             }
         }))?;
         receiver.await.map_err(|_| {

@@ -5,8 +5,10 @@
 //! goes into it ever held one.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::Path;
+use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use crate::rego::Value;
 use serde::{Deserialize, Serialize};
@@ -127,14 +129,15 @@ impl Recording {
             let message = format!("the recording `{}` can't be written", path.display());
             Error::new(ErrorKind::Configuration, message).with_source(e)
         };
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let mut file = tempfile::Builder::new()
-            .prefix(".recording-")
-            .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))
-            .map_err(failed)?;
-        serde_json::to_writer_pretty(&mut file, self).map_err(|e| failed(e.into()))?;
-        file.write_all(b"\n").and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-        file.persist(path).map_err(|e| failed(e.error))?;
+        let (file, mut unfinished) = beside(path).map_err(failed)?;
+        let mut writer = BufWriter::new(&file);
+        serde_json::to_writer_pretty(&mut writer, self).map_err(|e| failed(e.into()))?;
+        let written = writer.write_all(b"\n").and_then(|()| writer.flush());
+        drop(writer);
+        written.and_then(|()| file.sync_all()).map_err(failed)?;
+        drop(file);
+        std::fs::rename(&unfinished.0, path).map_err(failed)?;
+        unfinished.0 = PathBuf::new();
         Ok(())
     }
 
@@ -157,6 +160,40 @@ impl Recording {
             return Err(failed(&message).with_hint("record it again"));
         }
         Ok(recording)
+    }
+}
+
+/// A file that is removed unless it got its name.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.0.as_os_str().is_empty() {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+}
+
+/// A new file in the folder of `path`, for its user alone.
+fn beside(path: &Path) -> std::io::Result<(File, Unfinished)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut tries = 0;
+    loop {
+        // Nobody else can foresee the name, and none that exists is opened.
+        let name = format!(".recording-{:016x}", RandomState::new().hash_one(tries));
+        let path = folder.join(name);
+        match options.open(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && tries < 100 => {
+                tries += 1;
+            }
+            Err(error) => return Err(error),
+            Ok(file) => return Ok((file, Unfinished(path))),
+        }
     }
 }
 

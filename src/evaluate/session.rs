@@ -15,10 +15,12 @@ use super::cancellation::Cancellation;
 use super::flight::{Bell, Boarded, Outcome, Via};
 use super::functions::HostFunction;
 use super::ledger::{Entry, Ledger, Origin};
+use super::policies::EvaluateOptions;
 use crate::client::Allowance;
 use crate::http::Http;
+use crate::observe::Observers;
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Limit, NotFound, Product};
+use crate::{Error, ErrorKind, Limit, NotFound, Product, TraceParent};
 
 /// A call whose answer is known.
 pub(super) struct Known {
@@ -43,6 +45,8 @@ pub(super) struct Sent {
     pub(super) pass: u32,
     pub(super) guess: bool,
     pub(super) prompt: bool,
+    /// Whether a function of the host's is asked, and not the service.
+    pub(super) host: bool,
 }
 
 #[derive(Default)]
@@ -86,6 +90,8 @@ pub(crate) struct Session {
     pub(super) functions: Arc<[HostFunction]>,
     /// What sends requests of policies' own.
     http: Option<Http>,
+    pub(super) observer: Observers,
+    pub(super) trace: Option<TraceParent>,
 }
 
 /// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
@@ -94,14 +100,12 @@ const GUESS_BYTES: u64 = 64 << 20;
 impl Session {
     pub fn new(
         product: Product,
-        answers: Answers,
-        not_found: NotFound,
-        budget: Budget,
-        cancellation: Option<Cancellation>,
         functions: Arc<[HostFunction]>,
-        http: Option<Http>,
+        options: &EvaluateOptions,
     ) -> Self {
         let bell: Arc<Bell> = Arc::default();
+        let budget = options.budget.clone();
+        let cancellation = options.cancellation.clone();
         if let Some(cancellation) = &cancellation {
             cancellation.wakes(bell.waker());
         }
@@ -109,14 +113,16 @@ impl Session {
         let wait = u64::try_from(budget.timeout.as_micros() / 4).unwrap_or(u64::MAX);
         Self {
             product,
-            not_found,
+            not_found: options.not_found,
             deadline: now.checked_add(budget.timeout).unwrap_or_else(|| now + YEAR),
-            answers,
+            answers: options.answers.clone(),
+            observer: options.observer.clone(),
+            trace: options.trace.clone(),
             state: Mutex::default(),
             bell,
             cancellation,
             functions,
-            http,
+            http: options.http.clone(),
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guesses_left: AtomicUsize::new(budget.calls),

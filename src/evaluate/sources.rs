@@ -87,6 +87,12 @@ impl Default for SourceLimits {
 }
 
 impl Sources {
+    /// One module.
+    pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
+        let module = ModuleSource { path: path.into(), text: text.into() };
+        Self { modules: vec![module], data: Vec::new() }
+    }
+
     /// Reads files and folders. Each argument is a path, or `a.b:path` to put data under
     /// `data.a.b`.
     ///

@@ -190,7 +190,8 @@ impl Clients {
     }
 
     fn config(&self, options: &Options, tls: &HttpTls) -> Result<ClientConfig, Failure> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = crate::client::crypto_provider(None)
+            .map_err(|error| tls_failure("TLS can't be set up", &error))?;
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| tls_failure("TLS can't be set up", &error))?

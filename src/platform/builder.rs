@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, TRANSFER_ENCODING, USER_AGENT,
+};
 
 use super::{Inner, NotFound, Platform};
 use crate::builtins::FunctionSet;
-use crate::client::{Client, Credentials, Endpoints, Settings, Token, TokenProvider};
+use crate::client::{Client, Credentials, Endpoints, Propagator, Settings, Token, TokenProvider};
 use crate::evaluate::Flights;
+use crate::observe::{Observer, Observers};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 
@@ -50,6 +54,12 @@ pub struct PlatformBuilder {
     cache: Option<(std::path::PathBuf, u64)>,
     proxy: Option<String>,
     no_proxy: Option<String>,
+    headers: Vec<(String, String)>,
+    user_agent: Option<String>,
+    propagator: Option<Arc<Propagator>>,
+    http_client: Option<reqwest::Client>,
+    crypto_provider: Option<Arc<rustls::crypto::CryptoProvider>>,
+    observer: Observers,
 }
 
 impl std::fmt::Debug for PlatformBuilder {
@@ -92,6 +102,12 @@ impl Default for PlatformBuilder {
             cache: None,
             proxy: None,
             no_proxy: None,
+            headers: Vec::new(),
+            user_agent: None,
+            propagator: None,
+            http_client: None,
+            crypto_provider: None,
+            observer: None,
         }
     }
 }
@@ -192,6 +208,55 @@ impl PlatformBuilder {
         self
     }
 
+    /// A header of every request to the service's two addresses; the content store doesn't get
+    /// it. Those that the client makes itself are refused.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// What the client calls itself; `rego-platform/` and the version by default.
+    pub fn user_agent(mut self, name: impl Into<String>) -> Self {
+        self.user_agent = Some(name.into());
+        self
+    }
+
+    /// Adds headers to each request to the service's two addresses, within the span of the
+    /// request: where a host puts the context of a trace. It can't set `authorization`.
+    pub fn propagator(
+        mut self,
+        propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,
+    ) -> Self {
+        self.propagator = Some(Arc::new(propagate));
+        self
+    }
+
+    /// Sends requests with this client, whose timeouts, proxy and certificates then hold:
+    /// [`build`](Self::build) refuses settings of these beside it.
+    ///
+    /// It must not follow redirects (`reqwest::redirect::Policy::none()`); a redirect that it
+    /// followed is an error. Requests run on a thread of the platform's own, so that a connection
+    /// that this platform opened doesn't depend on the host's runtime.
+    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+        self.http_client = Some(client);
+        self
+    }
+
+    /// Who does the cryptography of TLS: by default what the process installed
+    /// ([`rustls::crypto::CryptoProvider::install_default`]), else ring, with the feature of that
+    /// name.
+    pub fn crypto_provider(mut self, provider: Arc<rustls::crypto::CryptoProvider>) -> Self {
+        self.crypto_provider = Some(provider);
+        self
+    }
+
+    /// Who is told of requests, and of evaluations that this platform answers and of their calls,
+    /// unless [`EvaluateOptions::observer`](crate::evaluate::EvaluateOptions::observer) is another.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
     /// Another path for an endpoint (`discover`, `download`, `evidence`, `project_compliance`,
     /// `evaluate_evidence`, `operation`, `products`, `product_version`, `projects`,
     /// `environments`, `approve_assessment`, `product_compliance`, `infoz`, `openapi`,
@@ -242,6 +307,7 @@ impl PlatformBuilder {
                 .find_map(|name| environment::text(name, |name| std::env::var_os(name)).transpose())
                 .transpose()
         };
+        let own_proxy = self.proxy.is_some();
         let proxy = match self.proxy {
             Some(proxy) => Some(proxy),
             None => env(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])?,
@@ -250,7 +316,24 @@ impl PlatformBuilder {
             Some(hosts) => Some(hosts),
             None => env(&["NO_PROXY", "no_proxy"])?,
         };
+        if self.http_client.is_some()
+            && (own_proxy || !self.ca_certificates.is_empty() || self.crypto_provider.is_some())
+        {
+            let message = "a proxy, certificates and a TLS provider are the given HTTP client's";
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("set them where that client is built"));
+        }
+        let own = header.as_ref().map(|(name, _)| name);
+        let headers = headers(&self.headers, own)?;
+        let proxy = proxy.filter(|_| self.http_client.is_none());
+        let user_agent = self.user_agent.as_deref().map(|name| value(&USER_AGENT, name));
         let settings = Settings {
+            headers,
+            user_agent: user_agent.transpose()?,
+            propagator: self.propagator,
+            http_client: self.http_client,
+            crypto_provider: self.crypto_provider,
+            observer: self.observer,
             organization: header,
             organization_name: self.organization,
             endpoints,
@@ -284,6 +367,44 @@ impl PlatformBuilder {
             }),
         })
     }
+}
+
+/// The host's headers, checked; what they hold isn't repeated.
+fn headers(given: &[(String, String)], own: Option<&HeaderName>) -> Result<HeaderMap, Error> {
+    const OURS: [HeaderName; 8] = [
+        ACCEPT,
+        AUTHORIZATION,
+        CONNECTION,
+        CONTENT_LENGTH,
+        CONTENT_TYPE,
+        HOST,
+        TRANSFER_ENCODING,
+        USER_AGENT,
+    ];
+    let mut headers = HeaderMap::new();
+    for (name, text) in given {
+        let bad = |what: &str| {
+            let message = format!("the header `{}` {what}", escape(name));
+            Error::new(ErrorKind::Configuration, message)
+        };
+        let name = HeaderName::try_from(name).map_err(|_| bad("has no name that can be sent"))?;
+        if OURS.contains(&name) || Some(&name) == own {
+            return Err(bad("is the client's own")
+                .with_hint("tokens, organization and user agent are settings of their own"));
+        }
+        let text = value(&name, text)?;
+        headers.append(name, text);
+    }
+    Ok(headers)
+}
+
+fn value(name: &HeaderName, text: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        let message = format!("the value of the header `{name}` can't be sent");
+        Error::new(ErrorKind::Configuration, message)
+    })?;
+    value.set_sensitive(*name != USER_AGENT);
+    Ok(value)
 }
 
 fn organization(product: &Product, name: &str) -> Result<(HeaderName, HeaderValue), Error> {

@@ -113,10 +113,11 @@ fn ask(
         return platform.download(digest);
     }
     let product = platform.product();
+    let name = product.function(function.name).into();
     let answer = function
         .request(product, values)
-        .and_then(|request| platform.send(request, platform.call_deadline()))
-        .map_err(|error| error.in_call(product.function(function.name)))?;
+        .and_then(|request| platform.send(&name, request, platform.call_deadline()))
+        .map_err(|error| error.in_call(name))?;
     if answer.cut {
         reporter.warning("the service had more results than the `limit`");
     }

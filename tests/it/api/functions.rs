@@ -264,7 +264,8 @@ by_function if {
 }
 "#;
     let policies = load(text, FunctionSet::all()).unwrap();
-    let nobody = options(&rego_platform::Platform::builder().build().unwrap());
+    let everything = rego_platform::Platform::builder().functions(FunctionSet::all());
+    let nobody = options(&everything.build().unwrap());
     for rule in ["data.p.by_value", "data.p.by_function"] {
         let value = evaluate(&policies, rule, "{}", &nobody).result.unwrap();
         assert_eq!(value.value(), Some(&Rego::from(true)), "{rule}");

@@ -83,7 +83,7 @@ fn the_log_is_this_crates_own_and_holds_no_secret() {
         let run = run.env("PLATFORM_TOKEN", &token).env("RUST_LOG", "trace");
         let output = run.env("PLATFORM_CONTROLPLANE_URL", &service.controlplane_url()).output();
         let output = output.code(0);
-        let output = output.says("attempt{path=/download/sha256:");
+        let output = output.says("attempt{url.path=/download/sha256:");
         assert!(!output.stderr.contains("ticket="), "{output:#?}");
         assert!(!output.stderr.contains(&token));
         for other in ["hyper", "reqwest", "h2::", "rustls"] {
@@ -100,7 +100,7 @@ fn the_table_of_passes_isnt_drowned_by_the_log() {
     let output = output.says("pass 1\n").says("passes, 1 call, 1 needed");
     assert!(!output.stderr.contains("attempt{"), "{output:#?}");
     let output = sandbox.local(&["eval", &query, "-vv"]).output().code(0);
-    output.says("pass 1\n").says("attempt{path=/discover/sha256:");
+    output.says("pass 1\n").says("attempt{url.path=/discover/sha256:");
 }
 
 #[test]

@@ -1,0 +1,342 @@
+//! A decision service on this crate beside OPA's server: the same policies, the same clients.
+//!
+//! `OPA=/path/to/opa cargo bench --bench hosts`; `SECONDS=n` for each cell, five by default. Each
+//! server is a process of its own, the clients are this one; the service that policies ask is in it
+//! too and serves both.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
+#![allow(clippy::panic, clippy::expect_used)]
+
+mod support;
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use rego_platform::evaluate::sources::Sources;
+use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
+use rego_platform::{Platform, Token, Value};
+use support::service::{Content, Service, TOKEN, digest};
+use support::{again, is_measuring, role, wanted};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+const WIDTHS: [usize; 4] = [1, 16, 64, 1000];
+
+/// One call for each evaluation, then so many that don't depend on each other.
+const REFERENCES: usize = 10;
+
+const PLAIN: &str = include_str!("hosts/plain.rego");
+
+/// What a policy calls, here and in OPA.
+fn calls(ask: &str) -> String {
+    format!(
+        "package calls\n\ndeny contains answer.digest if {{\n\tsome reference in \
+         ask(input.digest).references\n\tanswer := ask(reference.digest)\n\tanswer.downloadable\n\
+         }}\n\none contains ask(input.digest).digest\n\nask(digest) := {ask}\n"
+    )
+}
+
+fn main() {
+    match role().as_deref() {
+        Some("host") => return host(),
+        Some(other) => panic!("no role `{other}`"),
+        None if !is_measuring() => return,
+        None => {}
+    }
+    let quick = Service::start(Content {
+        latency: Duration::from_millis(5),
+        width: REFERENCES,
+        ..Content::default()
+    });
+    let slow = Service::start(Content { latency: Duration::from_secs(3), ..Content::default() });
+    let mut servers =
+        vec![("rego-platform", start_host(&quick)), ("rego-platform, slow", start_host(&slow))];
+    let opa = std::env::var("OPA").ok();
+    if let Some(opa) = &opa {
+        servers.push(("OPA", start_opa(opa, &quick)));
+        servers.push(("OPA, slow", start_opa(opa, &slow)));
+    } else {
+        println!("without OPA: set `OPA` to its command");
+    }
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        for (title, path) in [("without calls", "plain/deny"), ("with calls", "calls/deny")] {
+            if !wanted(title) {
+                continue;
+            }
+            println!("\n{title}: a client asks again as soon as it is answered");
+            println!(
+                "  {:<16} clients   a second       p50       p99  threads  memory over idle",
+                "server"
+            );
+            for clients in WIDTHS {
+                for (name, server) in servers.iter().filter(|(name, _)| !name.contains("slow")) {
+                    load(name, server, path, clients).await;
+                }
+            }
+        }
+        if wanted("waiting") {
+            println!("\n1,000 evaluations that wait, each for an answer of its own");
+            for (name, server) in servers.iter().filter(|(name, _)| name.contains("slow")) {
+                waiting(name, server).await;
+            }
+        }
+    });
+}
+
+/// A server, in a process of its own.
+struct Server {
+    process: Child,
+    address: SocketAddr,
+    idle: (usize, u64),
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// Threads, and resident memory in bytes.
+    fn taken(&self) -> (usize, u64) {
+        let path = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(path).unwrap_or_default();
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name));
+            line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0)
+        };
+        (field("Threads:") as usize, field("VmRSS:") * 1024)
+    }
+}
+
+fn start_host(service: &Service) -> Server {
+    let mut command = again("host");
+    command.env("SERVICE", service.url()).stdout(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    ready(process, line.trim().parse().unwrap())
+}
+
+fn start_opa(opa: &str, service: &Service) -> Server {
+    let name = format!("hosts-{}-{}", std::process::id(), service.url().replace([':', '/'], "-"));
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let (plain, asking) = (folder.join("plain.rego"), folder.join("calls.rego"));
+    std::fs::write(&plain, PLAIN).unwrap();
+    // Nothing is cached: every evaluation asks, as ours does.
+    let ask = format!(
+        "http.send({{\"method\": \"GET\", \"url\": concat(\"\", [\"{}/discover/\", digest]), \
+         \"headers\": {{\"authorization\": \"Bearer {TOKEN}\"}}, \"timeout\": \"60s\"}}).body.result",
+        service.url()
+    );
+    std::fs::write(&asking, calls(&ask)).unwrap();
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = Command::new(opa);
+    command.args(["run", "--server", "--disable-telemetry", "--log-level", "error", "--addr"]);
+    command.arg(address.to_string()).args([plain, asking]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    ready(command.spawn().unwrap(), address)
+}
+
+/// Waits until the server listens, and looks at what it takes when idle.
+fn ready(process: Child, address: SocketAddr) -> Server {
+    let mut server = Server { process, address, idle: (0, 0) };
+    for _ in 0..1000 {
+        if std::net::TcpStream::connect(address).is_ok() {
+            std::thread::sleep(Duration::from_millis(500));
+            server.idle = server.taken();
+            return server;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("no server listens on {address}");
+}
+
+/// The service on this crate, as `examples/decision_service` has it, without what isn't measured.
+fn host() {
+    let url = std::env::var("SERVICE").unwrap();
+    let platform = Platform::builder()
+        .controlplane_url(&url)
+        .base_url(&url)
+        .token(Token::new(TOKEN).unwrap())
+        .proxy_from_env(false)
+        .concurrency(2000)
+        .build()
+        .unwrap();
+    let mut sources = Sources::text("plain.rego", PLAIN);
+    let asking = Sources::text("calls.rego", calls("platform.discover(digest, \"\")"));
+    sources.modules.extend(asking.modules);
+    let policies = Policies::builder().platform(&platform).load(&sources).unwrap();
+    let router = Router::new()
+        .route("/v1/data/{*path}", post(decide))
+        .with_state(Arc::new((policies, platform)));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        println!("{}", listener.local_addr().unwrap());
+        axum::serve(listener, router).await.unwrap();
+    });
+}
+
+async fn decide(
+    State(shared): State<Arc<(Policies, Platform)>>,
+    Path(path): Path<String>,
+    body: String,
+) -> Response {
+    let (policies, platform) = &*shared;
+    let Ok(body) = Value::from_json(&body) else { return StatusCode::BAD_REQUEST.into_response() };
+    let query = policies.query_path(&path.split('/').collect::<Vec<_>>());
+    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let input = body.get_str("input").cloned();
+    match policies.evaluate_async(query, input, options).await.result {
+        Ok(output) => {
+            let value = output.value().map(|value| format!("\"result\":{}", value.to_json()));
+            let body = format!("{{{}}}", value.unwrap_or_default());
+            ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.report()).into_response(),
+    }
+}
+
+/// A body that nobody sent before.
+fn body(path: &str) -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    let number = usize::try_from(NUMBER.fetch_add(1, Ordering::Relaxed)).unwrap();
+    if path.starts_with("calls") {
+        return serde_json::json!({"input": {"digest": digest(0, number)}}).to_string();
+    }
+    let containers: Vec<_> = (0..20)
+        .map(|at| {
+            serde_json::json!({
+                "name": format!("service-{at}"),
+                "image": format!("registry.example.com/shop/service-{at}:v1.{number}"),
+                "memory": 256 * (at % 9), "user": "app",
+                "environment": {"REGION": "eu", "LEVEL": "info"},
+            })
+        })
+        .collect();
+    serde_json::json!({"input": {"user": "mallory", "containers": containers}}).to_string()
+}
+
+/// A connection that asks one thing after the other.
+struct Client {
+    stream: TcpStream,
+    address: SocketAddr,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    async fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, address, buffer: Vec::new() }
+    }
+
+    /// Asks, and gives the body of a success.
+    async fn ask(&mut self, path: &str, body: &str) -> String {
+        let head = format!(
+            "POST /v1/data/{path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        self.stream.write_all(head.as_bytes()).await.unwrap();
+        self.buffer.clear();
+        loop {
+            let read = self.stream.read_buf(&mut self.buffer).await.unwrap();
+            assert!(read > 0, "the server closed the connection");
+            let text = String::from_utf8_lossy(&self.buffer);
+            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            assert!(head.starts_with("HTTP/1.1 200 "), "{text}");
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
+            });
+            match length {
+                Some(length) if body.len() < length => {}
+                Some(length) => return body[..length].to_owned(),
+                // In chunks, the last of which is empty.
+                None if body.ends_with("0\r\n\r\n") => return body.to_owned(),
+                None => {}
+            }
+        }
+    }
+}
+
+/// Asks with so many clients for some seconds.
+async fn load(name: &str, server: &Server, path: &'static str, clients: usize) {
+    let seconds = std::env::var("SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let warm = Instant::now() + Duration::from_secs(1);
+    let end = warm + Duration::from_secs(seconds);
+    let address = server.address;
+    let tasks: Vec<_> = (0..clients)
+        .map(|_| {
+            tokio::spawn(async move {
+                let mut client = Client::connect(address).await;
+                let mut took = Vec::new();
+                while Instant::now() < end {
+                    let body = body(path);
+                    let started = Instant::now();
+                    let answer = client.ask(path, &body).await;
+                    if started > warm {
+                        took.push(started.elapsed());
+                    }
+                    let found = answer.matches("sha256:").count() == REFERENCES;
+                    assert!(found || answer.contains("mallory may not deploy"), "{answer}");
+                }
+                took
+            })
+        })
+        .collect();
+    tokio::time::sleep_until((end - Duration::from_millis(200)).into()).await;
+    let (threads, memory) = server.taken();
+    let mut took = Vec::new();
+    for task in tasks {
+        took.extend(task.await.unwrap());
+    }
+    took.sort_unstable();
+    let at = |part: usize| took.get((took.len() * part / 100).min(took.len().saturating_sub(1)));
+    println!(
+        "  {name:<16} {clients:>7} {:>10.0} {:>9} {:>9}  {threads:>7} {:>11} MiB",
+        took.len() as f64 / seconds as f64,
+        at(50).copied().map(support::show).unwrap_or_default(),
+        at(99).copied().map(support::show).unwrap_or_default(),
+        memory.saturating_sub(server.idle.1) >> 20,
+    );
+}
+
+/// What a server takes while 1,000 evaluations wait for the service.
+async fn waiting(name: &str, server: &Server) {
+    let address = server.address;
+    let tasks: Vec<_> = (0..1000)
+        .map(|_| {
+            tokio::spawn(async move {
+                let path = "calls/one";
+                let answer = Client::connect(address).await.ask(path, &body(path)).await;
+                assert!(answer.contains("sha256:"), "{answer}");
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (threads, memory) = server.taken();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    println!(
+        "  {name:<20} {threads:>5} threads, {} MiB over idle ({} threads, {} MiB)",
+        memory.saturating_sub(server.idle.1) >> 20,
+        server.idle.0,
+        server.idle.1 >> 20,
+    );
+}

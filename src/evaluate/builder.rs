@@ -1,0 +1,107 @@
+//! Loading in one chain.
+//!
+//! Owns the builder of policies; what each setting means is [`LoadOptions`]'.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::functions::HostFunction;
+use super::load::LoadOptions;
+use super::policies::Policies;
+use super::sources::Sources;
+use crate::builtins::FunctionSet;
+use crate::rego::Value;
+use crate::{Error, Platform, Product};
+
+/// Builds [`Policies`]: [`Policies::load`] in one chain.
+///
+/// ```
+/// use rego_platform::Value;
+/// use rego_platform::evaluate::Policies;
+/// use rego_platform::evaluate::sources::Sources;
+///
+/// let text = "package p\n\nteam := acme.team(input.path)\n";
+/// let policies = Policies::builder()
+///     .function("acme.team", 1, |arguments| {
+///         let path = arguments.first().and_then(Value::as_str).unwrap_or_default();
+///         Ok(path.split_once('/').map(|(team, _)| Value::from(team)))
+///     })
+///     .load(&Sources::text("p.rego", text))?;
+/// # Ok::<(), rego_platform::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct PoliciesBuilder {
+    options: LoadOptions,
+}
+
+impl PoliciesBuilder {
+    /// Takes product and functions from the platform that will answer.
+    pub fn platform(mut self, platform: &Platform) -> Self {
+        let LoadOptions { product, enabled, .. } = LoadOptions::of_platform(platform);
+        (self.options.product, self.options.enabled) = (product, enabled);
+        self
+    }
+
+    /// The name that the functions of the service start with; `platform` by default.
+    pub fn product(mut self, product: Product) -> Self {
+        self.options.product = product;
+        self
+    }
+
+    /// The functions of the service that policies can call; the five by default.
+    pub fn enabled(mut self, functions: FunctionSet) -> Self {
+        self.options.enabled = functions;
+        self
+    }
+
+    /// A function of the host's own ([`HostFunction::pure`]).
+    pub fn function(
+        self,
+        name: impl Into<Arc<str>>,
+        arity: u8,
+        function: impl Fn(&[Value]) -> Result<Option<Value>, Error> + Send + Sync + 'static,
+    ) -> Self {
+        self.host_function(HostFunction::pure(name, arity, function))
+    }
+
+    /// A function of the host's own whose answer takes time ([`HostFunction::asynchronous`]).
+    pub fn async_function<F>(
+        self,
+        name: impl Into<Arc<str>>,
+        arity: u8,
+        function: impl Fn(Vec<Value>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Value, Error>> + Send + 'static,
+    {
+        self.host_function(HostFunction::asynchronous(name, arity, function))
+    }
+
+    /// A function of the host's own, made elsewhere.
+    pub fn host_function(mut self, function: HostFunction) -> Self {
+        self.options.host_functions.push(function);
+        self
+    }
+
+    /// Whether modules are Rego v0 unless they import `rego.v1`; false by default.
+    pub fn rego_v0(mut self, v0: bool) -> Self {
+        self.options.rego_v0 = v0;
+        self
+    }
+
+    /// Checks and compiles.
+    ///
+    /// # Errors
+    /// As [`Policies::load`].
+    pub fn load(self, sources: &Sources) -> Result<Policies, Error> {
+        Policies::load(sources, self.options)
+    }
+}
+
+impl Policies {
+    /// A builder with the defaults.
+    pub fn builder() -> PoliciesBuilder {
+        PoliciesBuilder::default()
+    }
+}
