@@ -29,7 +29,12 @@ macro_rules! lowering {
     ($name:ident, $policy:expr) => {
         #[test]
         fn $name() {
-            insta::assert_snapshot!(concat!("lowering-", stringify!($name)), core($policy));
+            insta::with_settings!({
+                prepend_module_to_snapshot => false,
+                omit_expression => true,
+            }, {
+                insta::assert_snapshot!(concat!("lowering-", stringify!($name)), core($policy));
+            });
         }
     };
 }
@@ -107,7 +112,7 @@ otherwise := 1 if { input.a } else := 2 if { input.b } else := 3
 pattern(x, {"a": y}, [_, 1]) := y if x
 members contains input.a
 tree[k].a := v if some k, v in input.xs
-tree[k].s contains v if some k, v in input.ys"#
+sets[k].s contains v if some k, v in input.ys"#
 );
 
 lowering!(template_strings, r#"text := $"{input.a}: {count(input.xs)}""#);
