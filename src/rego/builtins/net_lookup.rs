@@ -1,12 +1,20 @@
 //! `net.lookup_ip_addr`: the addresses of a name. The host looks them up, or refuses to.
 
-use super::operands::string;
+use std::net::IpAddr;
+
+use super::operands::{answer, string};
 use super::table::Family;
 use super::{Answer, Context, Run, Value};
+use crate::rego::value::Set;
 
 /// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("net.lookup_ip_addr", Run::Plain(lookup))];
 
 fn lookup(ctx: &dyn Context, args: &[Value]) -> Answer {
-    ctx.lookup_host(string(args, 0)?)
+    let name = string(args, 0)?;
+    // An address is its own, and nobody is asked for it.
+    match name.parse::<IpAddr>() {
+        Ok(address) => answer(Set::from([Value::from(address.to_canonical().to_string())])),
+        Err(_) => ctx.lookup_host(name),
+    }
 }
