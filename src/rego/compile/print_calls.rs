@@ -111,21 +111,33 @@ impl PrintRewriter<'_> {
                     }
                     _ => return false,
                 }
-                true
-            }
-            NodeMut::Term(term) => {
-                match &mut term.kind {
-                    TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                        problems.extend(self.body(&mut it.body, safe));
-                    }
-                    TermKind::ObjectComprehension(it) => {
-                        problems.extend(self.body(&mut it.body, safe));
-                    }
-                    _ => return false,
+                for with in &mut expr.with {
+                    self.closures_of(&mut with.target, safe, problems);
+                    self.closures_of(&mut with.value, safe, problems);
                 }
                 true
             }
+            NodeMut::Term(term) => self.closure(term, safe, problems),
         });
+    }
+
+    fn closures_of(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) {
+        walk::term_mut(term, walk::Order::Kept, &mut |node| match node {
+            NodeMut::Term(term) => self.closure(term, safe, problems),
+            _ => false,
+        });
+    }
+
+    /// Whether a term is a closure, whose body is done then.
+    fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
+        match &mut term.kind {
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                problems.extend(self.body(&mut it.body, safe));
+            }
+            TermKind::ObjectComprehension(it) => problems.extend(self.body(&mut it.body, safe)),
+            _ => return false,
+        }
+        true
     }
 
     fn print(&mut self, expr: &mut Expr, safe: &VarSet, problems: &mut Vec<Problem>) {
