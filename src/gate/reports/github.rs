@@ -70,7 +70,7 @@ impl GitHub {
         }
         for (package, sites) in run.inventory.never_called() {
             let place = self.place(sites.first().map(|site| &site.position), "");
-            let text = format!("`{}` never reached its calls of the service", line(&package.name));
+            let text = facts::never_reached(package, &sites);
             writeln!(out, "{}", command("notice", &place, &line(&package.name), &text))?;
         }
         for case in cases(run) {

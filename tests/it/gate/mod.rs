@@ -2,6 +2,7 @@
 
 mod account;
 mod inputs;
+mod interrupted;
 mod memory;
 mod policies;
 mod reports;
