@@ -198,7 +198,7 @@ impl Session {
                 }
                 let now = Instant::now();
                 if now >= self.deadline {
-                    return Err(self.out_of_time());
+                    return Err(self.out_of_time_for(first));
                 }
                 if now >= until {
                     return Ok(());

@@ -219,6 +219,14 @@ impl Session {
         Error::timed_out("the evaluation", self.budget.timeout).at_limit(Limit::Timeout)
     }
 
+    /// The same, while this call was waited for.
+    pub fn out_of_time_for(&self, call: &Call) -> Error {
+        let arguments = shorten(&call.key.arguments, 100);
+        let error = self.out_of_time();
+        let waiting = format!("{error}, waiting for `{}` {arguments}", call.key.function);
+        Error::new(error.kind(), waiting).at_limit(Limit::Timeout)
+    }
+
     /// The account: `used` are the calls of the pass that gave the result, with their number.
     pub fn ledger(&self, used: &HashMap<Key, u64>, passes: u32) -> Ledger {
         let state = self.lock();

@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(found, ["# c\n---\na: 1\n", "--- # x\nb: |\n  --- no\n"]);
         assert!(texts("# nothing\n---\n", Some(Form::Yaml)).is_empty());
         assert_eq!(texts("---\na: 1\n---\n\n---\nb: 2", Some(Form::Yaml)).len(), 2);
-        let empty = pieces("--- # nothing\n---\n%TAG ! !\n---\na: 1\n", Some(Form::Yaml));
-        assert_eq!(empty, [("%TAG ! !\n---\na: 1\n".to_owned(), 3, true)]);
+        let empty = pieces("%YAML 1.2\n--- # nothing\n---\na: 1\n", Some(Form::Yaml));
+        assert_eq!(empty, [("---\na: 1\n".to_owned(), 3, true)]);
     }
 }

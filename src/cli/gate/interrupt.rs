@@ -48,22 +48,17 @@ impl Interrupt {
         let own = interrupt.clone();
         let listens = move || {
             let Ok(signal) = signals.next() else { return };
-            let phase = own.phase();
-            match *phase {
-                Phase::Preparing => {}
-                Phase::Evaluating => {
-                    drop(phase);
+            let mut phase = own.phase();
+            if *phase != Phase::Preparing {
+                if *phase == Phase::Evaluating {
                     own.cancellation.cancel();
                     output::plain_note("interrupted: what is done so far is being reported");
-                    signals.within(GRACE);
                 }
-                Phase::Writing => {
-                    drop(phase);
-                    signals.within(GRACE);
-                }
+                drop(phase);
+                signals.within(GRACE);
+                phase = own.phase();
             }
             // From here on the phase stays as it is: the reports aren't written twice.
-            let phase = own.phase();
             if *phase != Phase::Writing {
                 let error = interrupted(signal);
                 output::error(&error);

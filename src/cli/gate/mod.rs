@@ -71,6 +71,9 @@ pub(super) struct GateArgs {
     /// The calls of the service that reports list
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
+    /// Inputs that passed are counted and not listed, in the reports that people read
+    #[arg(long)]
+    hide_passed: bool,
     /// Files and folders below `-d` and `-i` that are left out, such as `*.sarif`; may be repeated
     #[arg(long, value_name = "GLOB")]
     ignore: Vec<String>,
@@ -185,15 +188,15 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     let read: Vec<&Path> =
         args.data.iter().chain(&args.input).chain(&args.waivers).map(PathBuf::as_path).collect();
     let mut draft = Run::without_verdict(tool(), unfinished());
-    let listed = options.verbose > 0 || args.calls() == ListedCalls::All;
-    let mut reports = Reports::new(&args.output, args.format, attest, listed);
+    let hide_passed = args.hide_passed;
+    let mut reports = Reports::new(&args.output, args.format, attest, hide_passed);
     // Where two things would be written to one place, nothing is.
     Reports::check(&args.output, args.format, attest, &read)?;
     let interrupt = {
         let (outputs, format) = (args.output.clone(), args.format);
         let attest = args.attest.file.clone();
         Interrupt::listen(
-            move || Reports::new(&outputs, format, attest.as_deref(), listed),
+            move || Reports::new(&outputs, format, attest.as_deref(), hide_passed),
             |failure| Run::without_verdict(tool(), failure),
         )?
     };
