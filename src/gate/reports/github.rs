@@ -8,7 +8,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::cases::{State, cases};
+use super::cases::{Case, State, cases};
 use super::sarif::file_of;
 use super::view::{Listed, View};
 use super::words::line;
@@ -114,6 +114,11 @@ impl GitHub {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut all = Annotations { out, written: BTreeMap::new() };
+        let cases = cases(run);
+        // What nobody knows comes before what was found: of that there may be more than is shown.
+        for case in cases.iter().filter(|case| case.state == State::Error) {
+            self.case(case, listed, &mut all)?;
+        }
         for Listed { input, .. } in listed {
             for verdict in &input.verdicts {
                 for found in &verdict.violations {
@@ -129,31 +134,39 @@ impl GitHub {
             let text = facts::never_reached(package, &sites);
             all.add("notice", &place, &line(&package.name), &text)?;
         }
-        for case in cases(run) {
-            let own = case
-                .input
-                .map(|input| listed.iter().find(|listed| std::ptr::eq(listed.input, input)));
-            let blameless = case.policy.is_none() || case.state != State::Failed;
-            let level = match (case.state, own) {
-                // It isn't listed, or said once for several.
-                (_, Some(None)) => continue,
-                (State::Error, _) => "error",
-                (State::Failed, _) if blameless => "error",
-                (State::Skipped, _) => "notice",
-                (State::Failed | State::Passed, _) => continue,
-            };
-            let input = case.input.map_or("", |input| input.name.as_str());
-            let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
-            let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
-            let mut text = vec![case.summary.clone()];
-            text.extend(case.details.into_iter().filter(|detail| *detail != case.summary));
-            text.extend(own.flatten().and_then(|listed| listed.same(&self.view)));
-            all.add(level, &self.place(None, input), &title, &text.join("; "))?;
+        for case in cases.iter().filter(|case| case.state != State::Error) {
+            self.case(case, listed, &mut all)?;
         }
         if !rest.is_empty() {
             all.add("notice", "", "inputs", &rest.join("; "))?;
         }
         all.finish(&self.view)
+    }
+
+    /// A case, unless its violations say it.
+    fn case(
+        &self,
+        case: &Case<'_>,
+        listed: &[Listed<'_>],
+        all: &mut Annotations<'_>,
+    ) -> io::Result<()> {
+        let own = case.input.map(|input| listed.iter().find(|one| std::ptr::eq(one.input, input)));
+        let blameless = case.policy.is_none() || case.state != State::Failed;
+        let level = match (case.state, own) {
+            // It isn't listed, or said once for several.
+            (_, Some(None)) => return Ok(()),
+            (State::Error, _) => "error",
+            (State::Failed, _) if blameless => "error",
+            (State::Skipped, _) => "notice",
+            (State::Failed | State::Passed, _) => return Ok(()),
+        };
+        let input = case.input.map_or("", |input| input.name.as_str());
+        let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
+        let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
+        let mut text = vec![case.summary.clone()];
+        text.extend(case.details.iter().filter(|detail| **detail != case.summary).cloned());
+        text.extend(own.flatten().and_then(|listed| listed.same(&self.view)));
+        all.add(level, &self.place(None, input), &title, &text.join("; "))
     }
 
     /// The rule's place, or else the input's file.
@@ -249,10 +262,10 @@ mod tests {
         let levels: Vec<&str> = all.iter().map(|(level, _, _)| level.as_str()).collect();
         assert_eq!(
             levels,
-            ["error", "error", "notice", "notice", "warning", "notice", "notice", "error", "error"],
+            ["error", "error", "error", "error", "notice", "notice", "warning", "notice", "notice"],
             "{text}"
         );
-        let (_, properties, message) = &all[0];
+        let (_, properties, message) = &all[2];
         assert!(message.starts_with("license `GPL-3.0` is not allowed [severity high"));
         let known = [
             ("file", "policies/licences.rego"),
@@ -262,8 +275,8 @@ mod tests {
             ("title", "release.licences (build/sbom.json)"),
         ];
         assert_eq!(*properties, known.map(|(k, v)| (k.to_owned(), v.to_owned())));
-        assert!(all[6].2.contains("no image here"));
-        assert!(all[7].2.contains("; help: try again"), "{}", all[7].2);
+        assert!(all[8].2.contains("no image here"));
+        assert!(all[0].2.contains("; help: try again"), "{}", all[0].2);
         assert!(text.starts_with("rego-platform gate: no verdict: 3 inputs"), "{text}");
         assert!(text.contains("\ninput: build/sbom.json sha256:1111 failed\n"));
         let first = text.lines().nth(1).unwrap();

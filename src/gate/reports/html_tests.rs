@@ -37,7 +37,7 @@ fn the_page_says_everything() {
         "<h1>no verdict</h1>",
         "3 inputs, 1 passed, 1 failed, 1 without a verdict, 2 not evaluated",
         "license <code>GPL-3.0</code> is not allowed",
-        "<dt>license</dt>",
+        "<dt>package</dt>",
         "<h2>Notes</h2>",
         "the waiver of ops expired on 2026-01-31: was urgent",
         "waived until 2027-12-31 by ops, matched by the input&#39;s digest: being replaced",

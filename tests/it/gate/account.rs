@@ -107,6 +107,16 @@ fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
     }
     let whole = "package p\n\ndeny contains \"x\" if {\n\tsome x in input\n\tx.bad\n}\n";
     gate_with(&sandbox, whole, &["-i", "-"], "[{\"bad\": true}]").code(1);
+    // That another package looks at it as a whole is no excuse.
+    let other = "package q\n\ndeny contains \"many\" if count(input) > 100\n";
+    let files = [("p.rego", DENY_BAD), ("q.rego", other)];
+    let input = sandbox.write("a.json", "[{\"bad\": true}]");
+    folder(&sandbox, &files, &["-i", &input]).code(2);
+    folder(&sandbox, &files, &["-i", &input, "-n", "q"]).code(0);
+    // Nor is the name of its file.
+    let named = [("p_test.rego", DENY_BAD)];
+    folder(&sandbox, &named, &[]).code(2).says("there is no input");
+    folder(&sandbox, &named, &["-i", &input]).code(2);
 }
 
 #[cfg(unix)]
