@@ -60,7 +60,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        let sums = Sums { platform, done: Default::default(), last: Mutex::default() };
+        let sums = Sums { platform, done: <[AtomicU64; 3]>::default(), last: Mutex::default() };
         let sums = Arc::new(sums);
         let lines = (wanted && bar.is_none()).then(|| lines(reporter, Arc::clone(&sums), EVERY));
         Self { bar, reporter, sums, _lines: lines }

@@ -349,7 +349,8 @@ mod tests {
             let head = if mark { "\u{feff}" } else { "" };
             format!("{head}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
         };
-        let long = |line: &str| line.repeat((LOOK as usize) / line.len() + 2).into_bytes();
+        let long =
+            |line: &str| line.repeat(usize::try_from(LOOK).unwrap() / line.len() + 2).into_bytes();
         let mut tar = vec![b'x'; 257];
         tar.extend(b"ustar");
         for (name, bytes, expected) in [

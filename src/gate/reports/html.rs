@@ -2,7 +2,7 @@
 //!
 //! Owns the page's order and its policy: no source but its own style and script, by hash. The
 //! drawings are in `drawings`. Everything from elsewhere passes [`esc`]; nothing from elsewhere
-//! becomes a link but https links of policies.
+//! becomes a link but https links of policies; others lead to places on the page.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -213,8 +213,8 @@ fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
                 listed.iter().find(|one| case.input.is_some_and(|i| std::ptr::eq(i, one.input)));
             if let Some(one) = one {
                 let name = esc(&one.input.name);
-                let _ =
-                    write!(links, "<li><a href=\"#{}\">{name}</a></li>\n", anchor(one.index, case));
+                let at = anchor(one.index, case);
+                let _ = writeln!(links, "<li><a href=\"#{at}\">{name}</a></li>");
             }
         }
         if !links.is_empty() {
