@@ -498,7 +498,7 @@ mod tests {
         }
         assert!(is_policy(GOOD) && is_policy(&GOOD.replace("Policy", "Polcy")));
         assert!(!is_policy("kind: Deployment\napiVersion: v1") && !is_policy("kind: 1"));
-        let own = GOOD.replace("\n", "\n  ");
+        let own = GOOD.replace('\n', "\n  ");
         for (text, says) in [
             (format!("{GOOD}---\n{GOOD}"), "one of 2 documents"),
             (format!("a: 1\n---\n{GOOD}"), "one of 2 documents"),
