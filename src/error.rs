@@ -305,6 +305,13 @@ impl Error {
 
     /// `the evaluation timed out after 5s` and the like.
     pub(crate) fn timed_out(what: &str, after: std::time::Duration) -> Self {
-        Self::new(ErrorKind::TimedOut, format!("{what} timed out after {after:?}"))
+        Self::new(ErrorKind::TimedOut, format!("{what} timed out after {:?}", rounded(after)))
     }
+}
+
+/// A duration in three digits: what is left of a time that was given isn't worth more.
+fn rounded(time: std::time::Duration) -> std::time::Duration {
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let unit = 10_u64.saturating_pow(micros.max(1).ilog10().saturating_sub(2));
+    std::time::Duration::from_micros(micros.saturating_add(unit / 2) / unit * unit)
 }

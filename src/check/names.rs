@@ -83,6 +83,11 @@ pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &s
     }
     let near = nearest(name, builtins::FUNCTIONS.iter().map(|f| f.name));
     let hint = match near {
+        _ if builtins::NEWER.contains(&name) => {
+            format!(
+                "`{product}.{name}` is a function of a newer service: it can't be evaluated here"
+            )
+        }
         Some(near) => format!("did you mean `{product}.{near}`?"),
         None => {
             let all: Vec<_> =

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::args::Options;
 use super::output::{self, Reporter};
+use super::signals::Signals;
 use super::{Exit, local};
 use crate::emulator::{Dataset, Emulator, EmulatorOptions, is_loopback};
 use crate::{Error, ErrorKind, Product};
@@ -35,7 +36,7 @@ pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> R
     let faults = local::parse_faults(&options.fault)?;
     let dataset = Dataset::load(&args.dir)?;
     // Signals are listened to before anybody knows that there is something to interrupt.
-    let interrupted = Interrupted::new()?;
+    let mut signals = Signals::listen()?;
     let settings = EmulatorOptions {
         listen,
         backend_listen,
@@ -55,7 +56,7 @@ pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> R
     }
     output::to_stdout(exports.as_bytes())?;
     reporter.note("serving until interrupted");
-    interrupted.wait()?;
+    signals.next()?;
     Ok(Exit::Passed)
 }
 
@@ -95,56 +96,6 @@ fn shell_quoted(value: &str) -> String {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\'', r"'\''"))
-}
-
-/// The signals that end a server.
-struct Interrupted {
-    runtime: tokio::runtime::Runtime,
-    #[cfg(unix)]
-    signals: [tokio::signal::unix::Signal; 2],
-}
-
-impl Interrupted {
-    fn new() -> Result<Self, Error> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
-        #[cfg(unix)]
-        let signals = {
-            use tokio::signal::unix::{SignalKind, signal};
-            let _inside = runtime.enter();
-            [
-                signal(SignalKind::interrupt()).map_err(broken)?,
-                signal(SignalKind::terminate()).map_err(broken)?,
-            ]
-        };
-        Ok(Self {
-            runtime,
-            #[cfg(unix)]
-            signals,
-        })
-    }
-
-    #[cfg(unix)]
-    #[allow(clippy::unnecessary_wraps, reason = "waiting can fail on other systems")]
-    fn wait(self) -> Result<(), Error> {
-        let [mut interrupt, mut terminate] = self.signals;
-        self.runtime.block_on(async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        });
-        Ok(())
-    }
-
-    #[cfg(not(unix))]
-    fn wait(self) -> Result<(), Error> {
-        self.runtime.block_on(tokio::signal::ctrl_c()).map_err(broken)
-    }
-}
-
-fn broken(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Internal, "signals can't be listened to").with_source(error)
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod logging;
 mod lookup;
 mod new;
 mod output;
+mod signals;
 mod stdin;
 mod test;
 mod watchdog;

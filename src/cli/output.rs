@@ -107,8 +107,15 @@ fn to_stderr(text: &str) {
 
 /// Writes a result. A reader that went away is no error: the exit status is the verdict's.
 pub(super) fn to_stdout(bytes: &[u8]) -> Result<(), Error> {
-    let mut stdout = io::stdout().lock();
-    written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+    to_stdout_with(|out| out.write_all(bytes))
+}
+
+/// The same, of what `write` writes.
+pub(super) fn to_stdout_with(
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    let mut out = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    written(write(&mut out).and_then(|()| out.flush()))
 }
 
 fn written(done: io::Result<()>) -> Result<(), Error> {
@@ -128,21 +135,88 @@ pub(super) fn is_terminal() -> bool {
 
 /// JSON as results are printed: over several lines, safe to show on a terminal.
 pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| {
+    let mut out = Vec::new();
+    json_to(&mut out, value).map_err(|error| {
         Error::new(ErrorKind::Internal, "the result can't be written as JSON").with_source(error)
     })?;
-    Ok(escape_json(&text))
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Escapes, as JSON does, the characters that JSON lets through and terminals obey.
-fn escape_json(text: &str) -> String {
+/// The same, written as it is made.
+pub(super) fn json_to<W: io::Write>(out: W, value: &impl serde::Serialize) -> io::Result<()> {
+    let harmless = Harmless(serde_json::ser::PrettyFormatter::new());
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, harmless)).map_err(Into::into)
+}
+
+/// Writes JSON over several lines, with escapes for the characters that JSON lets through and
+/// terminals obey.
+struct Harmless(serde_json::ser::PrettyFormatter<'static>);
+
+impl serde_json::ser::Formatter for Harmless {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        out.write_all(escape_json(fragment).as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+/// A piece of a JSON string, with escapes for what terminals and CI systems obey.
+fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.bytes().all(|b| (b' '..0x7f).contains(&b) && b != b'#') {
+        return text.into();
+    }
     let mut out = String::with_capacity(text.len() + 1);
     let mut command = false;
     for (at, c) in text.char_indices() {
         // What CI systems take for a command is broken after its first character.
         let breaks = std::mem::replace(&mut command, c == '#' && begins_command(&text[at..]));
-        // Line breaks are between values; everything else that is escaped here is in a string.
-        if c == '\n' || (!breaks && is_harmless(c)) {
+        if !breaks && is_harmless(c) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -150,7 +224,7 @@ fn escape_json(text: &str) -> String {
             }
         }
     }
-    out
+    out.into()
 }
 
 fn is_harmless(c: char) -> bool {
@@ -174,6 +248,14 @@ pub(super) fn remove(path: &Path) -> Result<(), Error> {
 /// Writes a file so that it is there whole or not at all. A link is replaced, never followed: it
 /// may lead to what is somebody else's.
 pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    to_file_with(path, |out| out.write_all(bytes))
+}
+
+/// The same, of what `write` writes.
+pub(super) fn to_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), Error> {
     let failed = |error: io::Error| {
         let shown = path.display().to_string();
         Error::new(ErrorKind::Configuration, format!("`{}` can't be written", escape(&shown)))
@@ -197,8 +279,10 @@ pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         // What any new file gets: the process's mask takes away what it should.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    let file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(failed)?;
+    let mut out = io::BufWriter::with_capacity(64 << 10, file);
+    write(&mut out).map_err(failed)?;
+    let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())

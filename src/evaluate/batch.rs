@@ -139,7 +139,7 @@ impl Pass {
                 return self.raise(&call, outcome, first_use);
             }
             if until == self.session.deadline {
-                return Err(self.session.out_of_time());
+                return Err(self.session.out_of_time_for(Some(&call.key)));
             }
         }
         let mut notes = self.notes();

@@ -186,9 +186,15 @@ impl Session {
             self.send(via, first, false, pass)?;
             loop {
                 let (known, on_its_way) = {
-                    let state = self.lock();
-                    let known = state.known.contains_key(&first.key);
-                    (known, state.on_their_way.contains_key(&first.key))
+                    let mut state = self.lock();
+                    let known = state.known.get(&first.key);
+                    let late = |known: &Known| {
+                        let failed = known.outcome.result.as_ref().err();
+                        failed.is_some_and(|error| error.kind() == ErrorKind::TimedOut)
+                    };
+                    let (is_known, late) = (known.is_some(), known.is_none_or(late));
+                    state.waited = late.then(|| first.key.clone());
+                    (is_known, state.on_their_way.contains_key(&first.key))
                 };
                 if known {
                     return Ok(());
@@ -198,7 +204,7 @@ impl Session {
                 }
                 let now = Instant::now();
                 if now >= self.deadline {
-                    return Err(self.out_of_time());
+                    return Err(self.out_of_time_for(Some(&first.key)));
                 }
                 if now >= until {
                     return Ok(());

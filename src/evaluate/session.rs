@@ -57,6 +57,8 @@ pub(super) struct State {
     pub(super) refused: HashSet<Key>,
     /// The longest that an answer took so far.
     pub(super) slowest: Duration,
+    /// The call that the exact evaluation waited for last, unless it was answered in time.
+    pub(super) waited: Option<Key>,
 }
 
 /// What became of a guess.
@@ -215,8 +217,19 @@ impl Session {
         self.lock().known.insert(key.clone(), known);
     }
 
+    /// The end at the deadline, with the call that was waited for, if one was.
     pub fn out_of_time(&self) -> Error {
-        Error::timed_out("the evaluation", self.budget.timeout).at_limit(Limit::Timeout)
+        let waited = self.lock().waited.clone();
+        self.out_of_time_for(waited.as_ref())
+    }
+
+    /// The same, while this call was waited for.
+    pub fn out_of_time_for(&self, key: Option<&Key>) -> Error {
+        let error = Error::timed_out("the evaluation", self.budget.timeout);
+        let Some(key) = key else { return error.at_limit(Limit::Timeout) };
+        let arguments = shorten(&key.arguments, 100);
+        let waiting = format!("{error}, waiting for `{}` {arguments}", key.function);
+        Error::new(error.kind(), waiting).at_limit(Limit::Timeout)
     }
 
     /// The account: `used` are the calls of the pass that gave the result, with their number.

@@ -3,8 +3,8 @@
 //! Owns the end of the inventory: which options made a difference, and which packages could have
 //! asked the service and never did.
 
-use super::conclude::counted;
 use super::model::{OptionEffect, Outcome, Run, Status};
+use super::reports::facts;
 
 /// Settles the inventory of a run that is over.
 pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64, requests: u64) {
@@ -34,17 +34,7 @@ pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64, requests: u6
     let notes: Vec<String> = run
         .inventory
         .never_called()
-        .map(|(package, sites)| {
-            let first = sites.first().map_or_else(String::new, |site| {
-                let at = &site.position;
-                format!(": `{}` at {}:{}:{}", site.function, at.file, at.line, at.column)
-            });
-            let sites = counted(sites.len() as u64, "call");
-            format!(
-                "the package `{}` never reached its {sites} of the service{first}",
-                package.name
-            )
-        })
+        .map(|(package, sites)| facts::never_reached(package, &sites))
         .collect();
     run.notes.extend(notes);
 }

@@ -3,7 +3,7 @@
 //! Owns taking one apart, within bounds and without writing anything to disk. Signatures are not
 //! checked: a signed bundle is loaded only where somebody says that this is fine.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Take};
 use std::path::{Component, Path};
@@ -13,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use tar::EntryType;
 
-use super::documents;
+use super::{documents, policy_yaml};
 use crate::evaluate::sources::{
     Account, DataSource, ModuleSource, SourceLimits, Sources, document,
 };
@@ -30,6 +30,8 @@ pub(super) fn is_bundle(path: &str) -> bool {
 struct Manifest {
     roots: Option<Vec<String>>,
     rego_version: Option<u8>,
+    #[serde(default)]
+    file_rego_versions: BTreeMap<String, u8>,
 }
 
 /// Adds what is in the bundle at `path`; what became of its files, and whether it is signed.
@@ -83,6 +85,8 @@ pub(super) fn read(
         let last = name.rsplit('/').next().unwrap_or(&name);
         let rego = Path::new(last).extension().is_some_and(|extension| extension == "rego");
         if !rego && !matches!(last, "data.json" | "data.yaml" | "data.yml") && name != ".manifest" {
+            refuse_unread(&mut entry, &name, &limits)
+                .map_err(|what| wrong(format!("holds `{}`, which {what}", escape(&name))))?;
             account.leave(Path::new(&name), "it is neither Rego nor data of a bundle");
             continue;
         }
@@ -107,7 +111,7 @@ pub(super) fn read(
     let manifest = manifest.ok_or_else(|| {
         wrong("has no `.manifest`".to_owned()).with_hint("`opa build -b` makes bundles")
     })?;
-    if manifest.rego_version == Some(0) {
+    if manifest.rego_version == Some(0) || manifest.file_rego_versions.values().any(|v| *v == 0) {
         return Err(
             wrong("holds Rego v0".to_owned()).with_hint("unpack it and use `--v0-compatible`")
         );
@@ -120,6 +124,24 @@ pub(super) fn read(
     into.modules.append(&mut found.modules);
     into.data.append(&mut found.data);
     Ok((account, signed))
+}
+
+/// Refuses a file that a bundle isn't read from although it would decide something elsewhere: OPA
+/// asks compiled policies first, and nobody who packs a policy means it to be left out.
+fn refuse_unread<R: Read>(
+    entry: &mut tar::Entry<'_, Take<R>>,
+    name: &str,
+    limits: &SourceLimits,
+) -> Result<(), String> {
+    let extension = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
+    match extension.to_str().unwrap_or_default() {
+        "rego" => Err("OPA doesn't take for Rego: its name ends in `.rego`".to_owned()),
+        "wasm" => Err("is a compiled policy: only Rego is evaluated here".to_owned()),
+        "yaml" | "yml" | "json" if policy_yaml::is_policy(&text(entry, limits)?) => {
+            Err("is a policy document: unpack it, and name it with `-d`".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A path as names joined by `/`, if it stays where it is.
@@ -260,6 +282,12 @@ mod tests {
         assert!(refused(&good[..1]).contains("no Rego"));
         assert!(refused(&[(".manifest", "{\"roots\": [\"x\"]}"), good[1]]).contains("outside"));
         assert!(refused(&[(".manifest", "{\"rego_version\": 0}"), good[1]]).contains("v0"));
+        assert!(with(("x.REGO", MODULE)).contains("OPA doesn't take for Rego"));
+        assert!(with(("policy.wasm", "x")).contains("only Rego"));
+        let document = "apiVersion: x/v1\nkind: Policy\nspec: {}\n";
+        assert!(with(("more/p.yaml", document)).contains("is a policy document"));
+        let versions = "{\"file_rego_versions\": {\"/m.rego\": 0}}";
+        assert!(refused(&[(".manifest", versions), good[1]]).contains("v0"));
         let small = SourceLimits { total_bytes: 2000, ..SourceLimits::default() };
         load(&good, small).unwrap_err();
         let short = SourceLimits { file_bytes: 10, ..SourceLimits::default() };

@@ -184,7 +184,8 @@ pub(super) fn run(run: &mut Run) {
     }
     run.totals = totals;
     run.reasons = reasons(run);
-    run.outcome = if run.totals.no_verdict > 0 || run.inputs.is_empty() {
+    let broken = run.failure.is_some() || run.inputs.is_empty();
+    run.outcome = if run.totals.no_verdict > 0 || broken {
         Outcome::NoVerdict
     } else if run.totals.failed > 0 {
         Outcome::Failed
@@ -208,7 +209,7 @@ pub(super) fn counted(number: u64, what: &str) -> String {
 
 fn reasons(run: &Run) -> Vec<String> {
     let totals = &run.totals;
-    let mut reasons = Vec::new();
+    let mut reasons: Vec<String> = run.failure.iter().map(|f| f.message.clone()).collect();
     if run.inputs.is_empty() {
         reasons.push("nothing was evaluated".to_owned());
     }
@@ -222,7 +223,9 @@ fn reasons(run: &Run) -> Vec<String> {
     }
     if totals.not_evaluated > 0 {
         let inputs = counted(totals.not_evaluated, "input");
-        let why = if totals.no_verdict + totals.failed > 0 {
+        let why = if run.failure.is_some() {
+            "interrupted"
+        } else if totals.no_verdict + totals.failed > 0 {
             "stopped at the first failure"
         } else {
             "stopped"

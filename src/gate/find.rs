@@ -121,6 +121,7 @@ impl Search<'_> {
         } else {
             match content(path).map_err(|error| unreadable(path, error))? {
                 Content::Json | Content::Yaml => self.take(Place::File(path.to_owned())),
+                Content::Packed => return refuse("is packed"),
                 Content::Rego => self.account.leave(path, "it is Rego"),
                 Content::Other => self.account.leave(path, "its content is neither JSON nor YAML"),
             }

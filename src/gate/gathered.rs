@@ -12,9 +12,9 @@ use super::conclude;
 use super::graph::Collector;
 use super::load::Gate;
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
-use super::run::{Observer, RunOptions};
+use super::run::{ListedCalls, Observer, RunOptions};
 use super::work::{Done, Event, millis};
-use crate::evaluate::Recording;
+use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
 
 /// Calls that the reports of one run keep; sums count all.
@@ -175,7 +175,15 @@ impl<'a> Gathered<'a> {
                 .iter_mut()
                 .find(|package| package.name == done.verdict.policy)
             {
-                package.calls += evaluated.ledger.asked_of_service() as u64;
+                // Where there is no verdict, whatever was asked was reached.
+                let asked = match &evaluated.result {
+                    Ok(_) => evaluated.ledger.asked_of_service(),
+                    Err(_) => {
+                        let calls = evaluated.ledger.calls.iter();
+                        calls.filter(|entry| !is_network(&entry.function)).count()
+                    }
+                };
+                package.calls += asked as u64;
             }
             for site in evaluated.sites() {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
@@ -254,7 +262,7 @@ impl<'a> Gathered<'a> {
         open.input.duration_ms = millis(open.began.elapsed()).max(open.input.duration_ms);
         let failing = open.input.verdicts.iter().flat_map(Verdict::failing);
         let named = failing.filter_map(|v| v.fields.get("digest")?.as_str());
-        open.input.graph = open.graph.finish(named);
+        open.input.graph = open.graph.finish(named, self.options.calls == ListedCalls::All);
         conclude::input(&mut open.input, &self.options.rules);
         if self.options.fail_fast && open.input.outcome != Outcome::Passed {
             stop.store(true, Ordering::Relaxed);

@@ -66,16 +66,38 @@ impl Collector {
         Some(index)
     }
 
-    /// The graph; what failing violations name is bad.
-    pub fn finish<'a>(mut self, named: impl Iterator<Item = &'a str>) -> Graph {
+    /// The graph; what failing violations name is bad. Unless `all` of it is wanted, what was seen
+    /// first, what is bad and what is next to that.
+    pub fn finish<'a>(mut self, named: impl Iterator<Item = &'a str>, all: bool) -> Graph {
         for digest in named {
             let node = self.by_digest.get(digest).and_then(|at| self.graph.nodes.get_mut(*at));
             if let Some(node) = node {
                 node.bad = true;
             }
         }
-        self.graph.edges = self.edges.into_iter().collect();
-        self.graph
+        self.graph.edges = self.edges.iter().copied().collect();
+        if all { self.graph } else { self.telling() }
+    }
+
+    fn telling(mut self) -> Graph {
+        let nodes = &self.graph.nodes;
+        let bad = |at: usize| nodes.get(at).is_some_and(|node| node.bad);
+        let beside = self.edges.iter().filter(|(a, b)| bad(*a) || bad(*b));
+        let kept: BTreeSet<usize> = beside
+            .flat_map(|(a, b)| [*a, *b])
+            .chain((0..nodes.len()).filter(|at| *at == 0 || bad(*at)))
+            .collect();
+        let places: HashMap<usize, usize> =
+            kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+        let place = |at: &usize| places.get(at).copied();
+        let edges = self.edges.iter().filter_map(|(a, b)| Some((place(a)?, place(b)?))).collect();
+        let left = nodes.len() - kept.len();
+        let mut at = 0;
+        self.graph.nodes.retain(|_| {
+            at += 1;
+            kept.contains(&(at - 1))
+        });
+        Graph { edges, left_out: self.graph.left_out + left as u64, ..self.graph }
     }
 }
 
@@ -96,9 +118,27 @@ mod tests {
         ] {
             collector.add(&Value::from_json(text).unwrap());
         }
-        let graph = collector.finish(["c", "z"].into_iter());
+        let graph = collector.finish(["c", "z"].into_iter(), true);
         let bad: Vec<_> = graph.nodes.iter().map(|n| (n.digest.as_str(), n.bad)).collect();
         assert_eq!(bad, [("a", false), ("b", true), ("c", true)]);
         assert_eq!(graph.edges, [(0, 1), (0, 2), (2, 0)]);
+    }
+
+    #[test]
+    fn what_is_not_bad_is_counted_unless_it_is_wanted() {
+        let answer = r#"{"digest": "a", "kind": "K", "references": [{"digest": "b", "kind": "L"},
+            {"digest": "c", "kind": "L"}, {"digest": "d", "kind": "L"}]}"#;
+        let other = r#"{"digest": "d", "kind": "L", "references": [{"digest": "e", "kind": "M"}]}"#;
+        let graph = |named: &[&str], all| {
+            let mut collector = Collector::default();
+            collector.add(&Value::from_json(answer).unwrap());
+            collector.add(&Value::from_json(other).unwrap());
+            let graph = collector.finish(named.iter().copied(), all);
+            let kept: String = graph.nodes.iter().map(|node| node.digest.as_str()).collect();
+            (kept, graph.edges, graph.left_out)
+        };
+        assert_eq!(graph(&[], true).0, "abcde");
+        assert_eq!(graph(&[], false), ("a".to_owned(), vec![], 4));
+        assert_eq!(graph(&["e"], false), ("ade".to_owned(), vec![(0, 1), (1, 2)], 2));
     }
 }

@@ -15,8 +15,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};
 use super::model::Subject;
-use super::split::{Form, Pieces, Stream, hex};
+use super::split::{Form, MAX_BYTES, Pieces, Stream, hex};
 use super::streams::{Deadline, Timed};
+use crate::evaluate::Cancellation;
 use crate::{Error, ErrorKind};
 
 /// Where documents are.
@@ -49,6 +50,8 @@ pub(super) struct Document {
     pub value: Result<Option<Value>, Error>,
     /// How long it took to read it.
     pub reading: Duration,
+    /// How many bytes its text has.
+    pub bytes: usize,
 }
 
 impl Document {
@@ -66,6 +69,7 @@ impl Document {
             predicate_type: None,
             value,
             reading: Duration::ZERO,
+            bytes: 0,
         }
     }
 }
@@ -92,9 +96,14 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub fn new(places: Vec<Place>, options: DocumentOptions, timeout: Duration) -> Self {
+    pub fn new(
+        places: Vec<Place>,
+        options: DocumentOptions,
+        timeout: Duration,
+        cancellation: Option<Cancellation>,
+    ) -> Self {
         let nothing = places.is_empty();
-        let deadline = Deadline::default();
+        let deadline = Deadline::new(cancellation);
         let places = places.into();
         Self { places, options, current: None, nothing, done: false, timeout, deadline }
     }
@@ -105,6 +114,7 @@ impl Documents {
         if self.options.combine {
             return usize::from(!self.done);
         }
+        // What is left of a file that was begun.
         let open = self.current.as_ref().is_some_and(|(_, pieces, _)| !pieces.is_over());
         self.places.len() + usize::from(open) + usize::from(self.nothing)
     }
@@ -126,6 +136,7 @@ impl Documents {
                     let name = if piece.only { name.clone() } else { format!("{name}#{count}") };
                     let mut document = Document::failed(name, None);
                     document.digest = Some(piece.digest);
+                    document.bytes = piece.bytes.len();
                     match parsed {
                         Ok(parsed) => {
                             document.subjects = parsed.subjects;
@@ -145,7 +156,11 @@ impl Documents {
                 Err(error) => {
                     let name = std::mem::take(name);
                     self.current = None;
-                    let error = wrong("the input can't be read").with_source(error);
+                    let error = if self.deadline.is_cancelled() {
+                        Error::new(ErrorKind::Cancelled, "the run was interrupted")
+                    } else {
+                        wrong("the input can't be read").with_source(error)
+                    };
                     return Some(Document::failed(name, Some(error)));
                 }
             }
@@ -158,6 +173,14 @@ impl Documents {
         let mut hash = Sha256::new();
         let mut list = Vec::new();
         while let Some(document) = self.one() {
+            all.bytes += document.bytes;
+            if all.bytes > MAX_BYTES {
+                let error = Error::new(
+                    ErrorKind::TooLarge,
+                    format!("the combined inputs are larger than {MAX_BYTES} bytes"),
+                );
+                return Document { value: Err(error), ..document };
+            }
             let value = match document.value {
                 Ok(value) => value.unwrap_or(Value::Null),
                 Err(error) => return Document { value: Err(error), ..document },

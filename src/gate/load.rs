@@ -16,7 +16,7 @@ use super::packages::{self, Asked, Manner};
 use super::policy_yaml::{self, PolicyDocument};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
-use crate::builtins::{FunctionSet, NEWER};
+use crate::builtins::FunctionSet;
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
 use crate::evaluate::{Policies, is_network};
@@ -71,6 +71,22 @@ pub(super) struct Check {
     pub given: Given,
     /// The calls of the service that it can make.
     pub sites: Vec<Site>,
+}
+
+impl Check {
+    fn new(
+        policies: Policies,
+        asked: Asked,
+        arguments: &BTreeMap<String, Value>,
+        document: bool,
+        reach: &Reach,
+    ) -> Self {
+        let rules = || asked.parts.iter().map(|part| part.name.as_str());
+        let input = reach.input(&asked.path, rules());
+        let sites = reach.sites(&asked.path, rules());
+        let given = Given { arguments: arguments.clone(), document, input };
+        Self { policies, asked, given, sites }
+    }
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -239,8 +255,7 @@ impl Gate {
         if sources.modules.is_empty() {
             return Ok(Vec::new());
         }
-        let policies = Policies::load(sources, load_options(options))
-            .map_err(|error| newer(error, &options.product))?;
+        let policies = Policies::load(sources, load_options(options))?;
         let reach = Reach::new(&policies);
         let looked = inexact.iter().filter(|number| reach.looks_at(&number.path));
         let wrong: Vec<_> = looked.map(|number| number.diagnostic.clone()).collect();
@@ -253,12 +268,9 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.note_calls(&policies);
-        let given = Given { arguments, document: false, input: reach.input() };
         for asked in packages::asked(&policies, chosen, Manner::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
-            let (policies, given) = (policies.clone(), given.clone());
-            let sites = reach.sites(&asked.path, asked.parts.iter().map(|p| p.name.as_str()));
-            let check = Check { policies, asked, given, sites };
+            let check = Check::new(policies.clone(), asked, &arguments, false, &reach);
             self.is_asked(&check);
             self.checks.push(check);
         }
@@ -268,6 +280,11 @@ impl Gate {
                 let reason = if !chosen.is_empty() {
                     "`-n` chose others"
                 } else if package.is_suite {
+                    if let Some(rule) = packages::verdict_rule(package) {
+                        self.left_out.push(format!(
+                            "the package `{name}` has tests: its rule `{rule}` was not asked"
+                        ));
+                    }
                     "it is a test"
                 } else {
                     "others use it"
@@ -299,12 +316,9 @@ impl Gate {
                 self.sources.push(Source { path: module.path.clone(), digest });
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };
-            let policies = Policies::load(&sources, load_options(options))
-                .map_err(|error| newer(error, &options.product))?;
+            let policies = Policies::load(&sources, load_options(options))?;
             self.note_calls(&policies);
             let reach = Reach::new(&policies);
-            let given =
-                Given { arguments: arguments.clone(), document: true, input: reach.input() };
             for mut asked in packages::asked(&policies, &[], Manner::Document, &reach)? {
                 asked.name.clone_from(&document.name);
                 if several {
@@ -319,9 +333,7 @@ impl Gate {
                 policy.kind.clone_from(&entry.kind);
                 policy.description = policy.description.or_else(|| document.description.clone());
                 self.policies.push(policy);
-                let (policies, given) = (policies.clone(), given.clone());
-                let sites = reach.sites(&asked.path, asked.parts.iter().map(|p| p.name.as_str()));
-                let check = Check { policies, asked, given, sites };
+                let check = Check::new(policies.clone(), asked, &arguments, true, &reach);
                 self.is_asked(&check);
                 self.checks.push(check);
             }
@@ -340,21 +352,6 @@ fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Resul
     let (path, kind, wanted) = (escape(&document.path), escape(kind), escape(wanted));
     Err(wrong(format!("{path}: the kind `{kind}` is nearly `{wanted}`, but not the same"))
         .with_hint("one of the two is misspelt: the policy would be left out"))
-}
-
-/// Says of functions that only a newer service has that they are such.
-fn newer(error: Error, product: &Product) -> Error {
-    let known = NEWER.iter().map(|name| product.function(name));
-    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-    let mut found = error.diagnostics().to_vec();
-    let mut any = false;
-    for diagnostic in &mut found {
-        if let Some(name) = known.iter().find(|name| diagnostic.message.contains(name.as_str())) {
-            diagnostic.hint = Some(format!("{name} is a function of a newer service"));
-            any = true;
-        }
-    }
-    if any { Error::policy(found) } else { error }
 }
 
 fn load_options(options: &GateOptions) -> LoadOptions {

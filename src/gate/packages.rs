@@ -119,9 +119,21 @@ pub(super) fn refuse_unknown<'a>(
     Ok(())
 }
 
-/// `a.b`.
+/// `a.b`; what is no name stands in brackets, so that no two packages are called the same:
+/// `a["b.c"]`.
 pub(super) fn dotted(path: &[String]) -> String {
-    path.join(".")
+    let (Some(first), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
+        return String::new();
+    };
+    let shown = reference(rest);
+    format!("{first}{}", shown.strip_prefix("data").unwrap_or(&shown))
+}
+
+/// The first rule of a package that would make a verdict, were it asked for one.
+pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
+    let own = package.rules.iter().filter(|rule| !is_function(rule));
+    let mut names = own.filter_map(|rule| rule.path.get(package.path.len()));
+    names.find(|name| role(name, Manner::Plain).is_some()).map(String::as_str)
 }
 
 fn gives_verdict(parts: &[Part]) -> bool {

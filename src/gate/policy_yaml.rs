@@ -11,7 +11,8 @@ use serde::Deserialize;
 use yaml_serde::Value as Yaml;
 
 use super::documents::argument;
-use crate::evaluate::sources::ModuleSource;
+use super::split::{Form, Pieces};
+use crate::evaluate::sources::{ModuleSource, document};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind};
 
@@ -113,24 +114,78 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Whether a text is a policy document, good or bad, rather than data.
+/// Whether a text is a policy document, good or bad, rather than data: also where it is one of
+/// several documents, and where it doesn't parse as anything. What is taken for data is asked for
+/// no verdict.
 pub(super) fn is_policy(text: &str) -> bool {
-    let mentions = text.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"kind"));
-    if text.len() > MAX_DOCUMENT || !mentions {
+    if text.len() > MAX_DOCUMENT && !names_policy(text) {
         return false;
     }
-    let Ok(head) = yaml_serde::from_str::<BTreeMap<String, Yaml>>(text) else { return false };
-    let field = |name: &str| head.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-    let policy = field("kind").and_then(|(_, kind)| kind.as_str()).is_some_and(|kind| {
-        let kind = kind.to_lowercase();
-        kind == "policygroup" || nearest(&kind, ["policy"]).is_some()
-    });
-    policy && (field("apiVersion").is_some() || field("spec").is_some())
+    pieces(text).iter().any(|(piece, form)| {
+        match document("", piece, *form == Form::Yaml) {
+            Ok(value) => is_policy_value(&value),
+            // It may still be one for a reader that is less strict.
+            Err(_) => names_policy(piece),
+        }
+    })
+}
+
+/// The documents of a text.
+fn pieces(text: &str) -> Vec<(String, Form)> {
+    let stream = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
+    let mut pieces = Pieces::new(stream, None);
+    std::iter::from_fn(|| pieces.next().ok().flatten())
+        .map(|piece| (String::from_utf8_lossy(&piece.bytes).into_owned(), piece.form))
+        .collect()
+}
+
+fn is_policy_value(value: &Value) -> bool {
+    let Value::Object(object) = value else { return false };
+    let field = |name: &str| {
+        object
+            .iter()
+            .find(|(key, _)| key.as_str().is_some_and(|key| key.eq_ignore_ascii_case(name)))
+            .map(|(_, value)| value)
+    };
+    let policy = field("kind").and_then(Value::as_str).is_some_and(is_policy_kind);
+    policy && ["apiVersion", "api_version", "spec"].into_iter().any(|name| field(name).is_some())
+}
+
+fn is_policy_kind(kind: &str) -> bool {
+    let kind = kind.trim().to_lowercase();
+    kind == "policygroup" || nearest(&kind, ["policy"]).is_some()
+}
+
+/// Whether a line of a text says `kind: Policy`, or nearly.
+fn names_policy(text: &str) -> bool {
+    let bare = |text: &str| {
+        text.trim_matches(|c: char| c.is_whitespace() || "\"',".contains(c)).to_owned()
+    };
+    text.lines().any(|line| {
+        let line = line.trim_start_matches('\u{feff}').split(" #").next().unwrap_or_default();
+        line.split_once(':').is_some_and(|(key, value)| {
+            // A tag may stand before the value.
+            let value = value.split_whitespace().last().unwrap_or_default();
+            bare(key.trim_start_matches(['{', ' '])).eq_ignore_ascii_case("kind")
+                && is_policy_kind(&bare(value))
+        })
+    })
 }
 
 /// Reads a document; `path` is its file.
 pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     let shown = escape(path);
+    if text.len() > MAX_DOCUMENT {
+        return Err(wrong(format!(
+            "{shown}: a policy document is larger than {MAX_DOCUMENT} bytes"
+        ))
+        .with_hint("put its modules beside it, and name them with `path`"));
+    }
+    let documents = pieces(text).len();
+    if documents > 1 {
+        return Err(wrong(format!("{shown}: a policy document is one of {documents} documents"))
+            .with_hint("put each policy into a file of its own: one would be read, or none"));
+    }
     refuse_groups(text, &shown)?;
     let written: Written = yaml_serde::from_str(text).map_err(|error| {
         let place = match error.location() {
@@ -443,6 +498,34 @@ mod tests {
         }
         assert!(is_policy(GOOD) && is_policy(&GOOD.replace("Policy", "Polcy")));
         assert!(!is_policy("kind: Deployment\napiVersion: v1") && !is_policy("kind: 1"));
+        let own = GOOD.replace('\n', "\n  ");
+        for (text, says) in [
+            (format!("{GOOD}---\n{GOOD}"), "one of 2 documents"),
+            (format!("a: 1\n---\n{GOOD}"), "one of 2 documents"),
+            (GOOD.replace("spec:", "kind: Policy\nspec:"), "duplicate"),
+            (GOOD.replace("  policies:", "  policies: []\n  policies:"), "duplicate field"),
+            (
+                GOOD.replace("      embedded: |", "      embedded: x\n      embedded: |"),
+                "duplicate",
+            ),
+            (format!("{GOOD}#{}", " ".repeat(MAX_DOCUMENT)), "larger than"),
+            (
+                format!("x: &b {{kind: Policy}}\n<<: *b\n{}", GOOD.replace("kind: P", "x: P")),
+                "kind",
+            ),
+            (GOOD.replace("kind: Policy", "kind: !!str Policy"), ""),
+            (
+                GOOD.replace("kind: Policy", "\"kind\" : 'Policy' # one\nx: {\u{1}"),
+                "no policy document",
+            ),
+            (format!("x:\n  {own}\nkind: Policy\napiVersion: x/v1\n"), "unknown field `x`"),
+        ] {
+            assert!(is_policy(&text), "{text}");
+            match parse("p.yaml", &text) {
+                Err(error) => assert!(error.to_string().contains(says), "{text}: {error}"),
+                Ok(_) => assert_eq!(says, "", "{text}"),
+            }
+        }
         for (from, to, says) in [
             ("kind: Policy", "Kind: Policy", "p.yaml:2:1: the key `Kind`"),
             ("kind: Policy", "kind: PolicyGroup", "p.yaml:2:1: groups of policies"),

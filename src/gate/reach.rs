@@ -5,11 +5,11 @@
 //! a piece of data is looked at. All are answered from the compiled policies and their graph of
 //! rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::Position;
 use crate::evaluate::{Policies, is_network, position, reference};
-use crate::rego::syntax::tree::{Term, TermKind, With};
+use crate::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
 use crate::rego::syntax::visit::{Visit, walk_term, walk_with};
 
 /// How policies look at `input`.
@@ -29,7 +29,10 @@ pub(super) struct Reach {
     /// The rules that each rule reads, by path.
     edges: BTreeMap<String, BTreeSet<String>>,
     sites: BTreeMap<String, Vec<Site>>,
-    input: InputUse,
+    /// How each rule looks at `input` itself.
+    inputs: BTreeMap<String, InputUse>,
+    /// The same of whatever can't be told apart.
+    elsewhere: InputUse,
     data: Vec<Vec<String>>,
 }
 
@@ -66,21 +69,34 @@ impl Reach {
                 position: position(program.sources(), site.span),
             });
         }
-        let tests: BTreeSet<&str> = policies
+        let places: HashMap<(FileId, u32), &String> = rules
+            .iter()
+            .flat_map(|rule| rule.definitions.iter().map(move |span| (place(*span), &rule.path)))
+            .collect();
+        // What suites of tests look at isn't asked for.
+        let suites: BTreeSet<&str> = policies
             .packages()
-            .filter(|package| package.is_test)
+            .filter(|package| package.is_suite)
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
-        let mut looks = Looks { input: InputUse::None, data: Vec::new() };
+        let (mut inputs, mut elsewhere) = (BTreeMap::new(), InputUse::None);
+        let mut data = Vec::new();
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
-            if !tests.contains(file) {
-                for rule in &module.rules {
-                    looks.rule(rule);
+            for rule in &module.rules {
+                let mut looks = Looks { input: InputUse::None, data: Vec::new() };
+                looks.rule(rule);
+                let input = match places.get(&place(rule.span)) {
+                    Some(path) => inputs.entry((*path).clone()).or_insert(InputUse::None),
+                    None => &mut elsewhere,
+                };
+                *input = looks.input.max(*input);
+                if !suites.contains(file) {
+                    data.extend(looks.data);
                 }
             }
         }
-        Self { edges, sites, input: looks.input, data: looks.data }
+        Self { edges, sites, inputs, elsewhere, data }
     }
 
     /// The rules that rules of a package reach, themselves included.
@@ -121,9 +137,11 @@ impl Reach {
         self.data.iter().any(|looked| looked.iter().zip(path).all(|(own, other)| own == other))
     }
 
-    /// How the policies look at `input`.
-    pub fn input(&self) -> InputUse {
-        self.input
+    /// How the verdict that some rules of a package make looks at `input`.
+    pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> InputUse {
+        let reached = self.reached(package, rules);
+        let own = reached.iter().filter_map(|rule| self.inputs.get(rule)).copied();
+        own.fold(self.elsewhere, InputUse::max)
     }
 
     /// Whether the rule `from` of a package reaches `rule` of the same package.
@@ -142,6 +160,11 @@ impl Reach {
         }
         false
     }
+}
+
+/// Where a definition stands.
+fn place(span: Span) -> (FileId, u32) {
+    (span.file, span.start)
 }
 
 /// The path of a rule as the compiled policies have it.
@@ -260,7 +283,22 @@ mod tests {
             ("data.q.input", InputUse::None),
         ] {
             let found = reach(&format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
-            assert_eq!(found.input(), expected, "{body}");
+            let package = ["p".to_owned()];
+            assert_eq!(found.input(&package, ["deny"].into_iter()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn each_verdict_looks_at_input_in_its_own_way() {
+        let reach = reach(
+            "package p\n\ndeny contains \"x\" if bad\n\nbad if input.bad\n\nelse := true if \
+             input.worse\n\nwarn contains \"y\" if many(input)\n\nmany(doc) if count(doc) > 9\n\n\
+             violations contains \"z\" if data.q\n",
+        );
+        for (rule, expected) in
+            [("deny", InputUse::Fields), ("warn", InputUse::Whole), ("violations", InputUse::None)]
+        {
+            assert_eq!(reach.input(&["p".to_owned()], [rule].into_iter()), expected, "{rule}");
         }
     }
 }

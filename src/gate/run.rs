@@ -14,11 +14,13 @@ use super::documents::DocumentOptions;
 use super::gathered::Gathered;
 use super::inputs::{Documents, Place};
 use super::load::Gate;
-use super::model::{AnsweredBy, Graph, Input, Inventory, Ledger, Outcome, Rules, Run, Tool};
+use super::model::{
+    AnsweredBy, Failure, Graph, Input, Inventory, Ledger, Outcome, Rules, Run, Tool,
+};
 use super::waivers::Waivers;
-use super::work::{Event, Work, millis};
+use super::work::{Event, Room, Work, millis};
 use crate::builtins::ContentForm;
-use crate::evaluate::{Entry, EvaluateOptions, Print, Recording};
+use crate::evaluate::{Cancellation, Entry, EvaluateOptions, Print, Recording};
 use crate::{Error, ErrorKind};
 
 /// Evaluations at a time that wait for the service.
@@ -96,6 +98,21 @@ impl RunOptions {
     }
 }
 
+fn is_cancelled(options: &RunOptions) -> bool {
+    options.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
+}
+
+/// Whether something of the inputs was left undone because the run was cancelled.
+fn is_incomplete(run: &Run) -> bool {
+    let cancelled = |failure: &Option<Failure>| {
+        failure.as_ref().is_some_and(|failure| failure.kind == ErrorKind::Cancelled.code())
+    };
+    run.totals.not_evaluated > 0
+        || run.inputs.iter().any(|input| {
+            cancelled(&input.error) || input.verdicts.iter().any(|v| cancelled(&v.error))
+        })
+}
+
 /// Hears of a run while it goes on; on one thread.
 pub trait Observer {
     /// An input was read.
@@ -121,8 +138,12 @@ impl Gate {
     ) -> Result<(Run, Recording), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
         let nothing = places.is_empty();
-        let documents =
-            Documents::new(places, options.documents.clone(), options.evaluate.budget.timeout);
+        let documents = Documents::new(
+            places,
+            options.documents.clone(),
+            options.evaluate.budget.timeout,
+            options.evaluate.cancellation.clone(),
+        );
         let mut gathered = Gathered::new(self, options);
         let stop = AtomicBool::new(false);
         let workers = self.workers();
@@ -153,6 +174,13 @@ impl Gate {
         let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
         let requests = gathered.requests;
         run.notes.clone_from(&self.left_out);
+        if is_cancelled(options) && is_incomplete(&run) {
+            run.failure = Some(Failure {
+                kind: ErrorKind::Cancelled.code().to_owned(),
+                message: "the run was interrupted before every input had its verdict".to_owned(),
+                ..Failure::default()
+            });
+        }
         if nothing {
             run.notes.push("there is no input: each policy was asked once without one".to_owned());
         }
@@ -188,8 +216,9 @@ impl Gate {
         stop: &AtomicBool,
         options: &RunOptions,
     ) {
+        let room = Room::default();
         for index in 0.. {
-            if stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) || is_cancelled(options) {
                 let _ = events.send(Event::Left(documents.left()));
                 return;
             }
@@ -225,6 +254,7 @@ impl Gate {
                 value,
                 reading: document.reading,
                 started: OnceLock::new(),
+                _weight: room.take(document.bytes),
             });
             for check in (0..self.checks.len()).filter(|_| readable) {
                 if to_workers.send((Arc::clone(&work), check)).is_err() {

@@ -10,6 +10,10 @@ use sha2::{Digest as _, Sha256};
 /// The largest document.
 pub(super) const MAX_BYTES: usize = 256 << 20;
 
+/// The most values of a JSON document, as of YAML: a value takes far more memory than the two bytes
+/// that it may be written in.
+pub(super) const MAX_VALUES: usize = 10_000_000;
+
 /// How a stream's documents are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -122,6 +126,11 @@ impl Pieces {
             bytes.extend_from_slice(part);
             self.stream.consume(taken);
             bounded(bytes.len())?;
+            if scan.values > MAX_VALUES {
+                return Err(io::Error::other(format!(
+                    "a document holds more than {MAX_VALUES} values"
+                )));
+            }
             if end.is_some() {
                 break;
             }
@@ -150,7 +159,11 @@ impl Pieces {
                 return Ok(Some((bytes, start, false)));
             }
             if begins {
-                // Directives and comments before a document belong to it.
+                // Directives and comments before a document belong to it, an empty document before
+                // it doesn't.
+                if bytes.split(|byte| *byte == b'\n').any(|line| marks(line, b"---")) {
+                    bytes.clear();
+                }
                 if bytes.is_empty() {
                     start = self.line - 1;
                 }
@@ -187,6 +200,8 @@ fn has_content(bytes: &[u8]) -> bool {
 #[derive(Default)]
 struct Scan {
     depth: usize,
+    /// How many values were seen, keys among them, by what stands between them.
+    values: usize,
     /// In a string, and whether the next byte is escaped.
     text: Option<bool>,
     begun: bool,
@@ -209,7 +224,11 @@ impl Scan {
         }
         match byte {
             b'"' => self.text = Some(false),
-            b'{' | b'[' => self.depth += 1,
+            b'{' | b'[' => {
+                self.depth += 1;
+                self.values += 1;
+            }
+            b',' | b':' => self.values += 1,
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
                 self.done = self.depth == 0;
@@ -296,6 +315,15 @@ mod tests {
     }
 
     #[test]
+    fn documents_are_bounded_in_values() {
+        let endless = io::repeat(b'[').take(MAX_VALUES as u64 * 3);
+        let mut pieces = Pieces::new(Box::new(io::BufReader::new(endless)), None);
+        let error = pieces.next().unwrap_err().to_string();
+        assert!(error.contains("more than 10000000 values"), "{error}");
+        assert!(pieces.next().unwrap().is_none());
+    }
+
+    #[test]
     fn yaml_documents_have_markers() {
         assert_eq!(pieces("a: 1\nb: 2\n", None), [("a: 1\nb: 2\n".to_owned(), 1, true)]);
         let two = "# c\n---\na: 1\n--- # x\nb: |\n  --- no\n...\n---\n";
@@ -303,5 +331,7 @@ mod tests {
         assert_eq!(found, ["# c\n---\na: 1\n", "--- # x\nb: |\n  --- no\n"]);
         assert!(texts("# nothing\n---\n", Some(Form::Yaml)).is_empty());
         assert_eq!(texts("---\na: 1\n---\n\n---\nb: 2", Some(Form::Yaml)).len(), 2);
+        let empty = pieces("%YAML 1.2\n--- # nothing\n---\na: 1\n", Some(Form::Yaml));
+        assert_eq!(empty, [("---\na: 1\n".to_owned(), 3, true)]);
     }
 }

@@ -6,19 +6,36 @@
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use crate::evaluate::Cancellation;
+
+/// How long a wait for a stream is until somebody looks whether the run was cancelled.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The moment until which somebody waits for a stream; whoever reads documents moves it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Deadline(Arc<Mutex<Option<Instant>>>);
+pub(super) struct Deadline {
+    until: Arc<Mutex<Option<Instant>>>,
+    cancellation: Option<Cancellation>,
+}
 
 impl Deadline {
+    pub fn new(cancellation: Option<Cancellation>) -> Self {
+        Self { cancellation, ..Self::default() }
+    }
+
     pub fn set(&self, until: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
     }
 
     fn get(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the run was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
 }
 
@@ -68,16 +85,16 @@ impl Read for Timed {
             if length > 0 || into.is_empty() {
                 return Ok(length);
             }
-            let next = match self.deadline.get() {
-                Some(until) => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    self.chunks.recv_timeout(left)
-                }
-                None => self.chunks.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match next {
+            if self.deadline.is_cancelled() {
+                return Err(io::Error::other("the run was interrupted"));
+            }
+            let until = self.deadline.get();
+            let left =
+                until.map_or(LOOK, |u| u.saturating_duration_since(Instant::now()).min(LOOK));
+            match self.chunks.recv_timeout(left) {
                 Ok(chunk) => self.current = io::Cursor::new(chunk?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if until.is_none_or(|u| Instant::now() < u) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let message = "it didn't come to its end in the time that `--timeout` gives";
                     return Err(io::Error::new(io::ErrorKind::TimedOut, message));

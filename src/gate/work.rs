@@ -2,7 +2,7 @@
 //!
 //! Owns what travels between the threads of a run.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::rego::Value;
@@ -13,6 +13,7 @@ use super::load::{Check, Gate};
 use super::model::{Input, Subject, Verdict};
 use super::reach::Site;
 use super::run::RunOptions;
+use super::split::MAX_BYTES;
 use super::verdict;
 use crate::evaluate::Evaluated;
 use crate::{Error, ErrorKind};
@@ -27,6 +28,40 @@ pub(super) struct Work {
     /// How long it took to read, which counts against its time.
     pub reading: Duration,
     pub started: OnceLock<Instant>,
+    /// Its part of what may be in memory at a time.
+    pub _weight: Weight,
+}
+
+/// Bounds the text of all documents that are in memory at a time, however many are asked about at
+/// once: a document waits until there is room, and one that fills it alone is the only one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Room(Arc<(Mutex<usize>, Condvar)>);
+
+/// A document's part of the room, given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Weight {
+    room: Room,
+    bytes: usize,
+}
+
+impl Room {
+    /// Waits until `bytes` more fit.
+    pub fn take(&self, bytes: usize) -> Weight {
+        let (taken, changed) = &*self.0;
+        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > MAX_BYTES;
+        let mut taken = changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
+        *taken += bytes;
+        Weight { room: self.clone(), bytes }
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        let (taken, changed) = &*self.room.0;
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        changed.notify_all();
+    }
 }
 
 /// What one policy made of one document.

@@ -14,6 +14,7 @@ use crate::gate::model::{
 };
 use crate::gate::report::Report;
 use crate::gate::reports::facts;
+use crate::gate::reports::view::View;
 use crate::text::{escape, escape_for_log, shorten};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -26,14 +27,20 @@ const MESSAGE: usize = 2_000;
 
 pub(super) struct Human {
     pub colour: bool,
-    /// Whether every call is listed.
-    pub calls: bool,
+    pub view: View,
 }
 
 impl Report for Human {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for input in &run.inputs {
-            self.input(run, input, out)?;
+        let (listed, rest) = self.view.inputs(run);
+        for listed in &listed {
+            self.input(run, listed.input, out)?;
+            if let Some(same) = listed.same(&self.view) {
+                writeln!(out, "{} {same}", self.paint(RED, "NO VERDICT"))?;
+            }
+        }
+        for rest in rest {
+            writeln!(out, "{}", self.paint(DIM, &rest))?;
         }
         if let Some(failure) = &run.failure {
             self.failure("", failure, out)?;
@@ -103,7 +110,7 @@ impl Human {
         Ok(())
     }
 
-    /// What an input is and what was asked for it; every call where that is wanted.
+    /// What an input is, what was asked for it, and the calls that reports list.
     fn about(&self, input: &Input, out: &mut dyn Write) -> io::Result<()> {
         let mut parts: Vec<String> = input.digest.iter().map(|digest| line(digest)).collect();
         let ledger = &input.ledger;
@@ -117,7 +124,7 @@ impl Human {
         }
         parts.push(format!("{:?}", Duration::from_millis(input.duration_ms)));
         writeln!(out, "  {}", self.paint(DIM, &parts.join("; ")))?;
-        for call in ledger.calls.iter().filter(|_| self.calls) {
+        for call in &ledger.calls {
             let guess = if call.needed { "" } else { ", a guess" };
             let form = call.form.as_deref().filter(|form| *form == "base64");
             let form = form.map_or("", |_| ", given as base64, since it isn't UTF-8");
@@ -181,7 +188,8 @@ impl Human {
             self.failure("    ", error, out)?;
         }
         let mut last = None;
-        for violation in &verdict.violations {
+        let (violations, more) = self.view.violations(verdict);
+        for violation in violations {
             self.violation(run, violation, out)?;
             // The place once for what one definition said.
             if last != violation.position.as_ref() && violation.fails() {
@@ -189,7 +197,7 @@ impl Human {
                 last = violation.position.as_ref();
             }
         }
-        Ok(())
+        more.map_or(Ok(()), |more| writeln!(out, "    {}", self.paint(DIM, &more)))
     }
 
     fn violation(&self, run: &Run, found: &Violation, out: &mut dyn Write) -> io::Result<()> {

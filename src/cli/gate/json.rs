@@ -10,7 +10,7 @@ pub(super) struct Json;
 
 impl Report for Json {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let text = output::json(run).map_err(|error| io::Error::other(error.report()))?;
-        writeln!(out, "{text}")
+        output::json_to(&mut *out, run)?;
+        writeln!(out)
     }
 }

@@ -5,6 +5,7 @@
 
 mod attest;
 mod human;
+mod interrupt;
 mod json;
 mod outputs;
 mod progress;
@@ -34,6 +35,7 @@ use crate::gate::{
 use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
+use interrupt::Interrupt;
 use outputs::{Format, Output, Reports};
 
 /// How long answers are shared among the inputs of a run.
@@ -69,6 +71,9 @@ pub(super) struct GateArgs {
     /// The calls of the service that reports list
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
+    /// Inputs that passed are counted and not listed, in the reports that people read
+    #[arg(long)]
+    hide_passed: bool,
     /// Files and folders below `-d` and `-i` that are left out, such as `*.sarif`; may be repeated
     #[arg(long, value_name = "GLOB")]
     ignore: Vec<String>,
@@ -183,14 +188,23 @@ pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Resu
     let read: Vec<&Path> =
         args.data.iter().chain(&args.input).chain(&args.waivers).map(PathBuf::as_path).collect();
     let mut draft = Run::without_verdict(tool(), unfinished());
-    let listed = options.verbose > 0 || args.calls() == ListedCalls::All;
-    let mut reports = Reports::new(&args.output, args.format, attest, listed);
+    let hide_passed = args.hide_passed;
+    let mut reports = Reports::new(&args.output, args.format, attest, hide_passed);
     // Where two things would be written to one place, nothing is.
     Reports::check(&args.output, args.format, attest, &read)?;
+    let interrupt = {
+        let (outputs, format) = (args.output.clone(), args.format);
+        let attest = args.attest.file.clone();
+        Interrupt::listen(
+            move || Reports::new(&outputs, format, attest.as_deref(), hide_passed),
+            |failure| Run::without_verdict(tool(), failure),
+        )?
+    };
     let done = reports.begin(&draft).and_then(|()| {
         let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
-        evaluate(prepared, options, reporter)
+        evaluate(prepared, options, reporter, &interrupt)
     });
+    interrupt.writing();
     let done = done.and_then(|(run, emulated)| {
         let statement = args.attest.statement(&run, emulated)?;
         reports.write(&run, statement.as_deref())?;
@@ -276,10 +290,13 @@ fn prepare(
 
 /// The run, and whether an emulator took part in it.
 fn evaluate(
-    prepared: Prepared,
+    mut prepared: Prepared,
     options: &Options,
     reporter: Reporter,
+    interrupt: &Interrupt,
 ) -> Result<(Run, bool), Error> {
+    prepared.options.evaluate.cancellation = Some(interrupt.cancellation().clone());
+    interrupt.evaluating();
     let platform = prepared.platform.clone();
     let mut observer = progress::Progress::new(reporter, platform, !options.quiet);
     let (mut run, recording) =

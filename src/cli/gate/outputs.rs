@@ -12,6 +12,7 @@ use crate::cli::output;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 use crate::gate::reports;
+use crate::gate::reports::view::View;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -32,7 +33,8 @@ impl Format {
     fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
-                return Box::new(human::Human { colour: look.colour, calls: look.calls });
+                let view = View { hide_passed: look.hide_passed, more: look.more };
+                return Box::new(human::Human { colour: look.colour, view });
             }
             Self::Json => return Box::new(json::Json),
             Self::Junit => reports::Format::Junit,
@@ -46,6 +48,8 @@ impl Format {
             folder: std::env::current_dir().unwrap_or_default(),
             // The other forms have nothing to do with it.
             summary: (form == reports::Format::Github).then(|| summary.0.take()).flatten(),
+            hide_passed: look.hide_passed,
+            more: look.more,
         })
     }
 }
@@ -62,12 +66,12 @@ impl Summary {
     }
 }
 
-/// How the report for people looks.
-#[derive(Debug, Clone, Copy)]
+/// How reports that people read look.
+#[derive(Debug, Clone)]
 struct Look {
     colour: bool,
-    /// Whether calls are listed.
-    calls: bool,
+    hide_passed: bool,
+    more: Option<String>,
 }
 
 /// A report for a file.
@@ -105,7 +109,7 @@ pub(super) struct Reports {
     /// The form of the report on standard output.
     stdout: Option<Format>,
     attest: Option<PathBuf>,
-    calls: bool,
+    hide_passed: bool,
     summary: Summary,
 }
 
@@ -117,7 +121,7 @@ impl Reports {
         outputs: &[Output],
         format: Option<Format>,
         attest: Option<&Path>,
-        calls: bool,
+        hide_passed: bool,
     ) -> Self {
         let (streams, files): (Vec<Output>, Vec<Output>) =
             outputs.iter().cloned().partition(|output| output.file == Path::new(STDOUT));
@@ -126,7 +130,7 @@ impl Reports {
             files,
             stdout: format.or(other).or(Some(Format::Human)),
             attest: attest.map(Path::to_owned),
-            calls,
+            hide_passed,
             summary: Summary::from_env(),
         }
     }
@@ -165,9 +169,9 @@ impl Reports {
             output::remove(path)?;
         }
         for file in &self.files {
-            let look = Look { colour: false, calls: self.calls };
-            let bytes = write(file.format, run, look, &mut Summary(None))?;
-            output::to_file(&file.file, &bytes)?;
+            let look = self.look(false);
+            let report = file.format.report(look, &mut Summary(None));
+            output::to_file_with(&file.file, |out| report.write(run, out))?;
         }
         Ok(())
     }
@@ -194,13 +198,19 @@ impl Reports {
         }
     }
 
+    fn look(&self, colour: bool) -> Look {
+        let whole = |output: &&Output| output.format == Format::Json;
+        let more = self.files.iter().find(whole).map(|output| output.file.display().to_string());
+        Look { colour, hide_passed: self.hide_passed, more }
+    }
+
     /// Files first: standard output may be a pipe that is closed.
     fn files(&mut self, run: &Run) -> Result<(), Error> {
         let mut first = Ok(());
         for file in &self.files {
-            let look = Look { colour: false, calls: self.calls };
-            let done = write(file.format, run, look, &mut self.summary)
-                .and_then(|bytes| output::to_file(&file.file, &bytes));
+            let look = self.look(false);
+            let report = file.format.report(look, &mut self.summary);
+            let done = output::to_file_with(&file.file, |out| report.write(run, out));
             first = first.and(done);
         }
         first
@@ -209,8 +219,9 @@ impl Reports {
     fn print(&mut self, run: &Run) -> Result<(), Error> {
         let Some(format) = self.stdout else { return Ok(()) };
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let look = Look { colour: output::is_terminal() && !no_colour, calls: self.calls };
-        output::to_stdout(&write(format, run, look, &mut self.summary)?)
+        let look = self.look(output::is_terminal() && !no_colour);
+        let report = format.report(look, &mut self.summary);
+        output::to_stdout_with(|out| report.write(run, out))
     }
 }
 
@@ -266,13 +277,4 @@ fn distinct(outputs: &[Output], attest: Option<&Path>) -> Result<(), Error> {
         seen.push(&output.file);
     }
     Ok(())
-}
-
-/// A whole report.
-fn write(format: Format, run: &Run, look: Look, summary: &mut Summary) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    format.report(look, summary).write(run, &mut bytes).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the report can't be written").with_source(error)
-    })?;
-    Ok(bytes)
 }

@@ -1,10 +1,13 @@
-//! What a run says of itself while it goes on: a bar on a terminal, nothing in a log but what
-//! policies print.
+//! What a run says of itself while it goes on: a bar on a terminal; in a log a line each ten
+//! seconds, and what policies print.
 //!
 //! Owns standard error during a run.
 
 use std::io::IsTerminal as _;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -15,14 +18,36 @@ use crate::gate::Observer;
 use crate::gate::model::{Input, Outcome};
 use crate::text::shorten;
 
-/// In a log, a line for every so many inputs.
-const EVERY: u64 = 1_000;
+/// In a log, a line each time this has passed.
+const EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     reporter: Reporter,
+    sums: Arc<Sums>,
+    /// Ends the thread that writes lines when it is dropped.
+    _lines: Option<mpsc::Sender<()>>,
+}
+
+/// How far a run has come.
+struct Sums {
     platform: Option<Platform>,
-    done: [u64; 3],
+    done: [AtomicU64; 3],
+    /// The input that was begun last.
+    last: Mutex<String>,
+}
+
+impl std::fmt::Display for Sums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [passed, failed, none] = self.done.each_ref().map(|sum| sum.load(Ordering::Relaxed));
+        let calls = self.platform.as_ref().map_or(0, Platform::calls_in_flight);
+        write!(
+            f,
+            "{passed} passed, {failed} failed, {none} without a verdict, {calls} calls in flight"
+        )?;
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_empty() { Ok(()) } else { write!(f, "; last begun: {last}") }
+    }
 }
 
 impl Progress {
@@ -35,7 +60,10 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { bar, reporter, platform, done: [0; 3] }
+        let sums = Sums { platform, done: <[AtomicU64; 3]>::default(), last: Mutex::default() };
+        let sums = Arc::new(sums);
+        let lines = (wanted && bar.is_none()).then(|| lines(reporter, Arc::clone(&sums), EVERY));
+        Self { bar, reporter, sums, _lines: lines }
     }
 
     /// Takes the bar away.
@@ -44,20 +72,27 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
 
-    fn sums(&self) -> String {
-        let [passed, failed, none] = self.done;
-        let calls = self.platform.as_ref().map_or(0, Platform::calls_in_flight);
-        format!(
-            "{passed} passed, {failed} failed, {none} without a verdict, {calls} calls in flight"
-        )
-    }
+/// Writes a line each time `every` has passed, until what it returns is dropped.
+fn lines(reporter: Reporter, sums: Arc<Sums>, every: Duration) -> mpsc::Sender<()> {
+    let (ends, ended) = mpsc::channel();
+    let began = Instant::now();
+    // Without it the run goes on all the same.
+    let _ = std::thread::Builder::new().name("progress".to_owned()).spawn(move || {
+        while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+            let seconds = began.elapsed().as_secs();
+            reporter.note(&format!("after {seconds} s: {sums}"));
+        }
+    });
+    ends
 }
 
 impl Observer for Progress {
     fn began(&mut self, name: &str) {
+        *self.sums.last.lock().unwrap_or_else(PoisonError::into_inner) = shorten(name, 60);
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {}", self.sums(), shorten(name, 60)));
+            bar.set_message(self.sums.to_string());
         }
     }
 
@@ -76,8 +111,8 @@ impl Observer for Progress {
             Outcome::Failed => 1,
             Outcome::NoVerdict => 2,
         };
-        if let Some(count) = self.done.get_mut(index) {
-            *count += 1;
+        if let Some(count) = self.sums.done.get(index) {
+            count.fetch_add(1, Ordering::Relaxed);
         }
         if let Some(call) = input.ledger.calls.iter().find(|call| call.cut && call.needed) {
             let message = format!(
@@ -90,11 +125,8 @@ impl Observer for Progress {
                 None => say(),
             }
         }
-        let all: u64 = self.done.iter().sum();
-        match &self.bar {
-            Some(bar) => bar.set_message(self.sums()),
-            None if all.is_multiple_of(EVERY) => self.reporter.note(&self.sums()),
-            None => {}
+        if let Some(bar) = &self.bar {
+            bar.set_message(self.sums.to_string());
         }
     }
 }

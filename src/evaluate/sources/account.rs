@@ -122,6 +122,8 @@ pub(crate) enum Content {
     Json,
     Yaml,
     Rego,
+    /// Whatever is in it can't be seen.
+    Packed,
     Other,
 }
 
@@ -179,45 +181,138 @@ const PROSE: &[&str] = &[
     "tpl",
 ];
 
-/// Looks at the file's content. What can't be read is reported by whoever needs it.
+/// Looks at the file's content. What can't be read is reported by whoever needs it. What is nearly
+/// JSON, or Rego and JSON in another encoding, counts as what it was meant to be: whoever reads it
+/// says what is wrong.
 pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(LOOK).read_to_end(&mut bytes)?;
     let whole = (bytes.len() as u64) < LOOK;
-    let text = match std::str::from_utf8(&bytes) {
-        Ok(text) => text,
-        Err(error) if error.error_len().is_none() && !whole => {
+    if is_packed_content(path, &bytes) {
+        return Ok(Content::Packed);
+    }
+    let wide = utf16(&bytes);
+    let text = match (&wide, std::str::from_utf8(&bytes)) {
+        (Some(wide), _) => wide,
+        (None, Ok(text)) => text,
+        (None, Err(error)) if error.error_len().is_none() && !whole => {
             std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default())
                 .unwrap_or_default()
         }
-        Err(_) => return Ok(Content::Other),
+        (None, Err(_)) => return Ok(Content::Other),
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     if text.is_empty() || text.contains('\0') {
         return Ok(Content::Other);
     }
+    let named = named_by(path);
     if text.starts_with(['{', '[']) {
         let mut values =
             serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
         return Ok(match values.next() {
             Some(Ok(_)) => Content::Json,
             Some(Err(error)) if error.is_eof() && !whole => Content::Json,
+            // Cut, or with what only some readers take.
+            _ if !named.is_prose && begins_json(text) => Content::Json,
             _ => Content::Other,
         });
     }
     if is_module(text) {
         return Ok(Content::Rego);
     }
-    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    if PROSE.contains(&extension.as_str()) || (extension.is_empty() && !text.starts_with("---")) {
+    if named.is_data {
+        // Such as `a.json5` and `a.yaml.bak`: what it is, whoever reads it will see.
+        return Ok(if text.starts_with('/') { Content::Json } else { Content::Yaml });
+    }
+    if named.is_prose && !text.starts_with("---") {
         return Ok(Content::Other);
     }
-    let yaml = whole
-        && matches!(
+    let yaml = if whole && wide.is_none() {
+        matches!(
             super::yaml::read(text).map(|read| read.value),
             Ok(Some(crate::rego::Value::Object(_) | crate::rego::Value::Array(_)))
-        );
+        )
+    } else {
+        begins_yaml(text)
+    };
     Ok(if yaml { Content::Yaml } else { Content::Other })
+}
+
+/// What a file's name says of it, other than by an ending that is looked for anyway.
+struct Named {
+    is_prose: bool,
+    /// An ending before the last says that it is data, or the last is another form of JSON.
+    is_data: bool,
+}
+
+fn named_by(path: &Path) -> Named {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let mut endings = name.rsplit('.');
+    let last = endings.next().unwrap_or_default();
+    let inner: Vec<&str> = endings.collect();
+    // The first part is the name itself.
+    let inner = inner.get(..inner.len().saturating_sub(1)).unwrap_or_default();
+    let data = |ending: &str| matches!(ending, "json" | "jsonl" | "ndjson" | "yaml" | "yml");
+    let template = matches!(last, "tmpl" | "j2" | "tpl" | "sig" | "asc" | "sha256" | "pem" | "md");
+    let is_data = matches!(last, "json5" | "jsonc" | "hujson")
+        || (!template && inner.iter().any(|ending| data(ending)));
+    Named { is_prose: PROSE.contains(&last) && !is_data, is_data }
+}
+
+/// Whether a text begins as only JSON does: with a string, a brace or an end within a brace, where
+/// templates, sections and the like have something else.
+fn begins_json(text: &str) -> bool {
+    let mut rest = text.chars().skip(1).filter(|c| !c.is_whitespace());
+    match text.chars().next() {
+        Some('{') => matches!(rest.next(), Some('"' | '}')),
+        Some('[') => matches!(rest.next(), Some('"' | '{' | ']')),
+        _ => false,
+    }
+}
+
+/// Whether the first line of a text that says something is one of YAML's.
+fn begins_yaml(text: &str) -> bool {
+    let first = text.lines().map(str::trim_end).find(|line| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    first.is_some_and(|line| {
+        let key = |c: char| c.is_alphanumeric() || "_-.$/\"' ".contains(c);
+        let keyed = line.find(": ").or_else(|| line.strip_suffix(':').map(str::len));
+        line.starts_with("---")
+            || line.starts_with("- ")
+            || line.starts_with("%YAML")
+            || keyed.is_some_and(|at| line.chars().take(at).all(key))
+    })
+}
+
+/// The text of what is UTF-16, by its mark or by the zeros beside its ASCII.
+fn utf16(bytes: &[u8]) -> Option<String> {
+    let little = match bytes {
+        [0xff, 0xfe, ..] => true,
+        [0xfe, 0xff, ..] => false,
+        [first, 0, second, 0, ..] if first.is_ascii() && second.is_ascii() => true,
+        [0, first, 0, second, ..] if first.is_ascii() && second.is_ascii() => false,
+        _ => return None,
+    };
+    let units = bytes.chunks_exact(2).map(|pair| match (pair, little) {
+        ([low, high], true) | ([high, low], false) => u16::from_be_bytes([*high, *low]),
+        _ => 0,
+    });
+    Some(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+}
+
+/// Whether a file's first bytes are those of what packs other files. Zip is what many other forms
+/// are made of: it counts by name alone.
+fn is_packed_content(path: &Path, bytes: &[u8]) -> bool {
+    let starts = |magic: &[u8]| bytes.starts_with(magic);
+    let named = path.extension().is_none_or(|ending| ending.eq_ignore_ascii_case("zip"));
+    starts(b"\x1f\x8b")
+        || starts(b"\x28\xb5\x2f\xfd")
+        || starts(b"\xfd7zXZ\0")
+        || starts(b"BZh")
+        || bytes.get(257..262) == Some(b"ustar")
+        || (named && starts(b"PK\x03\x04"))
 }
 
 /// Whether a name says that the file is packed.
@@ -246,6 +341,54 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn a_files_content_says_what_its_name_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let wide = |text: &str, mark: bool| -> Vec<u8> {
+            let head = if mark { "\u{feff}" } else { "" };
+            format!("{head}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
+        };
+        let long =
+            |line: &str| line.repeat(usize::try_from(LOOK).unwrap() / line.len() + 2).into_bytes();
+        let mut tar = vec![b'x'; 257];
+        tar.extend(b"ustar");
+        for (name, bytes, expected) in [
+            ("a.spdx", b"{\"a\": 1}".to_vec(), Content::Json),
+            ("a.spdx", b" \n{\"a\": 1, }".to_vec(), Content::Json),
+            ("a.json.tmp", b"{\"a\": ".to_vec(), Content::Json),
+            ("a.json5", b"// words\n{a: 1}".to_vec(), Content::Json),
+            ("a.yaml.bak", b"a: [".to_vec(), Content::Yaml),
+            ("a.yaml.txt", b"a: 1".to_vec(), Content::Yaml),
+            ("a", b"a: 1\nb: 2\n".to_vec(), Content::Yaml),
+            ("a.txt", b"---\na: 1\n".to_vec(), Content::Yaml),
+            ("a.spdx", long("a1: 1\n"), Content::Yaml),
+            ("a.spdx", long("{\"a\": 1},"), Content::Json),
+            ("a.x", wide("{\"a\": 1}", true), Content::Json),
+            ("a.x", wide("package p\n", true), Content::Rego),
+            ("a.x", wide("package p\n", false), Content::Rego),
+            ("a.x", wide("a: 1\n", true), Content::Yaml),
+            ("a.x", b"\xef\xbb\xbf\npackage p\n".to_vec(), Content::Rego),
+            ("a.x", b"\x1f\x8b\x08".to_vec(), Content::Packed),
+            ("a.x", tar, Content::Packed),
+            ("a.zip", b"PK\x03\x04".to_vec(), Content::Packed),
+            ("a.jar", b"PK\x03\x04".to_vec(), Content::Other),
+            ("a.tmpl", b"{{ template }}".to_vec(), Content::Other),
+            ("a.x", b"[section]\nkey = 1\n".to_vec(), Content::Other),
+            ("a.x", b"{{ template }}".to_vec(), Content::Other),
+            ("a.txt", b"Note: words".to_vec(), Content::Other),
+            ("LICENSE", b"Some words\n\nand more\n".to_vec(), Content::Other),
+            ("a.log", long("at: 12\n"), Content::Other),
+            ("a.x", long("2026-01-02 words of a log\n"), Content::Other),
+            ("a.png", b"\x89PNG\r\n\0".to_vec(), Content::Other),
+            ("a.x", Vec::new(), Content::Other),
+        ] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, &bytes).unwrap();
+            let shown = String::from_utf8_lossy(bytes.get(..20.min(bytes.len())).unwrap());
+            assert_eq!(content(&path).unwrap(), expected, "{name}: {shown:?}");
+        }
+    }
 
     #[test]
     fn patterns_match_the_end_of_a_path() {

@@ -35,9 +35,8 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Data, Diagnost
         let value = read.value.ok_or_else(empty)?;
         Data { value, further: read.further, inexact: read.inexact }
     } else {
-        let (value, inexact) =
-            json::parse_inexactly(text).map_err(|wrong| of_json(path, text, &wrong))?;
-        Data { value, further: 0, inexact }
+        let value = json::read(text).map_err(|wrong| of_json(path, text, &wrong))?;
+        Data { value, further: 0, inexact: Vec::new() }
     };
     if matches!(data.value, Value::Object(_)) {
         Ok(data)
@@ -59,7 +58,7 @@ pub(super) fn of_number(path: &str, text: &str, found: &Inexact) -> Diagnostic {
 #[cfg(any(feature = "cli", test))]
 pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     if !is_yaml {
-        return json::parse(text).map_err(|wrong| of_json(path, text, &wrong));
+        return json::read(text).map_err(|wrong| of_json(path, text, &wrong));
     }
     let read = yaml::read(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
     if let Some(found) = read.inexact.first() {

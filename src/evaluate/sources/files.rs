@@ -186,6 +186,7 @@ impl<'a> Files<'a> {
                 Ok(Content::Rego) => "is Rego by its content and not by its name",
                 Ok(Content::Json) => "is JSON by its content and not by its name",
                 Ok(Content::Yaml) => "is YAML by its content and not by its name",
+                Ok(Content::Packed) => "is packed",
                 Ok(Content::Other) => {
                     return self.leave(path, "its content is neither Rego nor JSON nor YAML");
                 }

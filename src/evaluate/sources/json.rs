@@ -1,10 +1,13 @@
 //! JSON text as a value: exactly, or not at all.
 //!
-//! Owns what the parser would take for something else than it says, without an error: an integer
-//! beyond 64 bits would be rounded, so that a policy that looks for it doesn't find it, and an
-//! object with one certain key would become a number. How documents are combined is not its part.
+//! Owns the reading of documents, whose numbers keep their text as OPA's do, and of what passes
+//! through a parser that would take some texts for something else without an error (recordings,
+//! arguments of `call`): an integer beyond 64 bits would be rounded, and an object with one certain
+//! key would become a number. Which numbers a double holds is decided here too, for YAML, which OPA
+//! reads by way of doubles. How documents are combined is not its part.
 
 use crate::rego::Value;
+use crate::rego::value::JsonLimits;
 
 /// What is wrong, and where: line and column from 1, the column in bytes.
 #[derive(Debug)]
@@ -46,76 +49,21 @@ pub(crate) fn parse(text: &str) -> Result<Value, Wrong> {
     }
 }
 
-/// Parses a document of any type; the numbers that aren't the ones that are written are listed.
-pub(crate) fn parse_inexactly(text: &str) -> Result<(Value, Vec<Inexact>), Wrong> {
-    match parse(text) {
-        Ok(value) => Ok((value, Vec::new())),
-        Err(wrong) => {
-            let found = all_inexact(text);
-            // Everything else that is wrong stays wrong.
-            if !found.iter().any(|f| (f.line, f.column) == (wrong.line, wrong.column)) {
-                return Err(wrong);
-            }
-            let key = |(_, message): &(usize, String)| message.contains(NUMBER_KEY);
-            if misread_from(text, &mut |_| false).is_some_and(|found| key(&found)) {
-                return Err(wrong);
-            }
-            serde_json::from_str(text).map(|value| (value, found)).map_err(|_| wrong)
-        }
-    }
-}
+/// Levels of nesting that a document may have: whatever walks it later has room for as many.
+const MAX_DEPTH: usize = 1_000;
 
-/// Every number of a valid text that its value doesn't hold, with the keys that lead to it.
-fn all_inexact(text: &str) -> Vec<Inexact> {
-    let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    // For each container that is open: its key or index, and whether it is an object.
-    let mut open: Vec<(String, bool, usize)> = Vec::new();
-    let (mut at, mut line, mut start) = (0, 1, 0);
-    while let Some(byte) = bytes.get(at) {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let mut length = 1;
-        match byte {
-            b'\n' => (line, start) = (line + 1, at + 1),
-            b'{' => open.push((String::new(), true, 0)),
-            b'[' => open.push(("0".to_owned(), false, 0)),
-            b'}' | b']' => drop(open.pop()),
-            b',' => {
-                if let Some((key, false, index)) = open.last_mut() {
-                    *index += 1;
-                    *key = index.to_string();
-                }
-            }
-            b'"' => {
-                length = string_length(rest);
-                let follows = bytes.get(at + length..).unwrap_or_default().trim_ascii_start();
-                if let (Some((key, true, _)), Some(b':')) = (open.last_mut(), follows.first()) {
-                    let quoted = text.get(at..at + length).unwrap_or_default();
-                    *key = serde_json::from_str(quoted).unwrap_or_default();
-                }
-            }
-            b'-' | b'0'..=b'9' => {
-                length = rest.iter().take_while(|b| b"+-.eE0123456789".contains(b)).count();
-                let token = text.get(at..at + length).unwrap_or_default();
-                if let Some(message) = inexact(token) {
-                    let path = open.iter().map(|(key, ..)| key.clone()).collect();
-                    found.push(Inexact { path, line, column: at - start + 1, message });
-                }
-            }
-            _ => {}
-        }
-        at += length.max(1);
-    }
-    found
+/// Reads a document of any type as OPA does: numbers keep their text, whatever their length.
+pub(crate) fn read(text: &str) -> Result<Value, Wrong> {
+    Value::from_json_bytes(text.as_bytes(), JsonLimits { depth: MAX_DEPTH }).map_err(|error| {
+        let line = text.split('\n').nth(error.line.saturating_sub(1)).unwrap_or_default();
+        let before = line.char_indices().nth(error.column.saturating_sub(1));
+        let column = before.map_or(line.len(), |(at, _)| at) + 1;
+        Wrong { line: error.line, column, message: format!("no JSON: {}", error.message) }
+    })
 }
 
 /// The first part of a valid text that the parser reads as something else, and why.
 pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
-    misread_from(text, &mut |_| true)
-}
-
-/// The same; of numbers those alone that `counts`.
-fn misread_from(text: &str, counts: &mut dyn FnMut(&str) -> bool) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -133,7 +81,7 @@ fn misread_from(text: &str, counts: &mut dyn FnMut(&str) -> bool) -> Option<(usi
                 return Some((at, format!("the key `{NUMBER_KEY}` means something else here")));
             }
             b'-' | b'0'..=b'9' => {
-                if let Some(why) = inexact(token).filter(|_| counts(token)) {
+                if let Some(why) = inexact(token) {
                     return Some((at, why));
                 }
             }
@@ -240,6 +188,30 @@ mod tests {
             (r#"{"\u0024serde_json::private::Number": "12"}"#, 1, 2, "means something else"),
         ] {
             let wrong = parse(text).unwrap_err();
+            assert_eq!((wrong.line, wrong.column), (line, column), "{text}: {wrong:?}");
+            assert!(wrong.message.contains(said), "{text}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn documents_are_read_as_opa_reads_them() {
+        for text in [
+            "[7.0000000000000000001,1e-400,18446744073709551616,-9223372036854775809]",
+            "[9007199254740993.0,1.10,1E400,0e5]",
+            r#"{"$serde_json::private::Number":"12"}"#,
+        ] {
+            assert_eq!(read(text).unwrap().to_json(), text);
+        }
+        assert_eq!(read(r#"{"a": "\ud800", "a": "b"}"#).unwrap().to_json(), r#"{"a":"b"}"#);
+        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(read(&deep(MAX_DEPTH)).is_ok() && read(&deep(MAX_DEPTH + 1)).is_err());
+        for (text, line, column, said) in [
+            ("{\n \"é\": }", 2, 8, "no JSON: invalid character '}'"),
+            ("1e999999999", 1, 1, "number too big"),
+            ("{} x", 1, 4, "after top-level value"),
+            ("[01]", 1, 3, "after array element"),
+        ] {
+            let wrong = read(text).unwrap_err();
             assert_eq!((wrong.line, wrong.column), (line, column), "{text}: {wrong:?}");
             assert!(wrong.message.contains(said), "{text}: {wrong:?}");
         }

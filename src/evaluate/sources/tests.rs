@@ -82,8 +82,9 @@ fn what_is_wrong_has_file_and_line() {
         ("g.yaml", b"a: !!int x\n", None, "no `!!int`"),
         ("h.yaml", b"a: .inf\n", Some((1, 4)), "no JSON number"),
         ("i.yaml", b"a: 7.0000000000000000001\n", Some((1, 4)), "rounded to 7"),
-        ("j.json", b"{\"a\": [1e-400]}", Some((1, 8)), "rounded to 0"),
-        ("l.json", b"{\"x\": 1} {\"y\": 2}", Some((1, 10)), "trailing"),
+        ("j.yaml", b"a: [1e-400]", Some((1, 5)), "rounded to 0"),
+        ("k.json", b"{\"a\": [1e999999]}", Some((1, 8)), "too big"),
+        ("l.json", b"{\"x\": 1} {\"y\": 2}", Some((1, 10)), "after top-level value"),
         ("m.txt", b"{}", None, "neither"),
         ("missing.json", b"-", None, "exist"),
     ] {
@@ -150,7 +151,7 @@ fn every_file_of_a_folder_is_accounted_for() {
         assert!(error.diagnostics()[0].message.contains(says), "{name}: {error:?}");
         fs::remove_file(dir.path().join(name)).unwrap();
     }
-    write(dir.path(), &[("n.json", b"{\"a1\": {\"b\": [1, 7.0000000000000000001]}}")]);
+    write(dir.path(), &[("n.yaml", b"a1: {b: [1, 7.0000000000000000001]}")]);
     let gathered = gather().unwrap();
     assert_eq!(gathered.inexact[0].path, ["a1", "b", "1"]);
 }

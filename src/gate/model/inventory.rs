@@ -85,7 +85,8 @@ pub struct PackageUse {
     /// Why it wasn't.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Calls to the service that its verdicts depend on, over all inputs.
+    /// Calls to the service that its verdicts depend on, over all inputs; where there is no verdict,
+    /// those that were made.
     pub calls: u64,
 }
 

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::words::{count, line, microseconds, milliseconds};
 use crate::Position;
 use crate::gate::model::{
-    AnsweredBy, Argument, Call, Class, Effect, Failure, Input, OptionEffect, OptionUse, Outcome,
-    Policy, Run, Severity, Violation, WaivedBy, Waiver,
+    AnsweredBy, Argument, Call, CallSite, Class, Effect, Failure, Input, OptionEffect, OptionUse,
+    Outcome, PackageUse, Policy, Run, Severity, Violation, WaivedBy, Waiver,
 };
 
 /// `passed`, `failed`, `no verdict`.
@@ -112,6 +112,15 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         all.push(("signatures", "not checked: anybody may have written the attestations".into()));
     }
     all
+}
+
+/// That a package never asked, with the place of the first call that it could have made.
+pub(crate) fn never_reached(package: &PackageUse, sites: &[&CallSite]) -> String {
+    let first = sites.first().map_or_else(String::new, |site| {
+        format!(": `{}` at {}", line(&site.function), place(&site.position))
+    });
+    let calls = count(sites.len() as u64, "call");
+    format!("the package `{}` never reached its {calls} of the service{first}", line(&package.name))
 }
 
 const fn answers(answers: AnsweredBy) -> &'static str {

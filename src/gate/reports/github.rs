@@ -3,12 +3,14 @@
 //! Owns the commands' escaping. What fails is an error, also what has no verdict; warnings are
 //! warnings; waived, skipped and the like are notices. The summary is the Markdown report.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::cases::{State, cases};
+use super::cases::{Case, State, cases};
 use super::sarif::file_of;
+use super::view::{Listed, View};
 use super::words::line;
 use super::{facts, markdown};
 use crate::Position;
@@ -25,71 +27,146 @@ pub struct GitHub {
     pub folder: PathBuf,
     /// Where the summary is appended: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
+    pub(super) view: View,
 }
 
 impl Report for GitHub {
+    /// What was found first, then what it comes from, folded.
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "rego-platform gate: {}", facts::headline(run))?;
-        for (name, value) in facts::provenance(run) {
-            writeln!(out, "{name}: {value}")?;
+        let (listed, rest) = self.view.inputs(run);
+        self.annotations(run, &listed, &rest, out)?;
+        group(out, "inputs", |out| {
+            for Listed { input, .. } in &listed {
+                let digest = input.digest.as_deref().unwrap_or("no digest");
+                let name = line(&input.name);
+                writeln!(out, "input: {name} {} {}", line(digest), facts::outcome(input.outcome))?;
+                for call in facts::ledger(input) {
+                    writeln!(out, "call: {name}: {call}")?;
+                }
+            }
+            rest.iter().try_for_each(|rest| writeln!(out, "{rest}"))
+        })?;
+        group(out, "where this comes from", |out| {
+            for (name, value) in facts::provenance(run) {
+                writeln!(out, "{name}: {value}")?;
+            }
+            for policy in &run.policies {
+                writeln!(out, "policy: {}", facts::policy(policy))?;
+            }
+            for waiver in &run.waivers {
+                writeln!(out, "waiver: {}", facts::waiver(waiver))?;
+            }
+            run.notes.iter().try_for_each(|note| writeln!(out, "note: {}", line(note)))
+        })?;
+        out.flush()?;
+        self.summary.as_deref().map_or(Ok(()), |path| append(run, &self.view, path))
+    }
+}
+
+/// Lines that are folded until somebody opens them.
+fn group(
+    out: &mut dyn Write,
+    title: &str,
+    lines: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    writeln!(out, "::group::{title}")?;
+    lines(out)?;
+    writeln!(out, "::endgroup::")
+}
+
+/// Annotations of a level that are written: GitHub shows ten of a step and fifty of a job.
+const ANNOTATIONS: usize = 50;
+
+/// Writes annotations, each level up to its bound.
+struct Annotations<'o> {
+    out: &'o mut dyn Write,
+    written: BTreeMap<&'static str, usize>,
+}
+
+impl Annotations<'_> {
+    fn add(&mut self, level: &'static str, place: &str, title: &str, text: &str) -> io::Result<()> {
+        let written = self.written.entry(level).or_default();
+        *written += 1;
+        if *written > ANNOTATIONS {
+            return Ok(());
         }
-        for policy in &run.policies {
-            writeln!(out, "policy: {}", facts::policy(policy))?;
-        }
-        for input in &run.inputs {
-            let digest = input.digest.as_deref().unwrap_or("no digest");
-            let name = line(&input.name);
-            writeln!(out, "input: {name} {} {}", line(digest), facts::outcome(input.outcome))?;
-            for call in facts::ledger(input) {
-                writeln!(out, "call: {name}: {call}")?;
+        writeln!(self.out, "{}", command(level, place, title, text))
+    }
+
+    /// Says how many more there were.
+    fn finish(self, view: &View) -> io::Result<()> {
+        for (level, written) in self.written {
+            if let Some(more) = view.more(written.saturating_sub(ANNOTATIONS)) {
+                writeln!(self.out, "{}", command(level, "", "more", &more))?;
             }
         }
-        for waiver in &run.waivers {
-            writeln!(out, "waiver: {}", facts::waiver(waiver))?;
-        }
-        for note in &run.notes {
-            writeln!(out, "note: {}", line(note))?;
-        }
-        self.annotations(run, out)?;
-        out.flush()?;
-        self.summary.as_deref().map_or(Ok(()), |path| append(run, path))
+        Ok(())
     }
 }
 
 impl GitHub {
-    fn annotations(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for input in &run.inputs {
+    fn annotations(
+        &self,
+        run: &Run,
+        listed: &[Listed<'_>],
+        rest: &[String],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut all = Annotations { out, written: BTreeMap::new() };
+        let cases = cases(run);
+        // What nobody knows comes before what was found: of that there may be more than is shown.
+        for case in cases.iter().filter(|case| case.state == State::Error) {
+            self.case(case, listed, &mut all)?;
+        }
+        for Listed { input, .. } in listed {
             for verdict in &input.verdicts {
                 for found in &verdict.violations {
                     let title = format!("{} ({})", line(&verdict.policy), line(&input.name));
                     let text = facts::violation(run, found);
                     let place = self.place(found.position.as_ref(), &input.name);
-                    writeln!(out, "{}", command(level(found), &place, &title, &text))?;
+                    all.add(level(found), &place, &title, &text)?;
                 }
             }
         }
         for (package, sites) in run.inventory.never_called() {
             let place = self.place(sites.first().map(|site| &site.position), "");
-            let text = format!("`{}` never reached its calls of the service", line(&package.name));
-            writeln!(out, "{}", command("notice", &place, &line(&package.name), &text))?;
+            let text = facts::never_reached(package, &sites);
+            all.add("notice", &place, &line(&package.name), &text)?;
         }
-        for case in cases(run) {
-            let blameless = case.policy.is_none() || case.state != State::Failed;
-            let level = match case.state {
-                State::Error => "error",
-                State::Failed if blameless => "error",
-                State::Skipped => "notice",
-                State::Failed | State::Passed => continue,
-            };
-            let input = case.input.map_or("", |input| input.name.as_str());
-            let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
-            let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
-            let mut text = vec![case.summary.clone()];
-            text.extend(case.details.into_iter().filter(|detail| *detail != case.summary));
-            let place = self.place(None, input);
-            writeln!(out, "{}", command(level, &place, &title, &text.join("; ")))?;
+        for case in cases.iter().filter(|case| case.state != State::Error) {
+            self.case(case, listed, &mut all)?;
         }
-        Ok(())
+        if !rest.is_empty() {
+            all.add("notice", "", "inputs", &rest.join("; "))?;
+        }
+        all.finish(&self.view)
+    }
+
+    /// A case, unless its violations say it.
+    fn case(
+        &self,
+        case: &Case<'_>,
+        listed: &[Listed<'_>],
+        all: &mut Annotations<'_>,
+    ) -> io::Result<()> {
+        let own = case.input.map(|input| listed.iter().find(|one| std::ptr::eq(one.input, input)));
+        let blameless = case.policy.is_none() || case.state != State::Failed;
+        let level = match (case.state, own) {
+            // It isn't listed, or said once for several.
+            (_, Some(None)) => return Ok(()),
+            (State::Error, _) => "error",
+            (State::Failed, _) if blameless => "error",
+            (State::Skipped, _) => "notice",
+            (State::Failed | State::Passed, _) => return Ok(()),
+        };
+        let input = case.input.map_or("", |input| input.name.as_str());
+        let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
+        let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
+        let mut text = vec![case.summary.clone()];
+        text.extend(case.details.iter().filter(|detail| **detail != case.summary).cloned());
+        text.extend(own.flatten().and_then(|listed| listed.same(&self.view)));
+        all.add(level, &self.place(None, input), &title, &text.join("; "))
     }
 
     /// The rule's place, or else the input's file.
@@ -133,10 +210,10 @@ fn property(text: &str) -> String {
 }
 
 /// Appends the summary; what other commands of the same step wrote takes its part of the room.
-fn append(run: &Run, path: &Path) -> io::Result<()> {
+fn append(run: &Run, view: &View, path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let text = markdown::render(run, SUMMARY.saturating_sub(taken));
+    let text = markdown::render(run, view, SUMMARY.saturating_sub(taken));
     file.write_all(text.as_bytes())
 }
 
@@ -164,6 +241,9 @@ mod tests {
             assert!(!line.contains("##["), "{line}");
             assert!(!line.chars().any(char::is_control), "{line:?}");
             let Some(rest) = line.trim_start().strip_prefix("::") else { continue };
+            if rest.starts_with("group::") || rest == "endgroup::" {
+                continue;
+            }
             let (head, message) = rest.split_once("::").unwrap();
             let (name, properties) = head.split_once(' ').unwrap_or((head, ""));
             let properties = properties.split(',').map(|pair| {
@@ -182,10 +262,10 @@ mod tests {
         let levels: Vec<&str> = all.iter().map(|(level, _, _)| level.as_str()).collect();
         assert_eq!(
             levels,
-            ["error", "error", "notice", "notice", "warning", "notice", "notice", "error", "error"],
+            ["error", "error", "error", "error", "notice", "notice", "warning", "notice", "notice"],
             "{text}"
         );
-        let (_, properties, message) = &all[0];
+        let (_, properties, message) = &all[2];
         assert!(message.starts_with("license `GPL-3.0` is not allowed [severity high"));
         let known = [
             ("file", "policies/licences.rego"),
@@ -195,10 +275,13 @@ mod tests {
             ("title", "release.licences (build/sbom.json)"),
         ];
         assert_eq!(*properties, known.map(|(k, v)| (k.to_owned(), v.to_owned())));
-        assert!(all[6].2.contains("no image here"));
-        assert!(all[7].2.contains("; help: try again"), "{}", all[7].2);
+        assert!(all[8].2.contains("no image here"));
+        assert!(all[0].2.contains("; help: try again"), "{}", all[0].2);
         assert!(text.starts_with("rego-platform gate: no verdict: 3 inputs"), "{text}");
         assert!(text.contains("\ninput: build/sbom.json sha256:1111 failed\n"));
+        let first = text.lines().nth(1).unwrap();
+        assert!(first.starts_with("::error "), "what was found comes first: {first}");
+        assert_eq!(text.matches("::group::").count(), text.matches("::endgroup::").count());
     }
 
     #[test]
@@ -222,11 +305,13 @@ mod tests {
         let mut run = sample();
         let input = run.inputs[0].clone();
         run.inputs = vec![input; 5_000];
-        written(&github, &run);
+        let annotations = written(&github, &run);
+        assert_eq!(read(&annotations).iter().filter(|(level, ..)| level == "error").count(), 51);
+        assert!(annotations.contains(" more in the JSON report"), "{annotations}");
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("before\n## "), "{}", &text[..100]);
         assert!(text.len() < 1024 * 1024, "{}", text.len());
-        assert!(text.contains("left out"), "it says so");
+        assert!(text.contains("4800 failed"), "it says so");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Owns the page's order and its policy: no source but its own style and script, by hash. The
 //! drawings are in `drawings`. Everything from elsewhere passes [`esc`]; nothing from elsewhere
-//! becomes a link but https links of policies.
+//! becomes a link but https links of policies; others lead to places on the page.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -12,34 +12,40 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 use super::cases::{Case, State, cases};
+use super::view::{Listed, View};
 use super::words::{line, milliseconds};
 use super::{facts, references, sarif, waterfall};
-use crate::gate::model::{AnsweredBy, Input, Outcome, Policy, Run, Severity, Violation};
+use crate::gate::model::{AnsweredBy, Outcome, Policy, Run, Severity, Violation};
 use crate::gate::report::Report;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// One self-contained page.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Html;
+#[derive(Debug, Clone, Default)]
+pub struct Html {
+    pub(super) view: View,
+}
 
 impl Report for Html {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(head(run).as_bytes())?;
         let all = cases(run);
-        out.write_all(by_policy(run, &all).as_bytes())?;
+        let (listed, rest) = self.view.inputs(run);
+        out.write_all(by_policy(run, &all, &listed).as_bytes())?;
         writeln!(out, "<h2>Inputs</h2>")?;
-        let mut rest = all.iter().peekable();
-        for input in &run.inputs {
-            let mut own = Vec::new();
-            while let Some(case) =
-                rest.next_if(|case| case.input.is_some_and(|i| std::ptr::eq(i, input)))
-            {
-                own.push(case);
-            }
-            out.write_all(of_input(run, input, &own).as_bytes())?;
+        // What no input is to blame for.
+        for case in all.iter().filter(|case| case.input.is_none() && case.state >= State::Failed) {
+            writeln!(out, "<div data-item>{}</div>", self.described(run, case, "the run", ""))?;
         }
+        for one in &listed {
+            let own = all.iter().filter(|c| c.input.is_some_and(|i| std::ptr::eq(i, one.input)));
+            out.write_all(self.of_input(run, one, &own.collect::<Vec<_>>()).as_bytes())?;
+        }
+        for rest in &rest {
+            writeln!(out, "<p class=\"dim\">{}</p>", esc(rest))?;
+        }
+        out.write_all(notes(run).as_bytes())?;
         out.write_all(waivers(run).as_bytes())?;
         out.write_all(provenance(run).as_bytes())?;
         writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")
@@ -57,6 +63,22 @@ pub(super) fn esc(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text for elements in which what stands between backticks is code.
+fn prose(text: &str) -> String {
+    let text = esc(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut out = String::with_capacity(text.len());
+    for (index, part) in parts.iter().enumerate() {
+        match (index % 2, index + 1 == parts.len()) {
+            (0, _) => out.push_str(part),
+            // A last one that nothing ends is one.
+            (_, true) => out.extend(["`", part]),
+            (_, false) => out.extend(["<code>", part, "</code>"]),
         }
     }
     out
@@ -100,7 +122,7 @@ fn head(run: &Run) -> String {
         shares(run),
         esc(&facts::headline(run))
     );
-    list(&mut out, run.reasons.iter().map(|reason| esc(reason)));
+    list(&mut out, run.reasons.iter().map(|reason| prose(reason)));
     out.push_str("</header>\n");
     if run.answers != AnsweredBy::Service {
         let answers = facts::provenance(run).into_iter().find(|(name, _)| *name == "answers");
@@ -160,14 +182,9 @@ fn pairs(out: &mut String, items: impl IntoIterator<Item = (&'static str, String
     out.push_str("</dl>\n");
 }
 
-/// What failed or is unknown, policy by policy; what no policy is to blame for first.
-fn by_policy(run: &Run, all: &[Case<'_>]) -> String {
+/// What came of each policy, with the inputs where it failed or isn't known.
+fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
     let mut out = String::from("<h2>Policies</h2>\n");
-    let blameless: Vec<&Case<'_>> = all.iter().filter(|case| case.policy.is_none()).collect();
-    for case in blameless.into_iter().filter(|case| case.state >= State::Failed) {
-        let name = case.input.map_or("the run", |input| input.name.as_str());
-        let _ = writeln!(out, "<div data-item>{}</div>", described(run, case, name));
-    }
     for policy in &run.policies {
         let own = |case: &&Case<'_>| case.policy == Some(policy.name.as_str());
         let wrong: Vec<_> =
@@ -181,22 +198,42 @@ fn by_policy(run: &Run, all: &[Case<'_>]) -> String {
             }
             Some(worst) => state(worst),
         };
-        let open = if wrong.is_empty() { "" } else { " open" };
         let _ = writeln!(
             out,
-            "<details data-item{open}><summary><b class=\"{class}\">{word}</b> {} \
+            "<details data-item><summary><b class=\"{class}\">{word}</b> {} \
              <span class=\"dim\">{} of {} inputs</span></summary>",
             esc(policy.title.as_deref().unwrap_or(&policy.name)),
             wrong.len(),
             all.iter().filter(own).count(),
         );
         about_policy(&mut out, policy);
-        for case in wrong {
-            out.push_str(&described(run, case, case.input.map_or("", |input| input.name.as_str())));
+        let mut links = String::new();
+        for case in &wrong {
+            let one =
+                listed.iter().find(|one| case.input.is_some_and(|i| std::ptr::eq(i, one.input)));
+            if let Some(one) = one {
+                let name = esc(&one.input.name);
+                let at = anchor(one.index, case);
+                let _ = writeln!(links, "<li><a href=\"#{at}\">{name}</a></li>");
+            }
+        }
+        if !links.is_empty() {
+            let _ = writeln!(out, "<ul>\n{links}</ul>");
         }
         out.push_str("</details>\n");
     }
     out
+}
+
+/// Where a case is on the page.
+fn anchor(index: usize, case: &Case<'_>) -> String {
+    let verdicts = case.input.map(|input| input.verdicts.as_slice()).unwrap_or_default();
+    let own =
+        case.verdict.and_then(|verdict| verdicts.iter().position(|v| std::ptr::eq(v, verdict)));
+    match own {
+        Some(policy) => format!("i{index}p{policy}"),
+        None => format!("i{index}"),
+    }
 }
 
 fn about_policy(out: &mut String, policy: &Policy) {
@@ -213,36 +250,90 @@ fn about_policy(out: &mut String, policy: &Policy) {
     }
 }
 
-/// A case under a name, with everything that it says.
-fn described(run: &Run, case: &Case<'_>, name: &str) -> String {
-    let (class, word) = state(case.state);
-    let mut out = format!("<h3><b class=\"{class}\">{word}</b> <code>{}</code></h3>\n", esc(name));
-    let found = |fails: bool| {
-        let all = case.verdict.iter().flat_map(|verdict| &verdict.violations);
-        all.filter(move |v| v.fails() == fails).map(|v| violation(run, v))
-    };
-    if case.state == State::Failed && found(true).next().is_some() {
-        list(&mut out, found(true));
-    } else if case.details.is_empty() && !case.summary.is_empty() {
-        list(&mut out, std::iter::once(esc(&case.summary)));
-    } else {
-        list(&mut out, case.details.iter().map(|text| esc(text)));
+impl Html {
+    /// A case under a name, with everything that it says: what fails first.
+    fn described(&self, run: &Run, case: &Case<'_>, name: &str, id: &str) -> String {
+        let (class, word) = state(case.state);
+        let at = if id.is_empty() { String::new() } else { format!(" id=\"{id}\"") };
+        let mut out =
+            format!("<h3{at}><b class=\"{class}\">{word}</b> <code>{}</code></h3>\n", esc(name));
+        let (shown, more) = match case.verdict {
+            Some(verdict) => self.view.violations(verdict),
+            None => (&[][..], None),
+        };
+        let found = |fails: bool| {
+            let all = shown.iter().enumerate().filter(move |(_, found)| found.fails() == fails);
+            all.map(|(number, found)| violation(run, found, &format!("{id}v{number}")))
+        };
+        if case.state == State::Failed && found(true).next().is_some() {
+            list(&mut out, found(true));
+        } else if case.details.is_empty() && !case.summary.is_empty() {
+            list(&mut out, std::iter::once(prose(&case.summary)));
+        } else {
+            list(&mut out, case.details.iter().map(|text| prose(text)));
+        }
+        if found(false).next().is_some() {
+            out.push_str("<div class=\"dim\">does not fail:</div>\n");
+            list(&mut out, found(false));
+        }
+        if let Some(more) = more {
+            let _ = writeln!(out, "<p class=\"dim\">{}</p>", esc(&more));
+        }
+        out
     }
-    if found(false).next().is_some() {
-        out.push_str("<div class=\"dim\">does not fail:</div>\n");
-        list(&mut out, found(false));
+
+    fn of_input(&self, run: &Run, one: &Listed<'_>, own: &[&Case<'_>]) -> String {
+        let Listed { index, input, .. } = one;
+        let (class, word) = (style(input.outcome), facts::outcome(input.outcome));
+        // What failed is open, unless there is much of it.
+        let open = if input.outcome != Outcome::Passed && *index < OPEN { " open" } else { "" };
+        let mut out = format!(
+            "<details data-item id=\"i{index}\"{open}><summary><b class=\"{class}\">{word}</b> \
+             <code>{}</code> <span class=\"dim\">{}</span></summary>\n",
+            esc(&input.name),
+            milliseconds(input.duration_ms)
+        );
+        for case in own.iter().filter(|case| case.state != State::Passed || !case.notes.is_empty())
+        {
+            let id = anchor(*index, case);
+            let id = if case.verdict.is_some() { id } else { String::new() };
+            out.push_str(&self.described(run, case, case.policy.unwrap_or("(verdict)"), &id));
+        }
+        if let Some(same) = one.same(&self.view) {
+            let _ = writeln!(out, "<p>{}</p>", esc(&same));
+        }
+        let passed: Vec<String> = own
+            .iter()
+            .filter(|case| case.state == State::Passed && case.notes.is_empty())
+            .map(|case| format!("<code>{}</code>", esc(case.policy.unwrap_or("(verdict)"))))
+            .collect();
+        if !passed.is_empty() {
+            let _ = writeln!(out, "<p><b class=\"passed\">passed</b> {}</p>", passed.join(", "));
+        }
+        let mut more = String::new();
+        pairs(&mut more, facts::about(input));
+        more.push_str(&references::references(&input.graph, &input.ledger));
+        more.push_str(&waterfall::waterfall(&input.ledger));
+        let _ = writeln!(
+            out,
+            "<details><summary>What it is, and what was asked</summary>\n{more}</details>\n</details>"
+        );
+        out
     }
-    out
 }
 
+/// Inputs from the first on that are shown open.
+const OPEN: usize = 20;
+
 /// What a policy found: what it says, and in small print what is known of it.
-fn violation(run: &Run, found: &Violation) -> String {
-    let mut out = String::new();
+fn violation(run: &Run, found: &Violation, id: &str) -> String {
+    let mut out = format!("<span id=\"{id}\"></span>");
     if let Some(severity) = &found.severity {
         let class = Severity::parse(severity).map_or("unknown", facts::severity_name);
         let _ = write!(out, "<b class=\"severity {class}\">{}</b> ", esc(severity));
     }
-    out.push_str(&esc(&found.message));
+    out.push_str(&prose(&found.message));
+    let _ = write!(out, " <a class=\"dim\" href=\"#{id}\" aria-label=\"link to this\">#</a>");
     let place = found.position.as_ref().map(facts::place);
     let small = [
         found.id.as_deref().map(line),
@@ -251,28 +342,27 @@ fn violation(run: &Run, found: &Violation) -> String {
         facts::effect(run, found),
     ];
     let small: Vec<String> = small.into_iter().flatten().collect();
-    let _ = write!(out, "<div class=\"mono dim\">{}</div>", esc(&small.join(" · ")));
-    if let Some(fields) = facts::fields(found) {
-        let _ = write!(out, "<div class=\"mono dim\">{}</div>", esc(&fields));
+    let _ = write!(out, "<div class=\"mono dim\">{}</div>", prose(&small.join(" · ")));
+    if !found.fields.is_empty() {
+        out.push_str("<dl class=\"mono dim\">");
+        for (name, value) in &found.fields {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", esc(name), esc(&value));
+        }
+        out.push_str("</dl>");
     }
     out
 }
 
-fn of_input(run: &Run, input: &Input, own: &[&Case<'_>]) -> String {
-    let (class, word) = (style(input.outcome), facts::outcome(input.outcome));
-    let mut out = format!(
-        "<details data-item><summary><b class=\"{class}\">{word}</b> <code>{}</code> \
-         <span class=\"dim\">{}</span></summary>\n",
-        esc(&input.name),
-        milliseconds(input.duration_ms)
-    );
-    pairs(&mut out, facts::about(input));
-    for case in own {
-        out.push_str(&described(run, case, case.policy.unwrap_or("(verdict)")));
+/// What is worth saying of the run as a whole.
+fn notes(run: &Run) -> String {
+    let mut out = String::new();
+    if !run.notes.is_empty() {
+        out.push_str("<h2>Notes</h2>\n");
+        for note in &run.notes {
+            let _ = writeln!(out, "<p class=\"notice\">{}</p>", prose(note));
+        }
     }
-    out.push_str(&references::references(&input.graph, &input.ledger));
-    out.push_str(&waterfall::waterfall(&input.ledger));
-    out.push_str("</details>\n");
     out
 }
 
@@ -287,8 +377,8 @@ fn waivers(run: &Run) -> String {
 
 fn provenance(run: &Run) -> String {
     let mut out = String::from("<h2>Where this comes from</h2>\n");
-    pairs(&mut out, facts::provenance(run));
-    list(&mut out, run.notes.iter().map(|note| esc(note)));
+    // The outcome stands above, once.
+    pairs(&mut out, facts::provenance(run).into_iter().filter(|(name, _)| *name != "outcome"));
     let source = |s: &crate::gate::model::Source| esc(&format!("{} {}", s.path, s.digest));
     list(&mut out, run.sources.iter().map(source));
     out

@@ -32,11 +32,13 @@ fn read(page: &str) -> (Vec<String>, BTreeSet<String>) {
 
 #[test]
 fn the_page_says_everything() {
-    let page = written(&Html, &sample());
+    let page = written(&Html::default(), &sample());
     for known in [
         "<h1>no verdict</h1>",
         "3 inputs, 1 passed, 1 failed, 1 without a verdict, 2 not evaluated",
-        "license `GPL-3.0` is not allowed",
+        "license <code>GPL-3.0</code> is not allowed",
+        "<dt>package</dt>",
+        "<h2>Notes</h2>",
         "the waiver of ops expired on 2026-01-31: was urgent",
         "waived until 2027-12-31 by ops, matched by the input&#39;s digest: being replaced",
         "skipped: no image here",
@@ -56,12 +58,20 @@ fn the_page_says_everything() {
         assert!(page.contains(&known), "{known}\n---\n{page}");
     }
     let (_, links) = read(&page);
+    let (own, links): (BTreeSet<String>, BTreeSet<String>) =
+        links.into_iter().partition(|link| link.starts_with('#'));
+    for link in &own {
+        let id = format!("id=\"{}\"", link.trim_start_matches('#'));
+        assert_eq!(page.matches(&id).count(), 1, "{link}");
+    }
+    assert!(own.contains("#i0p0") && own.contains("#i0p0v0"), "{own:?}");
+    assert_eq!(page.matches("license <code>GPL-3.0</code> is not allowed").count(), 1);
     assert_eq!(links, BTreeSet::from(["https://example.com/licences".to_owned()]));
 }
 
 #[test]
 fn the_policy_allows_nothing_but_the_page_itself() {
-    let page = written(&Html, &sample());
+    let page = written(&Html::default(), &sample());
     let (_, rest) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
     let (policy, _) = rest.split_once('"').unwrap();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
@@ -81,15 +91,18 @@ fn the_policy_allows_nothing_but_the_page_itself() {
 #[test]
 fn nothing_that_is_said_becomes_markup() {
     let shape = |payload: &str| {
-        let page = written(&Html, &hostile(payload));
+        let page = written(&Html::default(), &hostile(payload));
         assert_clean(&page, payload);
         let (tags, links) = read(&page);
-        assert!(links.iter().all(|link| link.starts_with("https://")), "{links:?}");
+        assert!(
+            links.iter().all(|link| link.starts_with("https://") || link.starts_with('#')),
+            "{links:?}"
+        );
         tags.into_iter().filter(|tag| !tag.contains("href")).collect::<Vec<_>>()
     };
     let anchors = |tags: Vec<String>| {
         tags.into_iter()
-            .filter(|tag| tag != "/a" && tag != "div" && tag != "/div")
+            .filter(|tag| !["/a", "div", "/div", "code", "/code"].contains(&tag.as_str()))
             .collect::<Vec<_>>()
     };
     let plain = anchors(shape("plain"));
@@ -102,10 +115,10 @@ fn nothing_that_is_said_becomes_markup() {
 fn only_a_pass_looks_like_one() {
     let mut run = sample();
     run.inputs.truncate(1);
-    let page = written(&Html, &run);
+    let page = written(&Html::default(), &run);
     assert!(page.contains("<b class=\"skipped\">skipped</b> release.image"), "{page}");
     run.inputs.clear();
-    let page = written(&Html, &run);
+    let page = written(&Html::default(), &run);
     assert!(page.contains("<b class=\"skipped\">not evaluated</b> release.image"), "{page}");
     assert!(!page.contains("nothing failed"), "{page}");
 }
@@ -119,7 +132,7 @@ fn odd_graphs_and_ledgers_are_drawn() {
     let huge =
         Call { latency_us: u64::MAX, pass: u32::MAX, ..run.inputs[0].ledger.calls[0].clone() };
     run.inputs[0].ledger.calls.extend([huge.clone(), huge]);
-    let page = written(&Html, &run);
+    let page = written(&Html::default(), &run);
     assert!(page.contains("250 more nodes are not drawn"));
     assert!(page.contains("✗</b> sha256:399"), "a bad node is named, drawn or not");
 }

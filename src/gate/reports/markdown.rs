@@ -9,17 +9,23 @@ use std::io::{self, Write};
 
 use super::cases::{Case, State, cases};
 use super::facts;
+use super::view::{Listed, View};
 use super::words::line;
 use crate::gate::model::{Outcome, Run};
 use crate::gate::report::Report;
 
-/// Markdown.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Markdown;
+/// What a comment on a pull request takes, GitHub's being the shortest: 65,536 characters.
+const COMMENT: usize = 60_000;
+
+/// Markdown, no longer than a comment on a pull request may be.
+#[derive(Debug, Clone, Default)]
+pub struct Markdown {
+    pub(super) view: View,
+}
 
 impl Report for Markdown {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(render(run, usize::MAX).as_bytes())
+        out.write_all(render(run, &self.view, COMMENT).as_bytes())
     }
 }
 
@@ -34,7 +40,7 @@ impl Page {
     /// Adds a block as a whole, or counts it as left out.
     fn add(&mut self, block: &str) {
         // Room for the sentence that says that something was left out.
-        if self.text.len().saturating_add(block.len()).saturating_add(200) > self.limit {
+        if self.text.len().saturating_add(block.len()).saturating_add(600) > self.limit {
             self.left_out += 1;
         } else {
             self.text.push_str(block);
@@ -43,15 +49,27 @@ impl Page {
 }
 
 /// The report in at most `limit` bytes; nothing of it where there is no room for its first lines.
-pub(super) fn render(run: &Run, limit: usize) -> String {
+pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
     let mut page = Page { text: String::new(), limit, left_out: 0 };
     page.add(&format!("## rego-platform gate: {}\n\n{}\n\n", word(run), facts::headline(run)));
     for reason in &run.reasons {
         page.add(&format!("- {}\n", code(reason)));
     }
-    let all = cases(run);
+    let (listed, rest) = view.inputs(run);
+    let all: Vec<Case<'_>> = cases(run)
+        .into_iter()
+        .filter(|case| {
+            case.input.is_none_or(|input| listed.iter().any(|l| std::ptr::eq(l.input, input)))
+        })
+        .collect();
     section(&mut page, "No verdict", &all, State::Error);
+    for same in listed.iter().filter_map(|listed| listed.same(view)) {
+        page.add(&format!("- {}\n", code(&same)));
+    }
     section(&mut page, "Violations", &all, State::Failed);
+    for rest in &rest {
+        page.add(&format!("- {}\n", code(rest)));
+    }
     remarks(&mut page, &all);
     section(&mut page, "Skipped and ignored", &all, State::Skipped);
     if !run.waivers.is_empty() {
@@ -61,12 +79,13 @@ pub(super) fn render(run: &Run, limit: usize) -> String {
         }
     }
     provenance(&mut page, run);
-    inputs(&mut page, run);
+    inputs(&mut page, &listed);
     if page.left_out > 0 {
         let _ = write!(
             page.text,
-            "\n**{} parts of this report were left out, since it may not be larger.**\n",
-            page.left_out
+            "\n**{} parts of this report were left out, since it may not be larger.**\n\n- {}\n",
+            page.left_out,
+            code(&format!("everything is {}", view.where_()))
         );
     }
     if page.text.len() > limit { String::new() } else { page.text }
@@ -129,9 +148,9 @@ fn provenance(page: &mut Page, run: &Run) {
     }
 }
 
-fn inputs(page: &mut Page, run: &Run) {
+fn inputs(page: &mut Page, listed: &[Listed<'_>]) {
     page.add("\n### Inputs\n\n");
-    for input in &run.inputs {
+    for Listed { input, .. } in listed {
         let mut block = format!("- {}: {}\n", code(&input.name), facts::outcome(input.outcome));
         for (name, value) in facts::about(input) {
             let _ = writeln!(block, "  - {name}: {}", code(&value));
@@ -199,7 +218,7 @@ mod tests {
 
     #[test]
     fn everything_is_said() {
-        let text = written(&Markdown, &sample());
+        let text = written(&Markdown::default(), &sample());
         for known in [
             "## rego-platform gate: ⚠️ no verdict\n",
             "### No verdict\n\n- `<stdin>` `release.licences`\n",
@@ -220,9 +239,9 @@ mod tests {
     #[test]
     fn a_limit_is_kept_and_said() {
         let run = sample();
-        let whole = render(&run, usize::MAX);
+        let whole = render(&run, &View::default(), usize::MAX);
         for limit in [0, 100, 600, 1_500, whole.len()] {
-            let text = render(&run, limit);
+            let text = render(&run, &View::default(), limit);
             assert!(text.len() <= limit, "{limit}: {}", text.len());
             assert!(text.is_empty() || text.contains("were left out"), "{limit}: {text}");
         }
@@ -231,9 +250,9 @@ mod tests {
 
     #[test]
     fn nothing_that_is_said_becomes_markup() {
-        let plain = outside(&written(&Markdown, &hostile("plain")));
+        let plain = outside(&written(&Markdown::default(), &hostile("plain")));
         for payload in HOSTILE {
-            let text = written(&Markdown, &hostile(payload));
+            let text = written(&Markdown::default(), &hostile(payload));
             assert_clean(&text, payload);
             let said = outside(&text).replace("(empty)", "CODE");
             assert_eq!(said, plain, "{payload:?}");

@@ -13,6 +13,7 @@ mod markdown;
 mod references;
 mod sarif;
 mod tap;
+pub(crate) mod view;
 mod waterfall;
 mod words;
 
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 
 use super::model::Run;
 use super::report::Report;
+use view::View;
 
 pub use github::GitHub;
 pub use html::Html;
@@ -53,6 +55,11 @@ pub struct Options {
     pub folder: PathBuf,
     /// Where GitHub wants the summary of a step: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
+    /// Whether inputs that passed are counted and not listed, where people read (GitHub, Markdown,
+    /// HTML).
+    pub hide_passed: bool,
+    /// The file that has everything, to which reports with bounds refer.
+    pub more: Option<String>,
 }
 
 impl Format {
@@ -69,13 +76,14 @@ impl Format {
     /// What writes this form.
     pub fn report(self, options: &Options) -> Box<dyn Report> {
         let folder = options.folder.clone();
+        let view = View { hide_passed: options.hide_passed, more: options.more.clone() };
         match self {
             Self::Junit => Box::new(JUnit),
             Self::Sarif => Box::new(Sarif { folder }),
-            Self::Github => Box::new(GitHub { folder, summary: options.summary.clone() }),
-            Self::Markdown => Box::new(Markdown),
+            Self::Github => Box::new(GitHub { folder, summary: options.summary.clone(), view }),
+            Self::Markdown => Box::new(Markdown { view }),
             Self::Tap => Box::new(Tap),
-            Self::Html => Box::new(Html),
+            Self::Html => Box::new(Html { view }),
         }
     }
 }

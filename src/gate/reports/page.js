@@ -7,3 +7,14 @@ field.addEventListener("input", () => {
     item.hidden = wanted !== "" && !item.textContent.toLowerCase().includes(wanted);
   }
 });
+const open = () => {
+  const wanted = document.getElementById(location.hash.slice(1));
+  for (let at = wanted; at; at = at.parentElement) {
+    if (at.tagName === "DETAILS") {
+      at.open = true;
+    }
+  }
+  wanted?.scrollIntoView();
+};
+addEventListener("hashchange", open);
+open();

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
     Artifact, ArtifactLocation, Invocation, Location, Message, MultiformatMessageString,
-    PhysicalLocation, PropertyBag, Region, ReportingDescriptor, Result as Found, ResultColumnKind,
-    ResultKind, ResultLevel, Run as Log, SCHEMA_URL, Sarif as Document, Suppression, Tool,
-    ToolComponent, Version,
+    Notification, PhysicalLocation, PropertyBag, Region, ReportingDescriptor, Result as Found,
+    ResultColumnKind, ResultKind, ResultLevel, Run as Log, SCHEMA_URL, Sarif as Document,
+    Suppression, Tool, ToolComponent, Version,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -28,6 +28,9 @@ use crate::report::sarif::{location, uri};
 
 /// The rule of results that say that there is no verdict.
 const NO_VERDICT: &str = "rego-platform/no-verdict";
+
+/// The rule of results that say that a policy never asked.
+const NEVER_REACHED: &str = "rego-platform/never-reached";
 
 /// SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +58,7 @@ fn document(run: &Run, folder: &Path) -> Document {
         }
     }
     results.extend(unknown(run, folder));
+    results.extend(never_reached(run, folder));
     for result in &mut results {
         let index = result.rule_id.as_deref().and_then(|id| places.get(id)).copied();
         result.rule_index = index.and_then(|index| i64::try_from(index).ok());
@@ -98,6 +102,7 @@ fn rules(run: &Run) -> Vec<ReportingDescriptor> {
         }
     }
     all.push(named(NO_VERDICT.to_owned(), "something went wrong on the way to a verdict"));
+    all.push(named(NEVER_REACHED.to_owned(), "a policy never reached its calls of the service"));
     all
 }
 
@@ -226,6 +231,20 @@ fn unknown(run: &Run, folder: &Path) -> Vec<Found> {
     results
 }
 
+/// A note for each package that could have asked the service and never did, at its first call.
+fn never_reached(run: &Run, folder: &Path) -> Vec<Found> {
+    let all = run.inventory.never_called().map(|(package, sites)| {
+        let first = sites.first().map(|site| &site.position);
+        let mut out =
+            at(NEVER_REACHED, &facts::never_reached(package, &sites), None, first, folder);
+        out.level = Some(ResultLevel::Note);
+        out.kind = Some(ResultKind::Informational);
+        out.partial_fingerprints = Some(fingerprint(NEVER_REACHED, &package.name, ""));
+        out
+    });
+    all.collect()
+}
+
 fn at(
     rule: &str,
     message: &str,
@@ -280,6 +299,12 @@ fn invocation(run: &Run) -> Invocation {
         Invocation::builder().execution_successful(run.outcome != Outcome::NoVerdict).build();
     out.exit_code = Some(i64::from(run.exit));
     out.exit_code_description = Some(facts::outcome(run.outcome).to_owned());
+    let note = |text: &String| {
+        let message = Message::builder().text(line(text)).build();
+        Notification::builder().message(message).level(json!("note")).build()
+    };
+    let notes: Vec<Notification> = run.notes.iter().map(note).collect();
+    out.tool_execution_notifications = (!notes.is_empty()).then_some(notes);
     if let Ok(started) = chrono::DateTime::parse_from_rfc3339(&run.started) {
         let utc = |time: chrono::DateTime<chrono::FixedOffset>| {
             time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)

@@ -38,6 +38,19 @@ pub(super) enum Stop {
     Fatal(Box<EvalError>),
 }
 
+impl Stop {
+    /// With the place of the expression that was being evaluated, where whoever ended the
+    /// evaluation, or the limit that did, didn't know it.
+    fn at(mut self, span: Span) -> Self {
+        if let Self::Fatal(error) = &mut self
+            && matches!(error.code, ErrorCode::Cancel | ErrorCode::Limit)
+        {
+            error.span.get_or_insert(span);
+        }
+        self
+    }
+}
+
 impl From<EvalError> for Stop {
     fn from(error: EvalError) -> Self {
         Self::Fatal(Box::new(error))
@@ -231,14 +244,15 @@ impl<'p, 'r> Machine<'p, 'r> {
     fn run_from(&mut self, run: &Run<'p>, mut index: usize, next: Next<'_, 'p, 'r>) -> Flow {
         loop {
             let Some(op) = run.body.get(index) else { return self.solved(run, next) };
-            self.step()?;
-            match self.single(run, op)? {
+            let step = self.step().and_then(|()| self.single(run, op));
+            match step.map_err(|stop| stop.at(op.span))? {
                 Step::Yes => index += 1,
                 Step::No => return Ok(()),
                 Step::Many => {
-                    return self.deeper(|machine| {
+                    let flow = self.deeper(|machine| {
                         machine.many(run, op, &mut |machine| machine.run(run, index + 1, next))
                     });
+                    return flow.map_err(|stop| stop.at(op.span));
                 }
             }
         }

@@ -107,6 +107,16 @@ fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
     }
     let whole = "package p\n\ndeny contains \"x\" if {\n\tsome x in input\n\tx.bad\n}\n";
     gate_with(&sandbox, whole, &["-i", "-"], "[{\"bad\": true}]").code(1);
+    // That another package looks at it as a whole is no excuse.
+    let other = "package q\n\ndeny contains \"many\" if count(input) > 100\n";
+    let files = [("p.rego", DENY_BAD), ("q.rego", other)];
+    let input = sandbox.write("a.json", "[{\"bad\": true}]");
+    folder(&sandbox, &files, &["-i", &input]).code(2);
+    folder(&sandbox, &files, &["-i", &input, "-n", "q"]).code(0);
+    // Nor is the name of its file.
+    let named = [("p_test.rego", DENY_BAD)];
+    folder(&sandbox, &named, &[]).code(2).says("there is no input");
+    folder(&sandbox, &named, &["-i", &input]).code(2);
 }
 
 #[cfg(unix)]
@@ -332,19 +342,31 @@ fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
     let file = sandbox.write("in.yaml", "# c\u{2028}mode: 0777");
     gate(&sandbox, mode, &["-i", &file]).code(2);
     let more = "package p\n\ndeny contains \"more\" if input.n > 7\n";
-    for text in
-        ["{\"n\": 7.0000000000000000001}", "{\"n\": 1e-400}", "{\"n\": 18446744073709551616}"]
-    {
-        gate_with(&sandbox, more, &["-i", "-"], text).code(2);
+    // JSON's numbers are held as they are written; YAML's pass through doubles, in OPA too.
+    for (text, code) in [
+        ("{\"n\": 7.0000000000000000001}", 1),
+        ("{\"n\": 18446744073709551616}", 1),
+        ("{\"n\": 1e-400}", 0),
+        ("{\"n\": 0.1}", 0),
+        ("{\"n\": 1.10}", 0),
+        ("{\"n\": 1e999999999}", 2),
+        ("n: 7.0000000000000000001", 2),
+        ("n: 1e-400", 2),
+        ("n: 18446744073709551616", 2),
+        ("n: 6.50", 0),
+    ] {
+        gate_with(&sandbox, more, &["-i", "-"], text).code(code);
     }
-    for text in ["{\"n\": 0.1}", "{\"n\": 1.10}", "{\"n\": 6.50}"] {
-        gate_with(&sandbox, more, &["-i", "-"], text).code(0);
-    }
+    let exact = "package p\n\ndeny contains \"wide\" if input.n == 18446744073709551617\n\n\
+                 deny contains \"tiny\" if input.n > 0\n";
+    gate_with(&sandbox, exact, &["-i", "-"], "{\"n\": 1e-400}").code(1);
+    let report = gate_with(&sandbox, exact, &["-i", "-"], "{\"n\": 18446744073709551617}");
+    assert!(report.code(1).stdout.contains("wide"));
     let module = "package p\n\ndeny contains \"x\" if data.limits.max > input.n\n";
     let workflow = ("w.yml", "on: push\njobs: !Ref x\n---\nmore: 1\n");
-    let limits = ("limits/d.json", "{\"max\": 7.0000000000000000001}");
+    let limits = ("limits/d.yaml", "max: 7.0000000000000000001");
     folder(&sandbox, &[("p.rego", module), workflow, limits], &["-i", "-"]).code(2).says("rounded");
-    let other = ("other/d.json", "{\"max\": 7.0000000000000000001}");
+    let other = ("other/d.yaml", "max: 7.0000000000000000001");
     let report =
         folder(&sandbox, &[("p.rego", module), workflow, other], &["-i", "-"]).code(0).json();
     let left = report["inventory"]["policies"][0]["left_out"].to_string();

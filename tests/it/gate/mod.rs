@@ -1,7 +1,9 @@
 //! `gate`: verdicts, inputs, reports and exit status, through the command.
 
 mod account;
+mod hostile;
 mod inputs;
+mod interrupted;
 mod memory;
 mod policies;
 mod reports;

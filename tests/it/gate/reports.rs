@@ -94,7 +94,7 @@ fn nobody_writes_into_the_reports() {
                 assert_eq!(text.find(harmful), None, "{format}: {text}");
                 assert!(!text.contains("##[") && !text.contains("##vso["), "{format}: {text}");
                 let commands = text.lines().filter(|line| line.trim_start().starts_with("::"));
-                let ours = ["::error ", "::warning ", "::notice "];
+                let ours = ["::error ", "::warning ", "::notice ", "::group::", "::endgroup::"];
                 for line in commands {
                     assert!(
                         format == "github" && ours.iter().any(|c| line.starts_with(c)),

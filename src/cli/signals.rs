@@ -1,0 +1,79 @@
+//! The signals that ask a command to end: SIGINT and SIGTERM, or Ctrl-C elsewhere.
+//!
+//! Owns listening to them. What ends, and what is still written, belongs to the subcommand.
+
+use crate::{Error, ErrorKind};
+
+/// The signals, listened to from the moment on that this exists.
+pub(super) struct Signals {
+    runtime: tokio::runtime::Runtime,
+    #[cfg(unix)]
+    signals: [(tokio::signal::unix::Signal, &'static str); 2],
+}
+
+impl Signals {
+    pub fn listen() -> Result<Self, Error> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
+        #[cfg(unix)]
+        let signals = {
+            use tokio::signal::unix::{SignalKind, signal};
+            let _inside = runtime.enter();
+            [
+                (signal(SignalKind::interrupt()).map_err(broken)?, "SIGINT"),
+                (signal(SignalKind::terminate()).map_err(broken)?, "SIGTERM"),
+            ]
+        };
+        Ok(Self {
+            runtime,
+            #[cfg(unix)]
+            signals,
+        })
+    }
+
+    /// Waits for the next signal; its name.
+    #[cfg(unix)]
+    #[allow(clippy::unnecessary_wraps, reason = "waiting can fail on other systems")]
+    pub fn next(&mut self) -> Result<&'static str, Error> {
+        let [(interrupt, first), (terminate, second)] = &mut self.signals;
+        Ok(self.runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => *first,
+                _ = terminate.recv() => *second,
+            }
+        }))
+    }
+
+    /// Waits for the next signal; its name.
+    #[cfg(not(unix))]
+    pub fn next(&mut self) -> Result<&'static str, Error> {
+        self.runtime.block_on(tokio::signal::ctrl_c()).map_err(broken)?;
+        Ok("Ctrl-C")
+    }
+
+    /// Waits for the next signal, but no longer than `time`; whether there was one.
+    pub fn within(&mut self, time: std::time::Duration) -> bool {
+        #[cfg(unix)]
+        let done = {
+            let [(interrupt, _), (terminate, _)] = &mut self.signals;
+            self.runtime.block_on(async {
+                tokio::time::timeout(time, async {
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = terminate.recv() => {}
+                    }
+                })
+                .await
+            })
+        };
+        #[cfg(not(unix))]
+        let done = self
+            .runtime
+            .block_on(async { tokio::time::timeout(time, tokio::signal::ctrl_c()).await });
+        done.is_ok()
+    }
+}
+
+fn broken(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Internal, "signals can't be listened to").with_source(error)
+}

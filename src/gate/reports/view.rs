@@ -1,0 +1,155 @@
+//! What a report that people read shows of a run: how much of it, and where the rest is.
+//!
+//! Owns the bounds of such reports, and which inputs have no verdict for the same reason. Reports
+//! that programs read have everything.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::words::{count, line};
+use crate::gate::model::{Input, Outcome, Run, Verdict, Violation};
+
+/// What is shown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    /// Inputs that passed are counted and not listed.
+    pub hide_passed: bool,
+    /// The file that has everything, if one is written.
+    pub more: Option<String>,
+}
+
+/// Inputs that are listed with what was found in them.
+const INPUTS: usize = 200;
+/// Violations that are listed of one policy for one input.
+const VIOLATIONS: usize = 50;
+/// Inputs that are named where all of them say the same.
+const NAMED: usize = 5;
+
+/// An input that is listed.
+pub(crate) struct Listed<'a> {
+    /// Its number in the run.
+    pub index: usize,
+    pub input: &'a Input,
+    /// Those that have no verdict for the same reason, which is said once.
+    pub alike: Vec<&'a Input>,
+}
+
+impl View {
+    /// The inputs that are listed, and in words what isn't.
+    pub fn inputs<'a>(&self, run: &'a Run) -> (Vec<Listed<'a>>, Vec<String>) {
+        let mut listed: Vec<Listed<'a>> = Vec::new();
+        let mut reasons: HashMap<String, usize> = HashMap::new();
+        let (mut hidden, mut left) = (0, BTreeMap::new());
+        for (index, input) in run.inputs.iter().enumerate() {
+            if self.hide_passed && input.outcome == Outcome::Passed {
+                hidden += 1;
+                continue;
+            }
+            let reason = reason(input);
+            let same = reason.as_ref().and_then(|reason| reasons.get(reason));
+            if let Some(first) = same.and_then(|at| listed.get_mut(*at)) {
+                first.alike.push(input);
+            } else if listed.len() < INPUTS {
+                reasons.extend(reason.map(|reason| (reason, listed.len())));
+                listed.push(Listed { index, input, alike: Vec::new() });
+            } else {
+                *left.entry(super::facts::outcome(input.outcome)).or_insert(0) += 1;
+            }
+        }
+        let mut rest = Vec::new();
+        if hidden > 0 {
+            rest.push(format!("{} passed", count(hidden, "more input")));
+        }
+        if !left.is_empty() {
+            let sums: Vec<String> =
+                left.iter().map(|(outcome, number)| format!("{number} {outcome}")).collect();
+            let all = left.values().sum();
+            rest.push(format!(
+                "{} ({}) {}",
+                count(all, "more input"),
+                sums.join(", "),
+                self.where_()
+            ));
+        }
+        (listed, rest)
+    }
+
+    /// The violations of a verdict that are listed, and in words how many more there are.
+    pub fn violations<'a>(&self, verdict: &'a Verdict) -> (&'a [Violation], Option<String>) {
+        let all = verdict.violations.as_slice();
+        let shown = all.get(..VIOLATIONS).unwrap_or(all);
+        (shown, self.more(all.len() - shown.len()))
+    }
+
+    /// `n more in FILE`, if there are more.
+    pub fn more(&self, number: usize) -> Option<String> {
+        (number > 0).then(|| format!("{number} more {}", self.where_()))
+    }
+
+    /// Where everything is.
+    pub fn where_(&self) -> String {
+        match &self.more {
+            Some(file) => format!("in {}", line(&crate::text::shorten(file, 200))),
+            None => "in the JSON report (`--output json=FILE`)".to_owned(),
+        }
+    }
+}
+
+impl Listed<'_> {
+    /// Which other inputs have no verdict for the same reason.
+    pub fn same(&self, view: &View) -> Option<String> {
+        let number = self.alike.len() as u64;
+        let named = self.alike.iter().take(NAMED).map(|input| line(&input.name));
+        let more = view.more(self.alike.len().saturating_sub(NAMED));
+        let names: Vec<String> = named.chain(more).collect();
+        let inputs = count(number, "more input");
+        (number > 0).then(|| format!("{inputs} for the same reason: {}", names.join(", ")))
+    }
+}
+
+/// Why an input has no verdict, where it has no findings that would be lost.
+fn reason(input: &Input) -> Option<String> {
+    let found = input.verdicts.iter().any(|verdict| !verdict.violations.is_empty());
+    if input.outcome != Outcome::NoVerdict || found {
+        return None;
+    }
+    let verdicts: Vec<_> =
+        input.verdicts.iter().map(|v| (&v.policy, v.status, &v.reason, &v.error)).collect();
+    serde_json::to_string(&(&input.error, verdicts)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::gate::reports::fixture;
+
+    #[test]
+    fn one_reason_is_said_once_and_lists_end() {
+        let sample = fixture::sample();
+        let with = |outcome| sample.inputs.iter().find(|i| i.outcome == outcome).unwrap().clone();
+        let mut run = sample.clone();
+        run.inputs = vec![with(Outcome::Passed)];
+        run.inputs.extend(vec![with(Outcome::NoVerdict); 400]);
+        run.inputs.extend(vec![with(Outcome::Failed); 300]);
+        let mut view = View { hide_passed: true, more: Some("all.json".to_owned()) };
+        let (listed, rest) = view.inputs(&run);
+        assert_eq!((listed.len(), listed[0].alike.len()), (INPUTS, 399));
+        assert!(listed[0].same(&view).unwrap().contains("399 more inputs for the same reason"));
+        assert_eq!(rest, ["1 more input passed", "101 more inputs (101 failed) in all.json"]);
+        view.hide_passed = false;
+        assert_eq!(view.inputs(&run).1, ["102 more inputs (102 failed) in all.json"]);
+        // What was found is never said to be the same.
+        let mut other = with(Outcome::NoVerdict);
+        other.verdicts.extend(with(Outcome::Failed).verdicts);
+        run.inputs = vec![other; 2];
+        assert_eq!(view.inputs(&run).0.len(), 2);
+        let verdict = Verdict {
+            violations: vec![with(Outcome::Failed).verdicts[0].violations[0].clone(); 60],
+            ..with(Outcome::Failed).verdicts[0].clone()
+        };
+        let (shown, more) = View::default().violations(&verdict);
+        assert_eq!(shown.len(), VIOLATIONS);
+        assert!(more.unwrap().starts_with("10 more in the JSON report"));
+    }
+}

@@ -1,0 +1,178 @@
+//! Layouts, names and documents that somebody chose so that a gate looks away.
+
+use crate::cli::{Output, Sandbox};
+
+/// A policy that passes whatever it is asked, beside which something else has to be noticed.
+const PASSES: &str = "package passes\n\ndeny contains \"x\" if false\n";
+
+fn run(sandbox: &Sandbox, files: &[(&str, &str)], more: &[&str]) -> Output {
+    let _ = std::fs::remove_dir_all(sandbox.path("policies"));
+    sandbox.write("policies/passes.rego", PASSES);
+    for (name, text) in files {
+        sandbox.write(&format!("policies/{name}"), text);
+    }
+    let folder = sandbox.path("policies");
+    let fixed = ["gate", "-d", folder.to_str().unwrap(), "-i", "-", "-f", "json"];
+    sandbox.run(&[&fixed[..], more].concat()).stdin("{\"bad\": true}").output()
+}
+
+const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  policies:\n    \
+    - embedded: |\n        package main\n\n        violations contains \"bad\" if input.bad\n";
+
+#[test]
+fn what_looks_like_a_policy_document_is_never_data() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, &[("p.yaml", DOCUMENT)], &[]).code(1);
+    let long = format!("{DOCUMENT}{}", "# and more words\n".repeat(300_000));
+    for (text, says) in [
+        (format!("a: 1\n---\n{DOCUMENT}"), "one of 2 documents"),
+        (format!("{DOCUMENT}---\nb: 2\n"), "one of 2 documents"),
+        (DOCUMENT.replace("metadata:", "kind: Policy\nmetadata:"), "duplicate"),
+        (DOCUMENT.replace("  policies:", "  policies: []\n  policies:"), "duplicate"),
+        (format!("{DOCUMENT}      embedded: |\n        package main\n"), "duplicate"),
+        (DOCUMENT.replace("kind:", "Kind:"), "the key `Kind`"),
+        (DOCUMENT.replace("kind:", "x: &x {kind: Policy}\n<<: *x\ny:"), "no policy document"),
+        (DOCUMENT.replace("apiVersion", "APIVersion"), "unknown field"),
+        (
+            DOCUMENT.replace("Policy", "\"\\x50olicy\"").replace("name: n", "nam: n"),
+            "unknown field",
+        ),
+        (DOCUMENT.replace("Policy", "policies"), "the kind"),
+        (format!("{DOCUMENT}broken: [\n"), ""),
+        (long, "larger than"),
+    ] {
+        let shown: String = text.chars().take(200).collect();
+        for name in ["p.yaml", "p.YML"] {
+            let output = run(&sandbox, &[(name, &text)], &[]).code(2);
+            assert!(output.stderr.contains(says), "{shown}: {}", output.stderr);
+        }
+    }
+    // Data that only mentions such a thing stays data.
+    for text in ["kind: Deployment\napiVersion: v1\n", "a: {kind: Policy}\n", "kind: Policy\n"] {
+        run(&sandbox, &[("d.yaml", text)], &[]).code(0);
+    }
+}
+
+#[test]
+fn packages_whose_names_have_dots_are_told_apart() {
+    let sandbox = Sandbox::new();
+    let files = [
+        ("a.rego", "package a.b.c\n\ndeny contains \"one\" if input.bad\n"),
+        ("b.rego", "package a[\"b.c\"]\n\ndeny contains \"two\" if input.bad\n"),
+    ];
+    let report = run(&sandbox, &files, &[]).code(1).json();
+    let verdicts = report["inputs"][0]["verdicts"].as_array().unwrap();
+    let names: Vec<_> = verdicts.iter().map(|v| v["policy"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a.b.c", "a[\"b.c\"]", "passes"]);
+    let waivers = sandbox.write(
+        "w.yaml",
+        "waivers:\n- {policy: a.b.c, reason: r, owner: o, expires: 2999-01-01, subject: {input: '*'}}\n",
+    );
+    let report = run(&sandbox, &files, &["--waivers", &waivers]).code(1).json();
+    assert_eq!(report["totals"]["waived"], 1);
+    run(&sandbox, &files, &["-n", "a[\"b.c\"]"]).code(1);
+}
+
+#[test]
+fn verdict_rules_among_tests_are_said_not_to_be_asked() {
+    let sandbox = Sandbox::new();
+    let suite = "package p_test\n\ntest_x if true\n\ndeny contains \"x\" if input.bad\n";
+    let report = run(&sandbox, &[("p_test.rego", suite)], &[]).code(0).json();
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("the package `p_test` has tests: its rule `deny` was not asked"),
+        "{notes}"
+    );
+    let plain = suite.replace("test_x if true", "");
+    run(&sandbox, &[("p_test.rego", &plain)], &[]).code(1);
+}
+
+#[test]
+fn odd_verdict_rules_have_no_verdict_or_the_one_that_they_say() {
+    let sandbox = Sandbox::new();
+    for (rule, code) in [
+        ("default deny := false\n\ndeny if input.bad", 2),
+        ("default deny := []\n\ndeny := [\"x\"] if input.bad", 1),
+        ("deny(doc) := \"x\" if doc.bad", 2),
+        ("deny.more contains \"x\" if input.bad", 2),
+        ("deny[\"x\"] := true if input.bad", 2),
+        ("Deny contains \"x\" if input.bad", 2),
+        ("deny contains {\"msg\": \"x\"} if input.bad", 2),
+        ("deny contains \"x\" if f(1) with f as g\n\nf(_) := false\n\ng(_) if input.bad", 1),
+        ("import data.passes as deny\n\nviolations contains \"x\" if deny.deny == set()", 1),
+        ("result.violations contains \"x\" if input.bad", 2),
+        ("deny contains \"x\" if {\n\tinput.bad with input as {\"bad\": true}\n}", 1),
+        ("deny contains \"x\" if some x in data.none\n\nwarn := 1", 2),
+    ] {
+        let text = format!("package p\n\n{rule}\n");
+        run(&sandbox, &[("p.rego", &text)], &[]).code(code);
+    }
+}
+
+#[test]
+fn a_time_out_names_what_it_hung_on() {
+    let sandbox = Sandbox::new();
+    let error = |report: &serde_json::Value| {
+        let error = &report["inputs"][0]["verdicts"][0]["error"];
+        (error["message"].as_str().unwrap().to_owned(), error["position"]["line"].clone())
+    };
+    let slow = sandbox.write(
+        "slow.rego",
+        "package slow\n\ndeny contains \"x\" if {\n\tsome i in numbers.range(1, 100000)\n\t\
+         some j in numbers.range(1, 100000)\n\ti * j == -1\n}\n",
+    );
+    let fixed = ["--no-input", "-f", "json", "--timeout", "500ms"];
+    let report =
+        sandbox.run(&[&["gate", "-d", &slow], &fixed[..]].concat()).output().code(2).json();
+    let (message, line) = error(&report);
+    assert!(message.starts_with("the evaluation timed out after "), "{message}");
+    assert!((4..=6).contains(&line.as_u64().unwrap()), "{line}");
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let asks = sandbox.write(
+        "asks.rego",
+        &format!(
+            "package asks\n\ndeny contains \"x\" if platform.discover(\"{digest}\", \"\").kind\n"
+        ),
+    );
+    let more = ["--fault", "discover:latency=30s"];
+    let run = sandbox.local(&[&["gate", "-d", &asks], &fixed[..], &more].concat());
+    let report = run.output().code(2).json();
+    let (message, _) = error(&report);
+    assert!(message.contains("waiting for `platform.discover` [\"sha256:aaaa"), "{message}");
+    let notes = report["notes"].to_string();
+    assert!(!notes.contains("never reached"), "{notes}");
+}
+
+#[test]
+fn long_reports_say_where_the_rest_is() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write(
+        "p.rego",
+        "package p\n\ndeny contains sprintf(\"bad %d\", [n]) if some n in input.bad\n\n\
+         deny contains \"x\" if input.n + 1 == 0\n",
+    );
+    for n in 0..400 {
+        sandbox.write(&format!("in/{n:03}.json"), "{\"n\": \"no number\"}");
+    }
+    let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    sandbox.write("in/a.json", &format!("{{\"bad\": [{}]}}", many.join(",")));
+    sandbox.write("in/b.json", "{}");
+    let inputs = sandbox.path("in").to_str().unwrap().to_owned();
+    let json = format!("json={}", sandbox.path("all.json").display());
+    let fixed = ["gate", "-d", &policy, "-i", &inputs, "--output", &json, "--hide-passed", "-f"];
+    for format in ["human", "github", "markdown", "html"] {
+        let output = sandbox.run(&[&fixed[..], &[format]].concat()).output().code(2);
+        let text = &output.stdout;
+        assert!(text.contains("399 more inputs for the same reason"), "{format}: {text}");
+        assert!(text.contains("394 more in "), "{format}: {text}");
+        assert!(text.contains("1 more input passed"), "{format}: {text}");
+        assert!(text.contains("more in ") && text.contains("all.json"), "{format}: {text}");
+        assert!(text.matches("operand 1").count() < 4, "{format}: {text}");
+        let limit = if format == "html" { 200_000 } else { 64_000 };
+        assert!(text.len() < limit, "{format}: {}", text.len());
+    }
+    let all: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(sandbox.path("all.json")).unwrap()).unwrap();
+    assert_eq!(all["inputs"].as_array().unwrap().len(), 402);
+    assert_eq!(all["totals"]["violations"], 100);
+}

@@ -1,0 +1,113 @@
+//! A run that somebody interrupts: what is done is reported, the rest has no verdict.
+
+#![cfg(unix)]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::DENY_BAD;
+use crate::cli::Sandbox;
+
+fn signal(child: &Child, name: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+}
+
+#[test]
+fn what_is_done_is_reported_and_the_rest_has_no_verdict() {
+    for name in ["-INT", "-TERM"] {
+        let sandbox = Sandbox::new();
+        let prints =
+            format!("{DENY_BAD}\ndeny contains \"y\" if {{\n\tprint(\"seen\")\n\tfalse\n}}\n");
+        let policy = sandbox.write("p.rego", &prints);
+        let input = sandbox.write("a.json", "{\"bad\": true}");
+        let statement = sandbox.write("old.json", "{}");
+        let (json, junit) = (sandbox.path("r.json"), sandbox.path("r.xml"));
+        let (json, junit) =
+            (format!("json={}", json.display()), format!("junit={}", junit.display()));
+        let arguments = [
+            "gate",
+            "-d",
+            &policy,
+            "-i",
+            &input,
+            "-i",
+            "-",
+            "--timeout",
+            "10m",
+            "--output",
+            &json,
+            "--output",
+            &junit,
+            "--attest",
+            &statement,
+            "-f",
+            "sarif",
+        ];
+        let mut command = sandbox.run(&arguments).command();
+        // Standard input stays open: the second input never comes to its end.
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = pipes.spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap().ends_with(": seen")));
+        signal(&child, name);
+        let stdin = child.stdin.take();
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        let text = std::fs::read_to_string(sandbox.path("r.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(report["outcome"], "no_verdict");
+        assert_eq!(report["failure"]["kind"], "cancelled");
+        assert_eq!(report["inputs"][0]["outcome"], "failed", "{report}");
+        let undone = &report["inputs"][1]["outcome"];
+        assert!(undone == "no_verdict" || report["totals"]["not_evaluated"] == 1, "{report}");
+        assert!(report["reasons"][0].as_str().unwrap().contains("interrupted"), "{report}");
+        let junit = std::fs::read_to_string(sandbox.path("r.xml")).unwrap();
+        assert!(junit.contains("interrupted"), "{junit}");
+        let sarif: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(sarif["runs"][0]["invocations"][0]["executionSuccessful"], false);
+        assert!(!sandbox.path("old.json").exists());
+    }
+}
+
+#[test]
+fn before_anything_is_asked_every_report_says_that_there_is_no_verdict() {
+    let sandbox = Sandbox::new();
+    // Options are read from a pipe that nobody writes: the command gets no further than that.
+    let pipe = sandbox.path("token");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let statement = sandbox.write("old.json", "{}");
+    let json = format!("json={}", sandbox.path("r.json").display());
+    let token = pipe.to_str().unwrap();
+    let arguments = [
+        "gate",
+        "-d",
+        &policy,
+        "--no-input",
+        "--token-file",
+        token,
+        "--output",
+        &json,
+        "--attest",
+        &statement,
+        "-f",
+        "json",
+    ];
+    let mut command = sandbox.run(&arguments).command();
+    let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = pipes.spawn().unwrap();
+    // The first report says that the run isn't over; only then there is something to interrupt.
+    while !sandbox.path("r.json").exists() {
+        std::thread::yield_now();
+    }
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted (SIGTERM)"));
+    let text = std::fs::read_to_string(sandbox.path("r.json")).unwrap();
+    assert!(text.contains("the run was interrupted (SIGTERM)"), "{text}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the run was interrupted (SIGTERM)"));
+    assert!(!sandbox.path("old.json").exists());
+}
