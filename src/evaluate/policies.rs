@@ -139,6 +139,7 @@ impl EvaluateOptions {
 
 /// A line that a policy printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Print {
     /// The file of the `print`, as it was given.
     pub file: String,
