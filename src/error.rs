@@ -132,7 +132,8 @@ impl std::fmt::Display for ErrorKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// [`Budget::timeout`](crate::evaluate::Budget::timeout)
+    /// [`Budget::timeout`](crate::evaluate::Budget::timeout), or that of a call,
+    /// [`PlatformBuilder::call_timeout`](crate::PlatformBuilder::call_timeout)
     Timeout,
     /// [`Budget::passes`](crate::evaluate::Budget::passes)
     Passes,
@@ -142,6 +143,9 @@ pub enum Limit {
     Bytes,
     /// [`Budget::memory`](crate::evaluate::Budget::memory)
     Memory,
+    /// [`PlatformBuilder::max_answer_bytes`](crate::PlatformBuilder::max_answer_bytes), and
+    /// [`max_artifact_bytes`](crate::PlatformBuilder::max_artifact_bytes)
+    AnswerBytes,
 }
 
 type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;

@@ -40,6 +40,7 @@ struct Inner {
 
 /// What a policy sees when the service knows no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum NotFound {
     /// The evaluation ends with an error.
     #[default]

@@ -13,7 +13,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use rego_platform::emulator::{
-    Api, Dataset, Emulator, EmulatorOptions, Fault, FaultKind, FaultTarget, RouteKind,
+    Address, Dataset, Emulator, EmulatorOptions, Fault, FaultKind, FaultTarget, RouteKind,
 };
 use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, Cancellation, EvaluateOptions, Policies};
@@ -271,7 +271,7 @@ fn the_hosts_headers_go_to_the_service_alone() {
     let (mut asked, mut stored) = (0, 0);
     for request in emulator.requests() {
         let has = |name: &str| request.header_names.iter().any(|header| header == name);
-        let ours = request.api != Api::Store;
+        let ours = request.api != Address::Store;
         for header in ["x-acme-key", "traceparent", "tracestate", "authorization"] {
             assert_eq!(has(header), ours, "{header} {request:?}");
         }

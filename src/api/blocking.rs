@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use super::client::sender;
 use super::operations::{self, Pages};
 use super::{
-    AssessmentRevision, Environment, EnvironmentFilters, FrameworkCompliance, Infoz, Product,
-    ProductComplianceFilters, ProductVersion, Project, ProjectFilters,
+    AssessmentRevision, Environment, EnvironmentFilters, FrameworkCompliance, Infoz,
+    ProductComplianceFilters, ProductResource, ProductVersion, Project, ProjectFilters,
 };
 use crate::builtins::{environments, product_compliance, products, projects};
 use crate::client::Api;
@@ -56,7 +56,7 @@ impl BlockingApiClient {
     /// The organization's products (interface 4.2).
     ///
     /// Pages are asked for as they are needed. The iterator ends after its first error.
-    pub fn products(&self) -> impl Iterator<Item = Result<Product, Error>> + Send + use<> {
+    pub fn products(&self) -> impl Iterator<Item = Result<ProductResource, Error>> + Send + use<> {
         let everything = crate::rego::Value::new_object();
         self.rows(Pages::new(&products::LISTING, &everything))
     }

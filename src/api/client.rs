@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::operations::{self, Pages, Sender};
 use super::{
     AssessmentRevision, BlockingApiClient, Environment, EnvironmentFilters, FrameworkCompliance,
-    Infoz, Product, ProductComplianceFilters, ProductVersion, Project, ProjectFilters,
+    Infoz, ProductComplianceFilters, ProductResource, ProductVersion, Project, ProjectFilters,
 };
 use crate::builtins::{environments, product_compliance, products, projects};
 use crate::client::Api;
@@ -71,7 +71,7 @@ impl ApiClient {
     /// The organization's products (interface 4.2).
     ///
     /// Pages are asked for as they are needed. The stream ends after its first error.
-    pub fn products(&self) -> impl Stream<Item = Result<Product, Error>> + Send + use<> {
+    pub fn products(&self) -> impl Stream<Item = Result<ProductResource, Error>> + Send + use<> {
         let everything = crate::rego::Value::new_object();
         self.stream(Pages::new(&products::LISTING, &everything))
     }

@@ -77,7 +77,8 @@ pub use policies::{
     PolicyResult, Sla,
 };
 pub use products::{
-    BusinessUnit, Product, ProductSummary, ProductVersion, ProjectVersionLink, VersionStatus,
+    BusinessUnit, ProductResource, ProductSummary, ProductVersion, ProjectVersionLink,
+    VersionStatus,
 };
 pub use projects::{
     OrganizationReference, Project, ProjectVersion, Reachability, Repository, Workflow,

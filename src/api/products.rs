@@ -5,7 +5,7 @@ use super::{Framework, Project, ProjectVersion};
 
 resource! {
     /// A product (interface 2.3).
-    Product {
+    ProductResource {
         /// identifier
         id: text,
         /// name

@@ -40,6 +40,7 @@ pub(crate) use types::describe;
 
 /// What calling a function costs beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cost {
     /// A request or a few.
     Request,
@@ -51,6 +52,7 @@ pub enum Cost {
 
 /// An argument of a function.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Argument {
     /// Its name in the documentation and in errors.
     pub name: &'static str,
@@ -64,6 +66,7 @@ pub struct Argument {
 pub(crate) type Parsed = Result<Arc<dyn Request>, Invalid>;
 
 /// A row of the table: everything there is to know about a function.
+#[non_exhaustive]
 pub struct Function {
     /// The name without the product's prefix: `discover`.
     pub name: &'static str,

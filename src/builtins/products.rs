@@ -2,14 +2,14 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
-use crate::api::Product;
+use crate::api::ProductResource;
 use crate::client::{PRODUCTS, Paging};
 
 static FILTERS: &[Field] =
     &[Field::optional("limit", Type::Integer, "at most this many products, at least 1")];
 
 static RESULT: &[Field] =
-    &[Field::required("products", Type::Array(&Type::Object(&Product)), "the products")];
+    &[Field::required("products", Type::Array(&Type::Object(&ProductResource)), "the products")];
 
 pub(crate) static LISTING: Listing = Listing {
     endpoint: PRODUCTS,

@@ -23,6 +23,7 @@ const MAX_ESCAPES: usize = 4;
 
 /// What a token is issued for (interface 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TokenKind {
     /// A person's token, valid for 24 hours; it can select an organization by header.
     User,

@@ -13,6 +13,7 @@ use crate::{Error, ErrorKind};
 
 /// Which of the service's two addresses an operation is on (interface section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Api {
     /// Organizations, workflows, discovery, artifacts.
     ControlPlane,

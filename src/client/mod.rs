@@ -431,7 +431,7 @@ impl Client {
         let permit = tokio::time::timeout_at(context.deadline.into(), permits);
         let Ok(Ok(permit)) = permit.await else {
             return Err(Error::new(ErrorKind::TimedOut, "no time is left to send the request")
-                .with_hint("`--timeout` gives an evaluation more time")
+                .at_limit(Limit::Timeout)
                 .into());
         };
         context.attempts.fetch_add(1, Ordering::Relaxed);

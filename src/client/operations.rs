@@ -12,7 +12,7 @@ use super::page::parse;
 use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
 use crate::builtins::{Field, Type};
 use crate::text::{escape, shorten};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Limit};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -68,7 +68,7 @@ pub(crate) async fn run_operation(
                 ErrorKind::TimedOut,
                 format!("operation `{}` isn't over and no time is left", escape(&id)),
             )
-            .with_hint("`--timeout` gives an evaluation more time"));
+            .at_limit(Limit::Timeout));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);

@@ -21,7 +21,7 @@ use url::Url;
 
 use super::endpoints::is_loopback;
 use super::{Api, Settings, answer};
-use crate::{Error, ErrorKind, TraceParent};
+use crate::{Error, ErrorKind, Limit, TraceParent};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -164,7 +164,7 @@ fn followed(origin: &str) -> Error {
 
 fn out_of_time(origin: &str) -> Error {
     Error::new(ErrorKind::TimedOut, format!("no time is left to wait for {origin}"))
-        .with_hint("`--timeout` gives an evaluation more time")
+        .at_limit(Limit::Timeout)
 }
 
 impl Reply {
@@ -239,7 +239,7 @@ fn too_large(origin: &str, cap: u64) -> Failed {
             ErrorKind::TooLarge,
             format!("the answer from {origin} is larger than the limit of {cap} bytes"),
         )
-        .with_hint("`--max-bytes` raises the limit"),
+        .at_limit(Limit::AnswerBytes),
     )
 }
 

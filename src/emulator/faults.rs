@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::refusal::Api;
+use super::refusal::Address;
 use crate::{Error, ErrorKind};
 
 /// A route of the emulator.
@@ -44,22 +44,27 @@ pub enum RouteKind {
     Store,
 }
 
-const ROUTES: &[(&str, RouteKind, Api, &str)] = &[
-    ("discover", RouteKind::Discover, Api::ControlPlane, "/discover/"),
-    ("download", RouteKind::Download, Api::ControlPlane, "/download/"),
-    ("infoz", RouteKind::Infoz, Api::ControlPlane, "/infoz"),
-    ("evidence", RouteKind::Evidence, Api::Backend, "/v1/evidence"),
-    ("compliance", RouteKind::Compliance, Api::Backend, "/v1/compliance/project"),
-    ("prompt", RouteKind::Prompt, Api::Backend, "/v1/agents/evaluate-evidence"),
-    ("operations", RouteKind::Operations, Api::Backend, "/v1/operations/"),
-    ("products", RouteKind::Products, Api::Backend, "/v1/products"),
-    ("projects", RouteKind::Projects, Api::Backend, "/v1/projects"),
-    ("environments", RouteKind::Environments, Api::Backend, "/v1/environments"),
-    ("approve", RouteKind::Approve, Api::Backend, "/v1/assessments/revisions/"),
-    ("product-compliance", RouteKind::ProductCompliance, Api::Backend, "/v1/compliance/product"),
-    ("openapi", RouteKind::Openapi, Api::Backend, "/openapi.yaml"),
-    ("openapi", RouteKind::Openapi, Api::ControlPlane, "/openapi.yaml"),
-    ("store", RouteKind::Store, Api::Store, "/"),
+const ROUTES: &[(&str, RouteKind, Address, &str)] = &[
+    ("discover", RouteKind::Discover, Address::ControlPlane, "/discover/"),
+    ("download", RouteKind::Download, Address::ControlPlane, "/download/"),
+    ("infoz", RouteKind::Infoz, Address::ControlPlane, "/infoz"),
+    ("evidence", RouteKind::Evidence, Address::Backend, "/v1/evidence"),
+    ("compliance", RouteKind::Compliance, Address::Backend, "/v1/compliance/project"),
+    ("prompt", RouteKind::Prompt, Address::Backend, "/v1/agents/evaluate-evidence"),
+    ("operations", RouteKind::Operations, Address::Backend, "/v1/operations/"),
+    ("products", RouteKind::Products, Address::Backend, "/v1/products"),
+    ("projects", RouteKind::Projects, Address::Backend, "/v1/projects"),
+    ("environments", RouteKind::Environments, Address::Backend, "/v1/environments"),
+    ("approve", RouteKind::Approve, Address::Backend, "/v1/assessments/revisions/"),
+    (
+        "product-compliance",
+        RouteKind::ProductCompliance,
+        Address::Backend,
+        "/v1/compliance/product",
+    ),
+    ("openapi", RouteKind::Openapi, Address::Backend, "/openapi.yaml"),
+    ("openapi", RouteKind::Openapi, Address::ControlPlane, "/openapi.yaml"),
+    ("store", RouteKind::Store, Address::Store, "/"),
 ];
 
 /// The requests that a fault may hit.
@@ -125,7 +130,7 @@ impl Fault {
         Self { target, method: None, after: 0, count: None, kind }
     }
 
-    fn fits(&self, api: Api, method: &str, path: &str) -> bool {
+    fn fits(&self, api: Address, method: &str, path: &str) -> bool {
         let target = match &self.target {
             FaultTarget::Any => true,
             FaultTarget::Path(prefix) => path.starts_with(prefix.as_str()),
@@ -148,7 +153,7 @@ impl FaultSet {
     }
 
     /// What happens to this request: every delay, and the first fault of another kind.
-    pub fn pick(&self, api: Api, method: &str, path: &str) -> (Duration, Option<FaultKind>) {
+    pub fn pick(&self, api: Address, method: &str, path: &str) -> (Duration, Option<FaultKind>) {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut delay = Duration::ZERO;
         let mut picked = None;

@@ -15,7 +15,7 @@ use futures_util::StreamExt as _;
 
 use super::faults::FaultKind;
 use super::log::RequestRecord;
-use super::refusal::{Api, Refusal};
+use super::refusal::{Address, Refusal};
 use super::server::Shared;
 use super::socket::Doom;
 
@@ -30,7 +30,7 @@ const EMULATOR: HeaderName = HeaderName::from_static("x-rego-platform-emulator")
 
 /// Serves a request, and marks the answer.
 pub(super) async fn observe(
-    State((shared, api)): State<(Arc<Shared>, Api)>,
+    State((shared, api)): State<(Arc<Shared>, Address)>,
     ConnectInfo(doom): ConnectInfo<Doom>,
     request: Request,
     next: Next,
@@ -43,7 +43,7 @@ pub(super) async fn observe(
 /// Notes the request, does what the faults say, and else hands it on.
 async fn answered(
     shared: Arc<Shared>,
-    api: Api,
+    api: Address,
     doom: Doom,
     request: Request,
     next: Next,
@@ -56,7 +56,7 @@ async fn answered(
     };
     let header = |name: &str| parts.headers.get(name);
     let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-    let secret = if api == Api::Store { "?" } else { "\0" };
+    let secret = if api == Address::Store { "?" } else { "\0" };
     shared.log.add(RequestRecord {
         api,
         method: parts.method.to_string(),
@@ -89,7 +89,12 @@ async fn answered(
     }
 }
 
-fn refuse(api: Api, status: u16, headers: Vec<(String, String)>, body: Option<String>) -> Response {
+fn refuse(
+    api: Address,
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Refusal::new(status, "the emulator was told to misbehave").respond(api);
     if let Some(body) = body {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::refusal::Api;
+use super::refusal::Address;
 
 /// So that an emulator that runs for days doesn't grow: older requests are forgotten.
 const MAX_RECORDS: usize = 65_536;
@@ -19,7 +19,7 @@ const MAX_BODY: usize = 64 * 1024;
 #[non_exhaustive]
 pub struct RequestRecord {
     /// The address it was sent to.
-    pub api: Api,
+    pub api: Address,
     /// The method, in upper case.
     pub method: String,
     /// Path and query as they were sent; the content store's token is left out.

@@ -40,7 +40,7 @@ use sha2::Digest as _;
 pub use dataset::{Dataset, Paging};
 pub use faults::{Fault, FaultKind, FaultTarget, RouteKind};
 pub use log::RequestRecord;
-pub use refusal::Api;
+pub use refusal::Address;
 pub use rows::Casing;
 
 use crate::{Error, Product};

@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 use super::auth::Access;
 use super::dataset::{Paging, with};
 use super::pages::keys;
-use super::refusal::Api;
+use super::refusal::Address;
 use super::routes::{self, Answer, Body, Form, Method, Route};
 use super::rows::Shape;
 use super::schema::{CURSOR, PAGINATION, Resource, Type};
 use super::server::Shared;
 
 /// The specification of `api`.
-pub(super) fn document(shared: &Shared, api: Api) -> Value {
+pub(super) fn document(shared: &Shared, api: Address) -> Value {
     let mut writer = Writer { shared, api, shape: shared.shape(api), schemas: BTreeMap::new() };
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     let mut tags: Vec<&str> = Vec::new();
@@ -33,9 +33,9 @@ pub(super) fn document(shared: &Shared, api: Api) -> Value {
     }
     writer.error_schemas();
     let title = match api {
-        Api::ControlPlane => "Control plane",
-        Api::Backend => "Platform backend",
-        Api::Store => "Content store",
+        Address::ControlPlane => "Control plane",
+        Address::Backend => "Platform backend",
+        Address::Store => "Content store",
     };
     json!({
         "openapi": "3.1.0",
@@ -60,7 +60,7 @@ pub(super) fn document(shared: &Shared, api: Api) -> Value {
 
 struct Writer<'a> {
     shared: &'a Shared,
-    api: Api,
+    api: Address,
     shape: Shape,
     /// Those that were referred to, by name.
     schemas: BTreeMap<String, Value>,
@@ -209,7 +209,7 @@ impl Writer<'_> {
 
     /// The body of a refusal; the control plane has one for all of them.
     fn error(&self, body: &'static str) -> &'static str {
-        if self.api == Api::ControlPlane { "Error" } else { body }
+        if self.api == Address::ControlPlane { "Error" } else { body }
     }
 
     fn error_schemas(&mut self) {
@@ -219,7 +219,7 @@ impl Writer<'_> {
             (Map::new(), &["code", "message"]);
         fields.insert("code".to_owned(), code);
         fields.insert("message".to_owned(), text.clone());
-        if self.api == Api::ControlPlane {
+        if self.api == Address::ControlPlane {
             fields.insert("reason".to_owned(), text.clone());
             fields.insert(
                 "metadata".to_owned(),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// One of the emulator's three addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Api {
+pub enum Address {
     /// `{controlplane_url}`.
     ControlPlane,
     /// `{base_url}`.
@@ -66,21 +66,21 @@ impl Refusal {
     }
 
     /// The answer, as `api` gives it.
-    pub fn respond(self, api: Api) -> Response {
+    pub fn respond(self, api: Address) -> Response {
         let status = self.status;
         let body = match api {
-            Api::ControlPlane => json!({
+            Address::ControlPlane => json!({
                 "code": status.as_u16(),
                 "reason": reason(status),
                 "message": self.message,
                 "metadata": self.metadata,
             }),
-            Api::Backend => {
+            Address::Backend => {
                 let code = self.code.unwrap_or_else(|| grpc_code(status));
                 json!({ "code": code, "message": self.message, "details": [] })
             }
             // A content store is somebody else's product: it speaks plain text.
-            Api::Store => return (status, self.message).into_response(),
+            Address::Store => return (status, self.message).into_response(),
         };
         let mut response = json_response(&body);
         *response.status_mut() = status;

@@ -19,7 +19,7 @@ use super::dataset::{Dataset, Paging};
 use super::faults::FaultSet;
 use super::log::Log;
 use super::pages::Limits;
-use super::refusal::{Api, Refusal};
+use super::refusal::{Address, Refusal};
 use super::routes::{self, Approvals, Operations, Tickets};
 use super::rows::{Casing, Shape};
 use super::socket::{Doom, Sockets};
@@ -79,8 +79,8 @@ impl Shared {
     }
 
     /// How `api` spells its answers.
-    pub fn shape(&self, api: Api) -> Shape {
-        let usual = if api == Api::ControlPlane { Casing::Camel } else { Casing::Snake };
+    pub fn shape(&self, api: Address) -> Shape {
+        let usual = if api == Address::ControlPlane { Casing::Camel } else { Casing::Snake };
         Shape { casing: self.casing.unwrap_or(usual), omit_defaults: self.omit_defaults }
     }
 }
@@ -104,9 +104,9 @@ impl Server {
         };
         let shared = Arc::new(Shared::new(dataset, options, addresses));
         let listeners = [
-            (router(Api::ControlPlane, &shared), controlplane),
-            (router(Api::Backend, &shared), backend),
-            (router(Api::Store, &shared), store),
+            (router(Address::ControlPlane, &shared), controlplane),
+            (router(Address::Backend, &shared), backend),
+            (router(Address::Store, &shared), store),
         ];
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, started) = std::sync::mpsc::channel();
@@ -194,7 +194,7 @@ pub(super) fn url(address: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(host, address.port()))
 }
 
-fn router(api: Api, shared: &Arc<Shared>) -> Router {
+fn router(api: Address, shared: &Arc<Shared>) -> Router {
     let missing = move || async move { Refusal::not_found("no such route").respond(api) };
     let method = move || async move {
         Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no such method here").respond(api)

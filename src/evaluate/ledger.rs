@@ -12,6 +12,7 @@ use crate::text::{escape, shorten};
 /// Where an answer came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Origin {
     /// The service was asked.
     Network,

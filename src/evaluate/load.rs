@@ -42,6 +42,7 @@ impl LoadOptions {
 
 /// What the definitions of a rule make together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RuleKind {
     /// One value.
     Complete,
@@ -76,6 +77,7 @@ pub struct RuleInfo {
 
 /// One of the definitions of a rule.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RuleDefinition {
     /// Its head.
     pub position: Position,

@@ -4,6 +4,7 @@
 //! (`drive`, `batch`), recordings and the ledger. What a policy means belongs to [`crate::rego`],
 //! what a call asks the service to `builtins` and `client`.
 
+mod asks;
 mod batch;
 mod blocking;
 mod budget;

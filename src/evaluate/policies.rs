@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
+use super::asks::Asks;
 use super::blocking::block_on;
 use super::budget::{Answers, Budget};
 use super::call::Key;
@@ -53,6 +54,7 @@ struct Inner {
     enabled: FunctionSet,
     /// Those of the service's functions that the policies call.
     called: Vec<&'static str>,
+    asks: Asks,
     functions: Arc<[HostFunction]>,
 }
 
@@ -67,7 +69,7 @@ impl std::fmt::Debug for Policies {
 pub struct Query {
     text: Arc<str>,
     compiled: program::Query,
-    /// Whether it calls one of the functions itself.
+    /// Whether its evaluation can ask anybody.
     asks: bool,
     of: Arc<Inner>,
 }
@@ -82,6 +84,11 @@ impl Query {
     /// The text as its author wrote it.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    #[cfg(test)]
+    pub(super) fn asks(&self) -> bool {
+        self.asks
     }
 }
 
@@ -139,6 +146,7 @@ impl EvaluateOptions {
 
 /// A line that a policy printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Print {
     /// The file of the `print`, as it was given.
     pub file: String,
@@ -351,7 +359,9 @@ impl Policies {
                 program.call_sites().iter().any(|site| *site.name == *full)
             };
             let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
-            let inner = Inner { program, packages, data, product, enabled, called, functions };
+            let asks = Asks::of(&program);
+            let inner =
+                Inner { program, packages, data, product, enabled, called, asks, functions };
             Self { inner: Arc::new(inner) }
         });
         (found, policies)
@@ -413,8 +423,10 @@ impl Policies {
             });
             Error::policy(found.collect())
         })?;
-        let asks = [self.inner.product.as_str(), HTTP_SEND, LOOKUP];
-        let asks = asks.iter().any(|name| text.contains(name));
+        let asking = [self.inner.product.as_str(), HTTP_SEND, LOOKUP];
+        let hosts = self.inner.functions.iter().map(HostFunction::name);
+        let named = asking.into_iter().chain(hosts).any(|name| text.contains(name));
+        let asks = named || self.inner.asks.any();
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
     }
 
@@ -424,7 +436,8 @@ impl Policies {
         let compiled = self.inner.program.rule_query(path);
         let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         let text = super::query::reference(&owned);
-        Query { text: text.into(), compiled, asks: false, of: Arc::clone(&self.inner) }
+        let asks = self.inner.asks.document(&text);
+        Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) }
     }
 
     /// Evaluates a query and waits for the result.
@@ -466,7 +479,7 @@ impl Policies {
         let span = evaluating.span.clone();
         let run = |scope: Scope| ready(Ok(self.pass(scope, query, input, options, tracer)));
         let failed = |done: &Done| done.output.is_err();
-        let asks = self.asks(query);
+        let asks = query.asks;
         let driven = drive(&session, &environment, asks, Waits::Within, run, failed);
         let last = block_on(driven.instrument(span));
         self.finish(&session, &environment, last, evaluating)
@@ -476,8 +489,9 @@ impl Policies {
     /// the service is waited for.
     ///
     /// Dropping the future cancels the evaluation: requests that nothing else waits for are
-    /// dropped too. Policies that call no function are evaluated within the task that polls; the
-    /// others on [`EvaluateOptions::pool`]. It works with any runtime.
+    /// dropped too. What can't reach a call of a function is evaluated within the task that polls
+    /// where it is asked for by its path ([`query_path`](Self::query_path)); the rest on
+    /// [`EvaluateOptions::pool`]. It works with any runtime.
     pub async fn evaluate_async(
         &self,
         query: Query,
@@ -495,7 +509,7 @@ impl Policies {
         options.cancellation = Some(cancellation);
         let (session, environment) = self.begin(&options);
         let span = evaluating.span.clone();
-        let asks = self.asks(&query);
+        let asks = query.asks;
         let pool = asks.then(|| options.pool.clone().unwrap_or_else(Pool::shared));
         let given = Arc::new((query, input, options));
         let run = |scope: Scope| {
@@ -536,11 +550,6 @@ impl Policies {
         };
         Err(Error::new(ErrorKind::Configuration, message)
             .with_hint("`LoadOptions::of_platform` takes both from the platform"))
-    }
-
-    /// Whether the evaluation of `query` can call a function at all.
-    fn asks(&self, query: &Query) -> bool {
-        query.asks || !self.inner.program.call_sites().is_empty()
     }
 
     fn begin(&self, options: &EvaluateOptions) -> (Arc<Session>, Arc<Environment>) {

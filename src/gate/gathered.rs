@@ -12,7 +12,7 @@ use super::conclude;
 use super::graph::Collector;
 use super::load::Gate;
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
-use super::run::{ListedCalls, Observer, RunOptions};
+use super::run::{ListedCalls, RunObserver, RunOptions};
 use super::work::{Done, Event, millis};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
@@ -116,7 +116,7 @@ impl<'a> Gathered<'a> {
         &mut self,
         heard: &Receiver<Event>,
         stop: &AtomicBool,
-        observer: &mut dyn Observer,
+        observer: &mut dyn RunObserver,
     ) -> Result<(), Error> {
         for event in heard {
             let index = match event {
@@ -162,7 +162,7 @@ impl<'a> Gathered<'a> {
         self.open.get_mut(index.checked_sub(self.first)?)?.as_mut()
     }
 
-    fn take(&mut self, done: Done, observer: &mut dyn Observer) -> Result<(), Error> {
+    fn take(&mut self, done: Done, observer: &mut dyn RunObserver) -> Result<(), Error> {
         let mut calls = Vec::new();
         let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
@@ -242,7 +242,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// Closes an input that is done.
-    fn close(&mut self, index: usize, stop: &AtomicBool, observer: &mut dyn Observer) {
+    fn close(&mut self, index: usize, stop: &AtomicBool, observer: &mut dyn RunObserver) {
         if self.slot(index).is_none_or(|open| open.left > 0) {
             return;
         }

@@ -32,5 +32,5 @@ pub use documents::{DocumentOptions, Metadata};
 pub use find::find;
 pub use inputs::Place;
 pub use load::{Gate, GateOptions};
-pub use run::{ListedCalls, Observer, RunOptions};
+pub use run::{ListedCalls, RunObserver, RunOptions};
 pub use waivers::Waivers;

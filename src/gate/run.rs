@@ -114,7 +114,7 @@ fn is_incomplete(run: &Run) -> bool {
 }
 
 /// Hears of a run while it goes on; on one thread.
-pub trait Observer {
+pub trait RunObserver {
     /// An input was read.
     fn began(&mut self, _name: &str) {}
     /// A policy printed something.
@@ -134,7 +134,7 @@ impl Gate {
         &self,
         places: Vec<Place>,
         options: &RunOptions,
-        observer: &mut dyn Observer,
+        observer: &mut dyn RunObserver,
     ) -> Result<(Run, Recording), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
         let nothing = places.is_empty();

@@ -12,7 +12,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Limit::Timeout => "`--timeout` gives an evaluation more time".to_owned(),
         Limit::Passes => "`--max-passes` raises the limit".to_owned(),
         Limit::Calls => "`--max-calls` raises the limit".to_owned(),
-        Limit::Bytes => "`--max-bytes` raises the limit".to_owned(),
+        Limit::Bytes | Limit::AnswerBytes => "`--max-bytes` raises the limit".to_owned(),
         Limit::Memory => "simplify the policy, or evaluate less at a time".to_owned(),
     })
 }

@@ -22,7 +22,7 @@ use crate::rego::Value;
 
 pub use coverage::{CoverageReport, FileCoverage, Place, Range};
 pub(crate) use coverage::{Covered, Tracing};
-pub use run::RunOptions;
+pub use run::TestOptions;
 pub use suite::{Suite, Test};
 
 use crate::evaluate::{Entry, Print, Recording};

@@ -22,7 +22,7 @@ use crate::{Error, ErrorKind};
 /// How tests are run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct RunOptions {
+pub struct TestOptions {
     /// How each test is evaluated; the time is each test's.
     pub evaluate: EvaluateOptions,
     /// How many tests run at a time.
@@ -31,7 +31,7 @@ pub struct RunOptions {
     pub explain: bool,
 }
 
-impl RunOptions {
+impl TestOptions {
     /// One test for each core at a time, and failures explained.
     pub fn new(evaluate: EvaluateOptions) -> Self {
         let parallel = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -55,7 +55,7 @@ impl Suite {
     ///
     /// # Errors
     /// When nothing can be said about any test; a test that goes wrong is an outcome.
-    pub fn run(&self, options: &RunOptions) -> Result<Run, Error> {
+    pub fn run(&self, options: &TestOptions) -> Result<Run, Error> {
         let next = AtomicUsize::new(0);
         let done: Mutex<BTreeMap<usize, Ran>> = Mutex::default();
         std::thread::scope(|scope| {
@@ -77,7 +77,7 @@ impl Suite {
         self.finish(done, options)
     }
 
-    fn finish(&self, done: BTreeMap<usize, Ran>, options: &RunOptions) -> Result<Run, Error> {
+    fn finish(&self, done: BTreeMap<usize, Ran>, options: &TestOptions) -> Result<Run, Error> {
         let mut recording = Recording::new();
         let mut lines = coverage::Covered::default();
         let mut results = Vec::with_capacity(done.len());

@@ -5,7 +5,7 @@ use clap::Args;
 use super::table::Table;
 use super::{Answer, Form, named, text};
 use crate::Error;
-use crate::api::{BlockingApiClient, Product};
+use crate::api::{BlockingApiClient, ProductResource};
 
 /// List the organization's products
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub(in crate::cli) struct ProductsArgs {
 }
 
 pub(super) fn ask(api: &BlockingApiClient) -> Result<Answer, Error> {
-    let products: Vec<Product> = api.products().collect::<Result<_, _>>()?;
+    let products: Vec<ProductResource> = api.products().collect::<Result<_, _>>()?;
     let rows = products.iter().map(|product| {
         let version = product.latest_version.as_deref();
         vec![

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::Platform;
 use crate::cli::output::{self, Reporter};
 use crate::evaluate::Print;
-use crate::gate::Observer;
+use crate::gate::RunObserver;
 use crate::gate::model::{Input, Outcome};
 use crate::text::shorten;
 
@@ -88,7 +88,7 @@ fn lines(reporter: Reporter, sums: Arc<Sums>, every: Duration) -> mpsc::Sender<(
     ends
 }
 
-impl Observer for Progress {
+impl RunObserver for Progress {
     fn began(&mut self, name: &str) {
         *self.sums.last.lock().unwrap_or_else(PoisonError::into_inner) = shorten(name, 60);
         if let Some(bar) = &self.bar {

@@ -23,7 +23,7 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation, watchdog};
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::{Answers, EvaluateOptions};
-use crate::testing::{Run, RunOptions, Suite};
+use crate::testing::{Run, Suite, TestOptions};
 use crate::{Error, Product};
 
 /// What an unmocked function's error says to do.
@@ -184,8 +184,8 @@ impl Work<'_> {
         Ok(suite)
     }
 
-    fn run_options(&self) -> RunOptions {
-        let mut options = RunOptions::new(self.evaluate.clone());
+    fn run_options(&self) -> TestOptions {
+        let mut options = TestOptions::new(self.evaluate.clone());
         options.parallel = self.args.parallel.unwrap_or(options.parallel);
         options
     }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::super::auth::Access;
 use super::super::dataset::{Digest, Outcome, Timestamp};
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::{OPERATION_ANSWER, PROMPT, STARTED};
 use super::{Answer, Ask, Method, Pages, Route};
 
 pub(super) static EVALUATE_EVIDENCE: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Post,
     path: "/v1/agents/evaluate-evidence",
     operation: "AgentsService_EvaluateEvidence",
@@ -36,7 +36,7 @@ pub(super) static EVALUATE_EVIDENCE: Route = Route {
 };
 
 pub(super) static OPERATION: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Get,
     path: "/v1/operations/{id}",
     operation: "AsyncOperationsService_Get",

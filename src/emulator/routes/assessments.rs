@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use super::super::auth::Access;
 use super::super::dataset::{Id, Timestamp, with};
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::{APPROVAL, APPROVAL_ANSWER};
 use super::{Answer, Ask, Method, Pages, Route};
 
 pub(super) static APPROVE: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Post,
     path: "/v1/assessments/revisions/{revision_id}/approve",
     operation: "AssessmentService_ApproveRevision",

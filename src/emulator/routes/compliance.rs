@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::auth::Access;
 use super::super::dataset::Evaluation;
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::{EVALUATION_LIST, PRODUCT_COMPLIANCE};
 use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
@@ -14,7 +14,7 @@ const FRAMEWORK_IDS: Parameter =
     Parameter::new("framework_ids", Form::Texts, "only these frameworks; all unless given");
 
 pub(super) static PROJECT: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Get,
     path: "/v1/compliance/project",
     operation: "ComplianceService_ListProjectEvaluations",
@@ -33,7 +33,7 @@ pub(super) static PROJECT: Route = Route {
 };
 
 pub(super) static PRODUCT: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Get,
     path: "/v1/compliance/product",
     operation: "ComplianceService_GetProductCompliance",

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::super::auth::Access;
 use super::super::dataset::{Digest, Node, Paging, with};
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::DISCOVERY;
 use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
 pub(super) static DISCOVER: Route = Route {
-    api: Api::ControlPlane,
+    api: Address::ControlPlane,
     method: Method::Get,
     path: "/discover/{digest}",
     operation: "ReferrerService_Discover",

@@ -14,12 +14,12 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::super::auth::Access;
 use super::super::dataset::{Digest, Timestamp};
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::server::url;
 use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
 pub(super) static REDIRECT: Route = Route {
-    api: Api::ControlPlane,
+    api: Address::ControlPlane,
     method: Method::Get,
     path: "/download/{digest}",
     operation: "DownloadService_Download",
@@ -35,7 +35,7 @@ pub(super) static REDIRECT: Route = Route {
 };
 
 pub(super) static CONTENT: Route = Route {
-    api: Api::Store,
+    api: Address::Store,
     method: Method::Get,
     path: "/content/{digest}",
     operation: "Store_Content",

@@ -4,12 +4,12 @@ use axum::response::Response;
 use serde_json::json;
 
 use super::super::auth::Access;
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::INFOZ as SHAPE;
 use super::{Answer, Ask, Method, Pages, Route};
 
 pub(super) static INFOZ: Route = Route {
-    api: Api::ControlPlane,
+    api: Address::ControlPlane,
     method: Method::Get,
     path: "/infoz",
     operation: "StatusService_Infoz",

@@ -23,7 +23,7 @@ use axum::response::Response;
 
 use super::auth::Access;
 use super::dataset::Paging;
-use super::refusal::{Api, Refusal};
+use super::refusal::{Address, Refusal};
 use super::schema::Resource;
 use super::server::Shared;
 
@@ -54,7 +54,7 @@ static ROUTES: &[&Route] = &[
 
 /// One route: everything that is served on it, and how the specification describes it.
 pub(super) struct Route {
-    pub api: Api,
+    pub api: Address,
     pub method: Method,
     /// Its parameters in braces, all of them texts.
     pub path: &'static str,
@@ -157,11 +157,11 @@ impl Pages {
 }
 
 /// The routes of an address.
-pub(super) fn of(api: Api) -> impl Iterator<Item = &'static Route> {
+pub(super) fn of(api: Address) -> impl Iterator<Item = &'static Route> {
     ROUTES.iter().copied().filter(move |route| route.api == api)
 }
 
 /// The router of an address.
-pub(super) fn router(api: Api) -> Router<Arc<Shared>> {
+pub(super) fn router(api: Address) -> Router<Arc<Shared>> {
     of(api).fold(Router::new(), |router, route| router.route(route.path, ask::serve(route)))
 }

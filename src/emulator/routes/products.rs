@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::super::auth::Access;
 use super::super::dataset::{Paging, Product};
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::{PRODUCT_LIST, PRODUCT_VERSION_ANSWER};
 use super::{Answer, Ask, Method, Pages, Route};
 
 pub(super) static LIST: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Get,
     path: "/v1/products",
     operation: "ProductsService_List",
@@ -26,7 +26,7 @@ pub(super) static LIST: Route = Route {
 };
 
 pub(super) static VERSION: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Get,
     path: "/v1/products/{product_id}/versions/{version_id}",
     operation: "ProductsService_GetVersion",

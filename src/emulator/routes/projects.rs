@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::super::auth::Access;
 use super::super::dataset::{Paging, Project};
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::super::schema::PROJECT_LIST;
 use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
 
 pub(super) static LIST: Route = Route {
-    api: Api::Backend,
+    api: Address::Backend,
     method: Method::Get,
     path: "/v1/projects",
     operation: "ProjectsService_List",

@@ -5,13 +5,13 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::super::auth::Access;
 use super::super::openapi;
-use super::super::refusal::{Api, Refusal};
+use super::super::refusal::{Address, Refusal};
 use super::{Answer, Ask, Method, Pages, Route};
 
-pub(super) static CONTROLPLANE: Route = specification(Api::ControlPlane);
-pub(super) static BACKEND: Route = specification(Api::Backend);
+pub(super) static CONTROLPLANE: Route = specification(Address::ControlPlane);
+pub(super) static BACKEND: Route = specification(Address::Backend);
 
-const fn specification(api: Api) -> Route {
+const fn specification(api: Address) -> Route {
     Route {
         api,
         method: Method::Get,

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rego_platform::Product;
-use rego_platform::emulator::{Api, EmulatorOptions};
+use rego_platform::emulator::{Address, EmulatorOptions};
 
 use super::*;
 
@@ -154,7 +154,7 @@ fn the_log_has_what_was_sent_and_no_token() {
     get(&format!("{}/infoz?a=b", emulator.controlplane_url()), None);
     let requests = emulator.requests();
     assert_eq!(requests.len(), 2);
-    assert_eq!((requests[0].api, requests[0].target.as_str()), (Api::Backend, "/v1/evidence"));
+    assert_eq!((requests[0].api, requests[0].target.as_str()), (Address::Backend, "/v1/evidence"));
     assert_eq!(requests[0].organization.as_deref(), Some("globex"));
     assert!(requests[0].had_authorization && !requests[1].had_authorization);
     assert_eq!((requests[1].target.as_str(), requests[1].path()), ("/infoz?a=b", "/infoz"));

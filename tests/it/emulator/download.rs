@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rego_platform::emulator::{Api, EmulatorOptions};
+use rego_platform::emulator::{Address, EmulatorOptions};
 use sha2::Digest as _;
 
 use super::*;
@@ -25,7 +25,7 @@ fn a_download_redirects_to_the_store_which_has_the_bytes() {
     assert_eq!(format!("sha256:{}", hash.concat()), BINARY);
     assert!(std::str::from_utf8(&answer.body).is_err());
     let last = emulator.requests().pop().unwrap();
-    assert_eq!(last.api, Api::Store);
+    assert_eq!(last.api, Address::Store);
     assert_eq!(last.target, format!("/content/{BINARY}"), "the ticket isn't logged");
 }
 

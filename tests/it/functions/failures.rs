@@ -153,7 +153,7 @@ fn safe_calls_are_tried_again_and_prompts_are_not() {
                 _ => "",
             };
             let is_store = |r: &&rego_platform::emulator::RequestRecord| {
-                r.api == rego_platform::emulator::Api::Store
+                r.api == rego_platform::emulator::Address::Store
             };
             let sent = emulator.requests();
             let sent = sent.iter().filter(|r| {

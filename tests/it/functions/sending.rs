@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rego_platform::Product;
-use rego_platform::emulator::{Api, EmulatorOptions};
+use rego_platform::emulator::{Address, EmulatorOptions};
 
 use super::*;
 use crate::emulator::{CLEAN_IMAGE, THREAT_MODEL, start};
@@ -14,7 +14,7 @@ fn the_store_never_sees_a_token_and_the_service_always_does() {
     ask(&client(&emulator), "download_artifact", &json!([THREAT_MODEL])).unwrap();
     let sent = emulator.requests();
     let seen: Vec<_> = sent.iter().map(|r| (r.api, r.had_authorization)).collect();
-    assert_eq!(seen, [(Api::ControlPlane, true), (Api::Store, false)]);
+    assert_eq!(seen, [(Address::ControlPlane, true), (Address::Store, false)]);
     assert!(
         sent[1]
             .header_names

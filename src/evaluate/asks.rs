@@ -1,0 +1,97 @@
+//! Which documents can ask anybody when they are evaluated.
+//!
+//! Owns the answer for a document by its path, from the graph of rules. It is made once at a load:
+//! what asks nobody is evaluated where its caller is, and needs no passes.
+
+use crate::rego::program::Program;
+
+/// Whether each rule, or a rule that it asks, has a call; sorted by path.
+pub(super) struct Asks {
+    rules: Vec<(String, bool)>,
+    any: bool,
+}
+
+impl Asks {
+    pub(super) fn of(program: &Program) -> Self {
+        let rules = program.rules();
+        let mut asks = vec![false; rules.len()];
+        let mut asked_by = vec![Vec::new(); rules.len()];
+        for (index, rule) in rules.iter().enumerate() {
+            for on in &rule.depends_on {
+                if let Some(all) = asked_by.get_mut(*on) {
+                    all.push(index);
+                }
+            }
+        }
+        // A call outside of any rule could be anywhere.
+        let outside = program.call_sites().iter().any(|site| site.rule.is_none());
+        let mut open: Vec<usize> = if outside {
+            (0..rules.len()).collect()
+        } else {
+            program.call_sites().iter().filter_map(|site| site.rule).collect()
+        };
+        while let Some(at) = open.pop() {
+            if let Some(known) = asks.get_mut(at).filter(|known| !**known) {
+                *known = true;
+                open.extend(asked_by.get(at).into_iter().flatten());
+            }
+        }
+        let mut rules: Vec<_> = rules.iter().map(|rule| rule.path.clone()).zip(asks).collect();
+        rules.sort_unstable();
+        Self { rules, any: !program.call_sites().is_empty() }
+    }
+
+    /// Whether there is a call at all.
+    pub(super) fn any(&self) -> bool {
+        self.any
+    }
+
+    /// Whether the document at `path`, such as `data.release.deny`, can ask anybody.
+    pub(super) fn document(&self, path: &str) -> bool {
+        if !self.any {
+            return false;
+        }
+        let first = self.rules.partition_point(|(rule, _)| rule.as_str() < path);
+        let below = self.rules.iter().skip(first).take_while(|(rule, _)| rule.starts_with(path));
+        let within =
+            |rule: &str| matches!(rule.as_bytes().get(path.len()), None | Some(b'.' | b'['));
+        let below = below.filter(|(rule, _)| within(rule));
+        let above = path.match_indices(['.', '[']).filter_map(|(end, _)| {
+            let start = path.get(..end)?;
+            let first = self.rules.partition_point(|(rule, _)| rule.as_str() < start);
+            self.rules.get(first).filter(|(rule, _)| rule == start)
+        });
+        let mut found = below.chain(above).map(|(_, asks)| *asks).peekable();
+        // A path that no rule is known by isn't understood here.
+        found.peek().is_none() || found.any(|asks| asks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::evaluate::Policies;
+    use crate::evaluate::sources::Sources;
+
+    #[test]
+    fn what_reaches_a_call_asks_and_nothing_else() {
+        let text = "package p\n\nask(d) := platform.discover(d, \"\")\n\nindirect if ask(\"x\").kind\n\n\
+                    plain := 1\n\nplainer := plain + 1\n\n\
+                    nested.plain := 2\n";
+        let mut sources = Sources::text("p.rego", text);
+        let other = "package q[\"odd name\"]\n\nx := data.p.indirect\n\ny := 1\n";
+        sources.modules.extend(Sources::text("q.rego", other).modules);
+        let policies = Policies::builder().load(&sources).unwrap();
+        let asks = |path: &[&str]| policies.query_path(path).asks();
+        for asking in [&["p", "indirect"][..], &["p"], &[], &["q"], &["q", "odd name", "x"]] {
+            assert!(asks(asking), "{asking:?}");
+        }
+        for plain in
+            [&["p", "plain"][..], &["p", "plainer"], &["p", "nested"], &["p", "nested", "plain"]]
+        {
+            assert!(!asks(plain), "{plain:?}");
+        }
+        assert!(!asks(&["p", "plain", "deeper"]));
+    }
+}
