@@ -82,11 +82,11 @@ f(x) := x if x != 0"#
 
 lowering!(
     comprehensions,
-    r#"array := [x | some x in input.xs]
+    r"array := [x | some x in input.xs]
 set := {x | some x in input.xs}
 object := {k: v | some k, v in input.xs}
 remembered contains ys if { some x in input.xs; ys := [y | some y in input.ys; y.id = x] }
-open contains ys if { some k, x in input.xs; ys := [k | some y in input.ys; y.id = x] }"#
+open contains ys if { some k, x in input.xs; ys := [k | some y in input.ys; y.id = x] }"
 );
 
 lowering!(

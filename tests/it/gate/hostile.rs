@@ -130,7 +130,7 @@ fn a_time_out_names_what_it_hung_on() {
     let digest = format!("sha256:{}", "a".repeat(64));
     let asks = sandbox.write(
         "asks.rego",
-        &format!(
+        format!(
             "package asks\n\ndeny contains \"x\" if platform.discover(\"{digest}\", \"\").kind\n"
         ),
     );
@@ -155,7 +155,7 @@ fn long_reports_say_where_the_rest_is() {
         sandbox.write(&format!("in/{n:03}.json"), "{\"n\": \"no number\"}");
     }
     let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
-    sandbox.write("in/a.json", &format!("{{\"bad\": [{}]}}", many.join(",")));
+    sandbox.write("in/a.json", format!("{{\"bad\": [{}]}}", many.join(",")));
     sandbox.write("in/b.json", "{}");
     let inputs = sandbox.path("in").to_str().unwrap().to_owned();
     let json = format!("json={}", sandbox.path("all.json").display());
