@@ -42,6 +42,7 @@ pub(super) enum Command {
     Test(super::test::TestArgs),
     New(super::new::NewArgs),
     Check(super::check::CheckArgs),
+    Fmt(super::fmt::FmtArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),

@@ -9,8 +9,10 @@ use clap::{Args, ValueEnum};
 use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation};
+use crate::evaluate::Policies;
 use crate::evaluate::load::LoadOptions;
 use crate::report::sarif;
+use crate::text::escape_for_log;
 use crate::{Diagnostic, Error, ErrorKind, Product, check};
 
 /// The form of the JSON report; it changes when a field changes its meaning or goes away.
@@ -31,6 +33,9 @@ pub(super) struct CheckArgs {
     /// How findings are written
     #[arg(short, long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// Print what the policies are compiled to, with the place and the line of each step
+    #[arg(long, conflicts_with_all = ["format", "level"])]
+    print_core: bool,
     /// The findings that count
     #[arg(long, value_enum, default_value_t = Level::Warning)]
     level: Level,
@@ -87,6 +92,11 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         rego_v0: args.v0_compatible,
         ..LoadOptions::default()
     };
+    if args.print_core {
+        let text = Policies::load(&sources, load)?.core();
+        output::to_stdout(escape_for_log(&text).as_bytes())?;
+        return Ok(Exit::Passed);
+    }
     let mut found = check::check(&sources, load);
     if !args.network.allow_host.is_empty() {
         found.retain(|d| d.code != "unsupported-builtin");

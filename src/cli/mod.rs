@@ -17,6 +17,7 @@ mod context;
 mod emulate;
 mod eval;
 mod evaluation;
+mod fmt;
 mod gate;
 mod local;
 mod logging;
@@ -101,6 +102,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Test(args) => test::run(args, &options, reporter),
         Command::New(args) => new::run(&args, &options),
         Command::Check(args) => check::run(args, &options, reporter),
+        Command::Fmt(args) => fmt::run(args, &options, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),

@@ -418,6 +418,13 @@ impl Policies {
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
     }
 
+    /// What the policies are compiled to, as text, with the place and the line of each step.
+    #[cfg(feature = "cli")]
+    pub(crate) fn core(&self) -> String {
+        let program = &self.inner.program;
+        program.core().display(program.sources()).beside_source().to_string()
+    }
+
     /// The query for one document by its path below `data`, such as `["release", "deny"]`; no
     /// quoting, nothing to check.
     pub fn query_path(&self, path: &[&str]) -> Query {
@@ -746,6 +753,12 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
 
 fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
     diagnostic.position.as_ref().map(|p| (p.file.as_str(), p.line, p.column))
+}
+
+/// What is wrong with texts, as findings.
+#[cfg(feature = "cli")]
+pub(crate) fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
+    error.problems.iter().map(|problem| diagnostic(problem, &error.sources)).collect()
 }
 
 /// A problem of the language as a finding.

@@ -13,6 +13,7 @@ mod check;
 mod cli;
 
 mod emulator;
+mod fmt;
 mod functions;
 mod gate;
 #[path = "../generate/mod.rs"]

@@ -36,6 +36,22 @@ fn the_reports_are_as_documented() {
 }
 
 #[test]
+fn the_core_is_printed_beside_its_source() {
+    let policy = "package p\n\ndeny contains msg if {\n\tsome x in input.xs\n\tmsg := x.name\n}\n";
+    let output = run(policy, &["check", "--print-core", "my policies"]).code(0).silent();
+    let line = |start: &str| output.stdout.lines().find(|line| line.trim().starts_with(start));
+    let (set, rule) = (line("set data.p.deny set"), line("rule data[").unwrap_or_default());
+    assert!(set.is_some() && rule.contains(" contains %"), "{}", output.stdout);
+    assert!(
+        rule.ends_with("# my policies/p.rego:3:1 | deny contains msg if {"),
+        "{}",
+        output.stdout
+    );
+    // What doesn't load has no core.
+    run("package p\n\nallow if x\n", &["check", "--print-core", "my policies"]).code(2);
+}
+
+#[test]
 fn sarif_points_at_what_is_meant() {
     let output = run(POLICY, &["check", "--format", "sarif", "./my policies/"]).code(1);
     let log: Value = output.json();

@@ -11,6 +11,7 @@ fn help_texts() {
         ("test", &["test"]),
         ("new", &["new"]),
         ("check", &["check"]),
+        ("fmt", &["fmt"]),
         ("capabilities", &["capabilities"]),
         ("gate", &["gate"]),
         ("call", &["call"]),
