@@ -12,7 +12,7 @@ use yaml_serde::Value as Yaml;
 
 use super::documents::argument;
 use crate::evaluate::sources::ModuleSource;
-use crate::text::{escape, nearest};
+use crate::text::escape;
 use crate::{Error, ErrorKind};
 
 /// Largest module that a document names by path.
@@ -123,7 +123,7 @@ pub(super) fn is_policy(text: &str) -> bool {
     let field = |name: &str| head.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
     let policy = field("kind").and_then(|(_, kind)| kind.as_str()).is_some_and(|kind| {
         let kind = kind.to_lowercase();
-        kind == "policygroup" || nearest(&kind, ["policy"]).is_some()
+        kind == "policygroup" || strsim::damerau_levenshtein(&kind, "policy") <= 3
     });
     policy && (field("apiVersion").is_some() || field("spec").is_some())
 }

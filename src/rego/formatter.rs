@@ -19,6 +19,8 @@ pub struct FormatOptions {
     pub write: BaseVersion,
     /// Leave out imports that `write` doesn't need, such as `rego.v1`.
     pub drop_imports: bool,
+    /// Take keywords that v0 has to import as if it did.
+    pub all_keywords: bool,
 }
 
 /// The text in OPA's layout.
@@ -35,7 +37,8 @@ pub fn format_text(path: &str, text: &str, options: &FormatOptions) -> Result<St
 }
 
 fn format_file(file: FileId, text: &str, options: &FormatOptions) -> Result<String, Problems> {
-    let plain = ParseOptions::version(options.read);
+    let all_future_keywords = options.all_keywords;
+    let plain = ParseOptions { all_future_keywords, ..ParseOptions::version(options.read) };
     if options.write != BaseVersion::V0 {
         let module = parse_module(file, text, &plain)?;
         let functions: Functions = builtins::all().iter().map(Function::from).collect();
@@ -66,6 +69,7 @@ mod tests {
         read: BaseVersion::V0,
         write: BaseVersion::V0CompatV1,
         drop_imports: false,
+        all_keywords: false,
     };
 
     fn said(text: &str, options: &FormatOptions) -> String {

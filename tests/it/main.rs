@@ -13,6 +13,7 @@ mod check;
 mod cli;
 
 mod emulator;
+mod explain;
 mod fmt;
 mod functions;
 mod gate;
@@ -24,7 +25,9 @@ mod interpreter;
 mod passes;
 mod policies;
 mod readme;
+mod repl;
 mod requests;
+mod session;
 mod soak;
 mod support;
 mod testcmd;

@@ -77,7 +77,8 @@ impl FmtArgs {
             () if self.v0_compatible => BaseVersion::V0,
             () => BaseVersion::V1,
         };
-        FormatOptions { read, write, drop_imports: self.drop_v0_imports }
+        let drop_imports = self.drop_v0_imports;
+        FormatOptions { read, write, drop_imports, all_keywords: false }
     }
 }
 
@@ -243,7 +244,7 @@ fn read(path: &Path, name: &str) -> Result<String, Error> {
 }
 
 /// Writes a policy so that it is there whole or as it was; a link stays one, and permissions stay.
-fn write(path: &Path, name: &str, text: &str) -> Result<(), Error> {
+pub(super) fn write(path: &Path, name: &str, text: &str) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
         wrong(format!("`{}` can't be written", escape(name))).with_source(error)
     };

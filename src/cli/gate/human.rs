@@ -28,11 +28,17 @@ pub(super) struct Human {
     pub colour: bool,
     /// Whether every call is listed.
     pub calls: bool,
+    /// Whether what passed is passed over.
+    pub quiet: bool,
 }
 
 impl Report for Human {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for input in &run.inputs {
+        if self.quiet && run.outcome == Outcome::Passed {
+            return Ok(());
+        }
+        let passed_over = |input: &Input| self.quiet && input.outcome == Outcome::Passed;
+        for input in run.inputs.iter().filter(|input| !passed_over(input)) {
             self.input(run, input, out)?;
         }
         if let Some(failure) = &run.failure {

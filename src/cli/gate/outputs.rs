@@ -32,7 +32,8 @@ impl Format {
     fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
-                return Box::new(human::Human { colour: look.colour, calls: look.calls });
+                let Look { colour, listing: Listing { calls, quiet } } = look;
+                return Box::new(human::Human { colour, calls, quiet });
             }
             Self::Json => return Box::new(json::Json),
             Self::Junit => reports::Format::Junit,
@@ -66,8 +67,16 @@ impl Summary {
 #[derive(Debug, Clone, Copy)]
 struct Look {
     colour: bool,
+    listing: Listing,
+}
+
+/// How much the report for people says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Listing {
     /// Whether calls are listed.
-    calls: bool,
+    pub calls: bool,
+    /// Whether what passed is passed over, on standard output.
+    pub quiet: bool,
 }
 
 /// A report for a file.
@@ -81,9 +90,7 @@ impl std::str::FromStr for Output {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (format, file) = text
-            .split_once('=')
-            .ok_or("a report is a form and a file, such as `json=gate.json`")?;
+        let (format, file) = text.split_once('=').unwrap_or((text, STDOUT));
         if file.is_empty() {
             return Err("the report's file has no name".to_owned());
         }
@@ -105,7 +112,7 @@ pub(super) struct Reports {
     /// The form of the report on standard output.
     stdout: Option<Format>,
     attest: Option<PathBuf>,
-    calls: bool,
+    listing: Listing,
     summary: Summary,
 }
 
@@ -117,7 +124,7 @@ impl Reports {
         outputs: &[Output],
         format: Option<Format>,
         attest: Option<&Path>,
-        calls: bool,
+        listing: Listing,
     ) -> Self {
         let (streams, files): (Vec<Output>, Vec<Output>) =
             outputs.iter().cloned().partition(|output| output.file == Path::new(STDOUT));
@@ -126,7 +133,7 @@ impl Reports {
             files,
             stdout: format.or(other).or(Some(Format::Human)),
             attest: attest.map(Path::to_owned),
-            calls,
+            listing,
             summary: Summary::from_env(),
         }
     }
@@ -165,7 +172,7 @@ impl Reports {
             output::remove(path)?;
         }
         for file in &self.files {
-            let look = Look { colour: false, calls: self.calls };
+            let look = Look { colour: false, listing: Listing { quiet: false, ..self.listing } };
             let bytes = write(file.format, run, look, &mut Summary(None))?;
             output::to_file(&file.file, &bytes)?;
         }
@@ -198,7 +205,7 @@ impl Reports {
     fn files(&mut self, run: &Run) -> Result<(), Error> {
         let mut first = Ok(());
         for file in &self.files {
-            let look = Look { colour: false, calls: self.calls };
+            let look = Look { colour: false, listing: Listing { quiet: false, ..self.listing } };
             let done = write(file.format, run, look, &mut self.summary)
                 .and_then(|bytes| output::to_file(&file.file, &bytes));
             first = first.and(done);
@@ -209,7 +216,8 @@ impl Reports {
     fn print(&mut self, run: &Run) -> Result<(), Error> {
         let Some(format) = self.stdout else { return Ok(()) };
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let look = Look { colour: output::is_terminal() && !no_colour, calls: self.calls };
+        let colour = output::is_terminal() && !no_colour;
+        let look = Look { colour, listing: self.listing };
         output::to_stdout(&write(format, run, look, &mut self.summary)?)
     }
 }
@@ -225,14 +233,16 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
         }
         let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => match text.strip_prefix("-f").filter(|rest| !rest.is_empty()) {
-                Some(rest) => ("-f".to_owned(), Some(rest.trim_start_matches('=').to_owned())),
+            None => match short(&text) {
+                Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
                 None => (text.clone().into_owned(), None),
             },
         };
         let mut value = || value.clone().or_else(|| texts.next().map(std::borrow::Cow::into_owned));
         match name.as_str() {
-            "--output" => outputs.extend(value().and_then(|text| text.parse::<Output>().ok())),
+            "--output" | "-o" => {
+                outputs.extend(value().and_then(|text| text.parse::<Output>().ok()))
+            }
             "--attest" => attest = value().map(PathBuf::from).or(attest),
             "--format" | "-f" => {
                 format = value().and_then(|text| Format::from_str(&text, true).ok()).or(format);
@@ -243,10 +253,16 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
     if distinct(&outputs, attest.as_deref()).is_err() {
         outputs.clear();
     }
-    let mut reports = Reports::new(&outputs, format, attest.as_deref(), false);
+    let mut reports = Reports::new(&outputs, format, attest.as_deref(), Listing::default());
     // For people, the usage on standard error says it.
-    reports.stdout = format.filter(|format| *format != Format::Human);
+    reports.stdout = reports.stdout.filter(|format| *format != Format::Human);
     Some(reports)
+}
+
+/// A short option and the value that is written with it.
+fn short(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_at_checked(2).filter(|(_, rest)| !rest.is_empty())?;
+    matches!(name, "-f" | "-o").then(|| (name, rest.trim_start_matches('=')))
 }
 
 fn wrong(message: impl Into<String>) -> Error {

@@ -9,11 +9,13 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Platform;
+use crate::cli::explain::{self, Explain};
 use crate::cli::output::{self, Reporter};
 use crate::evaluate::Print;
+use crate::explain::Explanation;
 use crate::gate::Observer;
 use crate::gate::model::{Input, Outcome};
-use crate::text::shorten;
+use crate::text::{escape, shorten};
 
 /// In a log, a line for every so many inputs.
 const EVERY: u64 = 1_000;
@@ -22,6 +24,7 @@ pub(super) struct Progress {
     bar: Option<ProgressBar>,
     reporter: Reporter,
     platform: Option<Platform>,
+    explain: Option<Explain>,
     done: [u64; 3],
 }
 
@@ -35,7 +38,13 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { bar, reporter, platform, done: [0; 3] }
+        Self { bar, reporter, platform, explain: None, done: [0; 3] }
+    }
+
+    /// Shows what was found out about each policy.
+    pub fn explaining(mut self, explain: Option<Explain>) -> Self {
+        self.explain = explain;
+        self
     }
 
     /// Takes the bar away.
@@ -64,6 +73,15 @@ impl Observer for Progress {
     fn printed(&mut self, input: &str, print: &Print) {
         let place = format!("{input}: {}:{}", print.file, print.line);
         let say = || output::print(&place, &print.message);
+        match &self.bar {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+
+    fn explained(&mut self, input: &str, explanation: &Explanation) {
+        let Some(what) = self.explain else { return };
+        let say = || explain::show(explanation, what, &format!("{}: ", escape(input)));
         match &self.bar {
             Some(bar) => bar.suspend(say),
             None => say(),

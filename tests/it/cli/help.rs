@@ -12,6 +12,7 @@ fn help_texts() {
         ("new", &["new"]),
         ("check", &["check"]),
         ("fmt", &["fmt"]),
+        ("run", &["run"]),
         ("capabilities", &["capabilities"]),
         ("gate", &["gate"]),
         ("call", &["call"]),

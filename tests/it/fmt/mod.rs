@@ -78,7 +78,7 @@ fn what_cannot_be_formatted_is_an_error_and_the_rest_is_formatted() {
     let sandbox = folder();
     sandbox.write("a/bad.rego", "package p\nallow if {\n");
     let output = run(&sandbox, &["fmt", "--write", "a"]).code(2);
-    assert!(output.stderr.contains("a/bad.rego:2:"), "{output:#?}");
+    assert!(output.stderr.contains("a/bad.rego:3:"), "{output:#?}");
     assert_eq!(content(&sandbox, "a/loose.rego"), TIGHT);
     assert_eq!(content(&sandbox, "a/bad.rego"), "package p\nallow if {\n");
     for (name, said) in [("a/notes.txt", "isn't a policy"), ("none", "can't be read")] {
