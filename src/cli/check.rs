@@ -160,7 +160,11 @@ fn findings(
     // package without a verdict is a warning here, since others may use it.
     if let Err(error) = Gate::load(paths, &options) {
         let refused = error.diagnostics().iter();
-        found.extend(refused.filter(|finding| finding.code != "no-verdict-rule").cloned());
+        let refused: Vec<_> = refused.filter(|f| f.code != "no-verdict-rule").cloned().collect();
+        // Why a package has no verdict is said better there.
+        let file = |finding: &Diagnostic| finding.position.as_ref().map(|at| at.file.clone());
+        found.retain(|f| f.code != "no-verdict" || !refused.iter().any(|r| file(r) == file(f)));
+        found.extend(refused);
     }
     found
 }

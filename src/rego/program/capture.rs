@@ -17,12 +17,7 @@ use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Span, Term, TermKind
 const PREFIX: &str = "$term";
 
 /// Adds the variables.
-pub(super) fn capture(
-    body: &mut Body,
-    core: &Core,
-    functions: &Functions,
-    context: &QueryContext,
-) {
+pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions, context: &QueryContext) {
     let checked = body.len() > 1 || body.iter().any(iterates);
     let mut checks = Vec::new();
     for (index, expr) in body.iter_mut().enumerate() {

@@ -71,7 +71,7 @@ fn the_service_is_asked_as_ever() {
     let lines = format!(
         "kind := platform.discover(\"{image}\", \"\").kind\nkind\n:calls\nplatform.discvoer(1)\n"
     );
-    let output = sandbox.local(&["run", &policy]).stdin(&lines).output().code(2);
+    let output = sandbox.local(&["run", &policy]).stdin(&*lines).output().code(2);
     assert!(output.stdout.starts_with("\"CONTAINER_IMAGE\"\n"), "{output:#?}");
     assert!(output.stdout.contains("platform.discover"), "{output:#?}");
     assert!(output.stderr.contains("did you mean `platform.discover`?"), "{output:#?}");
