@@ -67,7 +67,7 @@ fn modern(module: &ModuleSource) -> Option<String> {
         drop_imports: true,
         all_keywords: true,
     };
-    format_text(&module.path, &module.text, &options).ok()
+    format_text(&module.path, &module.text, options).ok()
 }
 
 /// A text with names replaced, the last first, so that positions stay right.

@@ -27,7 +27,7 @@ pub struct FormatOptions {
 ///
 /// # Errors
 /// What is wrong with it: it can't be read, or it can't be said in the version to write.
-pub fn format_text(path: &str, text: &str, options: &FormatOptions) -> Result<String, LoadError> {
+pub fn format_text(path: &str, text: &str, options: FormatOptions) -> Result<String, LoadError> {
     let mut sources = Sources::new();
     let file = sources.add(path, text);
     format_file(file, text, options).map_err(|mut problems| {
@@ -36,7 +36,7 @@ pub fn format_text(path: &str, text: &str, options: &FormatOptions) -> Result<St
     })
 }
 
-fn format_file(file: FileId, text: &str, options: &FormatOptions) -> Result<String, Problems> {
+fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<String, Problems> {
     let all_future_keywords = options.all_keywords;
     let plain = ParseOptions { all_future_keywords, ..ParseOptions::version(options.read) };
     if options.write != BaseVersion::V0 {
@@ -72,7 +72,7 @@ mod tests {
         all_keywords: false,
     };
 
-    fn said(text: &str, options: &FormatOptions) -> String {
+    fn said(text: &str, options: FormatOptions) -> String {
         match format_text("p.rego", text, options) {
             Ok(text) => text,
             Err(error) => error.to_string(),
@@ -100,10 +100,10 @@ mod tests {
                 "p.rego:2: rego_parse_error: if keyword cannot be used for rule name",
             ),
         ] {
-            let found = said(text, &V0_V1);
+            let found = said(text, V0_V1);
             assert!(found.starts_with(expected), "{found}");
             let v0 = FormatOptions { write: BaseVersion::V0, ..V0_V1 };
-            assert!(said(text, &v0).starts_with("package p\n"));
+            assert!(said(text, v0).starts_with("package p\n"));
         }
     }
 
@@ -111,11 +111,11 @@ mod tests {
     fn v0_is_rewritten() {
         let text = "package p\n\nimport future.keywords.in\n\na[x] { x := 1 in [2] }\n";
         let expected = "package p\n\nimport rego.v1\n\na contains x if x := 1 in [2]\n";
-        assert_eq!(said(text, &V0_V1), expected);
+        assert_eq!(said(text, V0_V1), expected);
         let dropped = FormatOptions { drop_imports: true, ..FormatOptions::default() };
         let expected = "package p\n\na contains x if x := 1 in [2]\n";
         assert_eq!(
-            said("package p\nimport rego.v1\na contains x if x := 1 in [2]", &dropped),
+            said("package p\nimport rego.v1\na contains x if x := 1 in [2]", dropped),
             expected
         );
     }

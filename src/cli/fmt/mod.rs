@@ -131,7 +131,7 @@ struct Done {
 impl Done {
     /// Formats a text and shows what was asked for; the formatted text if it is another one.
     fn text(&mut self, args: &FmtArgs, name: &str, text: &str) -> Result<Option<String>, Error> {
-        let formatted = match format_text(name, text, &args.format()) {
+        let formatted = match format_text(name, text, args.format()) {
             Ok(formatted) => formatted,
             Err(error) => {
                 let found = crate::evaluate::diagnostics(&error);

@@ -241,7 +241,7 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
         let mut value = || value.clone().or_else(|| texts.next().map(std::borrow::Cow::into_owned));
         match name.as_str() {
             "--output" | "-o" => {
-                outputs.extend(value().and_then(|text| text.parse::<Output>().ok()))
+                outputs.extend(value().and_then(|text| text.parse::<Output>().ok()));
             }
             "--attest" => attest = value().map(PathBuf::from).or(attest),
             "--format" | "-f" => {

@@ -70,7 +70,7 @@ fn known_as(called: &str, context: &QueryContext) -> String {
     let (first, rest) = called.split_once('.').map_or((called, None), |(a, b)| (a, Some(b)));
     let full = |parts: &[Term]| {
         let path = Term { kind: TermKind::Ref(parts.to_vec()), span: Span::default() };
-        function_name(&path).map(|name| name.to_string())
+        function_name(&path)
     };
     let import = context.imports.iter().find_map(|import| {
         let TermKind::Ref(parts) = &import.path.kind else { return None };
