@@ -117,7 +117,7 @@ mod tests {
             ("p contains 1", "p", false),
             ("p if { true }", "p", false),
             ("f(x) := x", "f", false),
-            ("default a := 1", "a", true),
+            ("default a := 1", "a", false),
             ("x := 2 if { true }", "x", false),
         ] {
             let names = vec![own.to_owned()];

@@ -16,7 +16,15 @@ fn assigned_root(expr: &crate::rego::syntax::tree::Expr) -> Option<&Name> {
     if !exprs::is_assignment(expr) {
         return None;
     }
-    exprs::operands(expr).first().and_then(exprs::root_document)
+    exprs::operands(expr).first().and_then(root)
+}
+
+/// The root document that a term is, resolved already or not.
+fn root(term: &Term) -> Option<&Name> {
+    match &term.kind {
+        TermKind::Var(name) if matches!(&**name, "data" | "input") => Some(name),
+        _ => exprs::root_document(term),
+    }
 }
 
 fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
@@ -49,7 +57,7 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
             found.push(Problem::compile(rule.span, message));
         }
         for arg in &rule.head.args {
-            if let Some(name) = exprs::root_document(arg) {
+            if let Some(name) = root(arg) {
                 let message =
                     format!("args must not shadow {name} (use a different variable name)");
                 found.push(Problem::compile(arg.span, message));
