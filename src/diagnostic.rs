@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use crate::check::Fix;
+
 /// How much a diagnostic weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -45,12 +47,16 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// Where.
     pub position: Option<Position>,
+    /// What puts it right, where there is one right answer.
+    #[serde(skip)]
+    pub(crate) fix: Option<Fix>,
 }
 
 impl Diagnostic {
     /// An error with a stable code.
     pub fn error(code: &'static str, message: impl Into<String>) -> Self {
-        Self { level: Level::Error, code, message: message.into(), hint: None, position: None }
+        let (level, message) = (Level::Error, message.into());
+        Self { level, code, message, hint: None, position: None, fix: None }
     }
 
     /// A warning with a stable code.
@@ -69,6 +75,20 @@ impl Diagnostic {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what puts it right: another name than the one that its position ends in.
+    #[must_use]
+    pub(crate) fn renamed(mut self, wrong: &str, right: impl Into<String>) -> Self {
+        self.fix = Some(Fix::Name { wrong: wrong.to_owned(), right: right.into() });
+        self
+    }
+
+    /// Says that what its position covers is to go.
+    #[must_use]
+    pub(crate) fn removed(mut self) -> Self {
+        self.fix = Some(Fix::Nothing);
         self
     }
 

@@ -142,6 +142,7 @@ mod diagnostic;
 pub mod emulator;
 mod error;
 pub mod evaluate;
+pub mod explain;
 #[cfg(feature = "cli")]
 pub mod gate;
 pub mod http;

@@ -85,6 +85,9 @@ pub fn shorten(text: &str, limit: usize) -> String {
     out
 }
 
+/// Whoever mistypes a name is wrong in this many letters at most; what is further away is another.
+pub const FARTHEST: usize = 2;
+
 /// The known name nearest to `word`, if one is near enough to be what was meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance costs memory in the product of the lengths; no name is this long.
@@ -94,7 +97,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), name), name))
-        .filter(|(distance, name)| *distance <= 1 + name.chars().count() / 3)
+        .filter(|(distance, name)| *distance <= (1 + name.chars().count() / 3).min(FARTHEST))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }

@@ -143,6 +143,7 @@ fn near_miss(all: &Policies<'_>, fields: &[Field], name: &str, span: Span) -> Op
     Some(
         Diagnostic::warning("unknown-field", format!("`{name}` isn't a documented field"))
             .with_hint(format!("did you mean `{near}`?"))
+            .renamed(name, near)
             .at(all.position(span)),
     )
 }

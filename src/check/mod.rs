@@ -7,6 +7,7 @@
 mod arguments;
 mod capabilities;
 mod fields;
+mod fix;
 mod ignore;
 mod limit;
 mod model;
@@ -15,6 +16,7 @@ mod negation;
 mod network;
 mod packages;
 mod rules;
+mod shapes;
 mod unknown;
 mod unused;
 
@@ -30,6 +32,8 @@ use crate::rego::syntax::visit;
 use crate::{Diagnostic, Position, Product};
 
 pub use capabilities::{capabilities, merged};
+pub(crate) use fix::Fix;
+pub use fix::{Fixed, fix};
 pub(crate) use names::unknown_function;
 pub use rules::{RULES, Rule, rule};
 
@@ -233,6 +237,7 @@ fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
         unused::variables(all, file, &mut found);
         // A mock's list isn't cut.
         if !file.is_test {
+            shapes::check(all, file, &mut found);
             limit::check(all, file, &constants, &cut, &mut found);
         }
         ignores.extend(ignore::comments(all, file));

@@ -96,7 +96,11 @@ pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &s
         }
     };
     let message = format!("`{product}.{name}` is not a function");
-    Diagnostic::error("unknown-function", message).with_hint(hint)
+    let finding = Diagnostic::error("unknown-function", message).with_hint(hint);
+    match near {
+        Some(near) => finding.renamed(name, near),
+        None => finding,
+    }
 }
 
 fn is(term: &Term, name: &str) -> bool {

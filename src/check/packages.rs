@@ -15,7 +15,7 @@ use crate::text::nearest;
 const NAMES: &[&str] = &["result", "deny", "violations", "warn"];
 
 /// Whether a rule says something about the verdict.
-fn is_verdict(name: &str) -> bool {
+pub(super) fn is_verdict(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("deny_") || name.starts_with("warn_")
 }
 

@@ -147,6 +147,11 @@ pub static RULES: &[Rule] = &[
         "a local variable or an argument that nothing uses",
         "Use it, or write `_`, or a name that begins with `_`, in its place.",
     ),
+    warning(
+        "verdict-shape",
+        "a verdict rule whose value isn't what a gate reads",
+        "A gate refuses the value when it meets it. Verdict rules are sets of strings, or of objects with a string `message`.",
+    ),
     error(
         "wrong-shape",
         "a verdict rule whose value isn't what a gate reads",

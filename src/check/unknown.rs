@@ -132,6 +132,11 @@ pub(super) fn check(
         let Some((length, near)) = known.missing(&keys) else { continue };
         let shown = keys.get(..length).unwrap_or(&keys);
         let message = format!("there is no `data.{}`", shown.join("."));
+        let right = near.as_deref().and_then(|near| {
+            let (path, name) = near.strip_prefix("data.")?.rsplit_once('.')?;
+            let (wrong, own) = shown.split_last()?;
+            (own.join(".") == path && name != *wrong).then_some((*wrong, name.to_owned()))
+        });
         let hint = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "it is undefined, also under `not`; if other data has it, silence this with \
@@ -141,7 +146,10 @@ pub(super) fn check(
         // An import's parts stand where the import does: then the whole reference is meant.
         let end = path.get(length.saturating_sub(1)).map_or(term.span.end, |(_, span)| span.end);
         let end = if end > term.span.start { end.min(term.span.end) } else { term.span.end };
-        let finding = Diagnostic::warning("unknown-rule", message).with_hint(hint);
+        let mut finding = Diagnostic::warning("unknown-rule", message).with_hint(hint);
+        if let Some((wrong, right)) = right {
+            finding = finding.renamed(wrong, right);
+        }
         out.push(finding.at(all.position(Span { end, ..term.span })));
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn imports(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnos
         out.push(
             Diagnostic::warning("unused-import", format!("the import `{name}` isn't used"))
                 .with_hint("remove it")
+                .removed()
                 .at(all.position(import.span)),
         );
     }

@@ -22,7 +22,6 @@ const GENERAL: &str = "General options";
     name = "rego-platform",
     version = version(),
     max_term_width = 100,
-    disable_help_subcommand = true,
     after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (something is wrong).\n\n\
         Examples:\n  \
         rego-platform eval --local testdata/platform -d policies 'data.release.allow'\n  \
@@ -42,6 +41,8 @@ pub(super) enum Command {
     Test(super::test::TestArgs),
     New(super::new::NewArgs),
     Check(super::check::CheckArgs),
+    Fmt(super::fmt::FmtArgs),
+    Run(super::run::RunArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
@@ -56,6 +57,8 @@ pub(super) enum Command {
     #[command(subcommand)]
     Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),
+    /// Print the version
+    Version,
 }
 
 #[derive(Debug, Subcommand)]
@@ -290,7 +293,7 @@ fn size(text: &str) -> Result<u64, String> {
     bytes.filter(|bytes| *bytes > 0).ok_or_else(bad)
 }
 
-fn version() -> String {
+pub(super) fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     match option_env!("REGO_PLATFORM_COMMIT") {
         Some(commit) if !commit.is_empty() => format!("{version} ({commit})"),
@@ -304,8 +307,56 @@ pub(super) fn command() -> clap::Command {
 }
 
 pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut matches = command().try_get_matches_from(arguments)?;
+    let given = arguments.clone();
+    let mut matches =
+        command().try_get_matches_from(arguments).map_err(|error| modest(error, &given))?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+}
+
+/// The error without suggestions that are no near misses.
+fn modest(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let pairs = [
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    for (invalid, suggested) in pairs {
+        let Some(ContextValue::String(given)) = error.get(invalid).cloned() else { continue };
+        let is_near = |name: &str| {
+            strsim::damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase())
+                <= crate::text::FARTHEST
+        };
+        let kept = match error.remove(suggested) {
+            Some(ContextValue::String(name)) => {
+                is_near(&name).then_some(ContextValue::String(name))
+            }
+            Some(ContextValue::Strings(mut names)) => {
+                names.retain(|name| is_near(name));
+                (!names.is_empty()).then_some(ContextValue::Strings(names))
+            }
+            _ => continue,
+        };
+        if let Some(kept) = kept {
+            error.insert(suggested, kept);
+        } else if let Some(usage) = usage(arguments) {
+            // The other one was made for the suggestion.
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+        }
+    }
+    error
+}
+
+/// The usage of the subcommand that arguments name.
+fn usage(arguments: &[OsString]) -> Option<clap::builder::StyledStr> {
+    let mut command = command();
+    command.build();
+    let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let name = words.find(|word| command.find_subcommand(word).is_some());
+    match name {
+        Some(name) => Some(command.find_subcommand_mut(name)?.render_usage()),
+        None => Some(command.render_usage()),
+    }
 }
 
 #[cfg(test)]

@@ -2,15 +2,20 @@
 //!
 //! Owns the options, the reports and the exit status. What is found belongs to the library.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
-use super::{Exit, evaluation};
+use super::{Exit, evaluation, fmt};
+use crate::evaluate::Policies;
 use crate::evaluate::load::LoadOptions;
+use crate::evaluate::sources::Sources;
+use crate::gate::{self, Gate, GateOptions};
 use crate::report::sarif;
+use crate::text::escape_for_log;
 use crate::{Diagnostic, Error, ErrorKind, Product, check};
 
 /// The form of the JSON report; it changes when a field changes its meaning or goes away.
@@ -25,12 +30,22 @@ const JSON_VERSION: u32 = 1;
     Example:\n  rego-platform check policies"
 )]
 pub(super) struct CheckArgs {
-    /// Policies, tests and data, files or folders
-    #[arg(required = true, value_name = "PATH")]
+    /// Policies, tests and data, files, folders or globs; `.` if there is none
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// The same, as `eval` and `gate` take them
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
+    data: Vec<PathBuf>,
     /// How findings are written
-    #[arg(short, long, value_enum, default_value_t = Format::Human)]
+    #[arg(short, long, value_enum, default_value_t = Format::Human, short_alias = 'o', alias = "output")]
     format: Format,
+    /// Print what the policies are compiled to, with the place and the line of each step
+    #[arg(long, conflicts_with_all = ["format", "level"])]
+    print_core: bool,
+    /// Write into the files what has one right answer: misspelt names, imports that nothing uses,
+    /// Rego v0
+    #[arg(long, conflicts_with = "print_core")]
+    fix: bool,
     /// The findings that count
     #[arg(long, value_enum, default_value_t = Level::Warning)]
     level: Level,
@@ -75,8 +90,9 @@ struct Report<'a> {
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     options.refuse_service_options("check")?;
     let product = Product::new(&options.product)?;
-    let sources = evaluation::read(&args.paths)?;
-    let files = sources.modules.len();
+    let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data))?;
+    let (sources, documents) = gate::sources(&paths)?;
+    let files = sources.modules.len() + documents.len();
     if files == 0 {
         return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
@@ -87,9 +103,15 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         rego_v0: args.v0_compatible,
         ..LoadOptions::default()
     };
-    let mut found = check::check(&sources, load);
-    if !args.network.allow_host.is_empty() {
-        found.retain(|d| d.code != "unsupported-builtin");
+    if args.print_core {
+        let text = Policies::load(&sources, load)?.core();
+        output::to_stdout(escape_for_log(&text).as_bytes())?;
+        return Ok(Exit::Passed);
+    }
+    let allowed = !args.network.allow_host.is_empty();
+    let mut found = findings(&paths, (&sources, &documents), &load, allowed);
+    if args.fix {
+        found = put_right(&paths, sources, (&load, allowed), found, reporter)?;
     }
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);
@@ -108,6 +130,87 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     Ok(if found.is_empty() { Exit::Passed } else { Exit::Violations })
 }
 
+/// Everything that is wrong, with what a gate over these paths would refuse.
+fn findings(
+    paths: &[String],
+    (sources, documents): (&Sources, &[Sources]),
+    load: &LoadOptions,
+    allowed: bool,
+) -> Vec<Diagnostic> {
+    let mut found = check::check(sources, load.clone());
+    for document in documents {
+        // Whether it has a verdict is for the gate to say: what it lacks is supplied.
+        let own = check::check(document, load.clone());
+        found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
+    }
+    if allowed {
+        found.retain(|finding| finding.code != "unsupported-builtin");
+    }
+    if found.iter().any(|finding| finding.level == crate::Level::Error) {
+        return found;
+    }
+    let options = GateOptions {
+        product: load.product.clone(),
+        enabled: load.enabled,
+        rego_v0: load.rego_v0,
+        skip_verify: true,
+        ..GateOptions::default()
+    };
+    // What a gate wants besides policies, such as their arguments, is given to it elsewhere; and a
+    // package without a verdict is a warning here, since others may use it.
+    if let Err(error) = Gate::load(paths, &options) {
+        let refused = error.diagnostics().iter();
+        let refused: Vec<_> = refused.filter(|f| f.code != "no-verdict-rule").cloned().collect();
+        // Why a package has no verdict is said better there.
+        let file = |finding: &Diagnostic| finding.position.as_ref().map(|at| at.file.clone());
+        found.retain(|f| f.code != "no-verdict" || !refused.iter().any(|r| file(r) == file(f)));
+        found.extend(refused);
+    }
+    found
+}
+
+/// How often what was put right is looked at again: one name may hide another.
+const ROUNDS: usize = 5;
+
+/// Puts right what has one right answer, in the files; what is left to find.
+fn put_right(
+    paths: &[String],
+    mut sources: Sources,
+    (load, allowed): (&LoadOptions, bool),
+    mut found: Vec<Diagnostic>,
+    reporter: Reporter,
+) -> Result<Vec<Diagnostic>, Error> {
+    let (mut count, mut files) = (0, BTreeSet::new());
+    for _ in 0..ROUNDS {
+        let fixed = check::fix(&sources.modules, &found);
+        let fixed = fixed.into_iter().filter(|fixed| Path::new(&fixed.path).is_file());
+        let mut any = false;
+        for file in fixed {
+            fmt::write(Path::new(&file.path), &file.path, &file.text)?;
+            any = true;
+            count += file.count;
+            files.insert(file.path);
+        }
+        if !any {
+            break;
+        }
+        let documents;
+        (sources, documents) = gate::sources(paths)?;
+        found = findings(paths, (&sources, &documents), load, allowed);
+    }
+    if count > 0 {
+        reporter.note(&format!("put {count} right in {}", counted(files.len(), "file")));
+    }
+    Ok(found)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 fn report(found: &[Diagnostic], files: usize) -> Report<'_> {
     let errors = found.iter().filter(|d| d.level == crate::Level::Error).count();
     let warnings = found.len() - errors;
@@ -119,15 +222,11 @@ fn human(found: &[Diagnostic], files: usize, reporter: Reporter) -> Result<(), E
         output::finding(diagnostic)?;
     }
     let report = report(found, files);
-    let count = |count: usize, what: &str| match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    };
     reporter.note(&format!(
         "{} and {} in {}",
-        count(report.errors, "error"),
-        count(report.warnings, "warning"),
-        count(files, "file")
+        counted(report.errors, "error"),
+        counted(report.warnings, "warning"),
+        counted(files, "file")
     ));
     Ok(())
 }

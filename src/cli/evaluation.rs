@@ -10,11 +10,12 @@ use super::args::{NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{SourceLimits, Sources};
+use crate::evaluate::sources::{SourceLimits, Sources, split};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
-use crate::{Diagnostic, Error, ErrorKind};
+use crate::text::escape;
+use crate::{Diagnostic, Error, ErrorKind, Position};
 
 /// Reads and loads policies and data.
 pub(super) fn load(paths: &[PathBuf], options: LoadOptions) -> Result<Policies, Error> {
@@ -23,9 +24,48 @@ pub(super) fn load(paths: &[PathBuf], options: LoadOptions) -> Result<Policies, 
 
 /// Reads policies and data.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
-    let paths: Vec<String> =
-        paths.iter().map(|path| utf8(path.clone())).collect::<Result<_, _>>()?;
-    Sources::read(&paths, SourceLimits::default())
+    Sources::read(&expanded(paths)?, SourceLimits::default())
+}
+
+/// The paths to read, with what globs such as `policies/*.rego` match in their place: a file or
+/// folder that is called so comes first. Before a colon a place below `data` may stand.
+pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
+    let mut all = Vec::new();
+    for path in paths {
+        let text = utf8(path.clone())?;
+        let (prefix, file) = split(&text);
+        if !text.contains(['*', '?', '[']) || file.exists() {
+            all.push(text);
+            continue;
+        }
+        let file = utf8(file)?;
+        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let found = glob::glob(&file)
+            .map_err(|error| wrong(format!("`{}` is no glob", escape(&text))).with_source(error))?;
+        let before = all.len();
+        for path in found {
+            let path = path.map_err(|error| {
+                wrong(format!("`{}` can't be read", escape(&text))).with_source(error)
+            })?;
+            let path = utf8(path)?;
+            all.push(match prefix.as_slice() {
+                [] => path,
+                prefix => format!("{}:{path}", prefix.join(".")),
+            });
+        }
+        if all.len() == before {
+            return Err(wrong(format!("nothing matches the glob `{}`", escape(&text))));
+        }
+    }
+    Ok(all)
+}
+
+/// The paths that are read where none is named.
+pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf]) -> Vec<PathBuf> {
+    match paths.iter().chain(more).cloned().collect::<Vec<_>>() {
+        all if all.is_empty() => vec![PathBuf::from(".")],
+        all => all,
+    }
 }
 
 /// A path as text, which errors and reports show.
@@ -96,8 +136,15 @@ pub(super) fn warn_of_cut<'a>(cut: impl Iterator<Item = &'a Entry>, reporter: Re
 
 /// The answer, or the error with the place in the policy that it comes from.
 pub(super) fn answer(evaluated: Evaluated) -> Result<QueryOutput, Error> {
-    let position = evaluated.failed_at;
-    evaluated.result.map_err(|error| match position {
+    placed(evaluated.result, evaluated.failed_at)
+}
+
+/// A result whose error has its place.
+pub(super) fn placed(
+    result: Result<QueryOutput, Error>,
+    position: Option<Position>,
+) -> Result<QueryOutput, Error> {
+    result.map_err(|error| match position {
         Some(position) if error.diagnostics().is_empty() => {
             let mut diagnostic = Diagnostic::error(error.kind().code(), error.report());
             if let Some(hint) = crate::report::hint(&error) {

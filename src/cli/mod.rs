@@ -17,15 +17,19 @@ mod context;
 mod emulate;
 mod eval;
 mod evaluation;
+mod explain;
+mod fmt;
 mod gate;
 mod local;
 mod logging;
 mod lookup;
 mod new;
 mod output;
+mod run;
 mod signals;
 mod stdin;
 mod test;
+mod watch;
 mod watchdog;
 
 use std::ffi::OsString;
@@ -102,6 +106,8 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Test(args) => test::run(args, &options, reporter),
         Command::New(args) => new::run(&args, &options),
         Command::Check(args) => check::run(args, &options, reporter),
+        Command::Run(args) => run::run(args, &options, reporter),
+        Command::Fmt(args) => fmt::run(args, &options, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),
@@ -110,6 +116,11 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Emulate(args) => emulate::run(args, &options, reporter),
         Command::Cache(command) => cache::run(&command, &options),
         Command::Completions(args) => completions::run(args, &options),
+        Command::Version => {
+            let text = format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version());
+            output::to_stdout(text.as_bytes())?;
+            Ok(Exit::Passed)
+        }
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) use flight::Flights;
 pub(crate) use network::is_network;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
+#[cfg(feature = "cli")]
+pub(crate) use policies::diagnostics;
 pub(crate) use policies::position;
 pub(crate) use query::reference;
 #[cfg(feature = "cli")]

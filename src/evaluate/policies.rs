@@ -32,6 +32,7 @@ use crate::check;
 use crate::http::Http;
 use crate::observe::{Evaluating, Observer};
 use crate::rego::Value;
+use crate::rego::compile::QueryContext;
 use crate::rego::engine::{self, ErrorCode, Tracer};
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceText};
@@ -409,10 +410,24 @@ impl Policies {
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong with it.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
-        let compiled = self.inner.program.query(text).map_err(|error| {
+        self.query_in(text, &QueryContext::default())
+    }
+
+    /// Checks a query that stands in a package, or has imports.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, Error> {
+        let compiled = self.inner.program.query_in(text, context).map_err(|error| {
             let prefix = format!("undefined function {}.", self.inner.product);
-            let found = error.problems.iter().map(|problem| {
-                let own = diagnostic(problem, &error.sources);
+            // A variable of nobody's, which the value would be in, is beside the point.
+            let several = error.problems.len() > 1;
+            let said = |problem: &&Problem| !(several && problem.message == "var _ is unsafe");
+            let found = error.problems.iter().filter(said).map(|problem| {
+                let mut own = diagnostic(problem, &error.sources);
+                if let Some(name) = self.meant(problem, &error.sources) {
+                    own = own.with_hint(format!("did you mean `{name}`?"));
+                }
                 match (problem.message.strip_prefix(&prefix), own.position.clone()) {
                     (Some(name), Some(place)) => {
                         let (product, enabled) = (&self.inner.product, self.inner.enabled);
@@ -428,6 +443,23 @@ impl Policies {
         let named = asking.into_iter().chain(hosts).any(|name| text.contains(name));
         let asks = named || self.inner.asks.any();
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
+    }
+
+    /// The document that a query's unsafe variable begins, if there is one.
+    fn meant(&self, problem: &Problem, texts: &Texts) -> Option<String> {
+        let name = problem.message.strip_prefix("var ")?.strip_suffix(" is unsafe")?;
+        let known = self.inner.packages.iter().any(|p| p.path.first().is_some_and(|p| p == name));
+        let text = texts.text(problem.span);
+        let is_path = |c: char| c == '_' || c == '.' || c.is_ascii_alphanumeric();
+        let path = text.split(|c| !is_path(c)).find(|path| path.split('.').next() == Some(name));
+        known.then(|| format!("data.{}", path.unwrap_or(name)))
+    }
+
+    /// What the policies are compiled to, as text, with the place and the line of each step.
+    #[cfg(feature = "cli")]
+    pub(crate) fn core(&self) -> String {
+        let program = &self.inner.program;
+        program.core().display(program.sources()).beside_source().to_string()
     }
 
     /// The query for one document by its path below `data`, such as `["release", "deny"]`; no
@@ -757,6 +789,12 @@ fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
     diagnostic.position.as_ref().map(|p| (p.file.as_str(), p.line, p.column))
 }
 
+/// What is wrong with texts, as findings.
+#[cfg(feature = "cli")]
+pub(crate) fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
+    error.problems.iter().map(|problem| diagnostic(problem, &error.sources)).collect()
+}
+
 /// A problem of the language as a finding.
 fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     let mut message = problem.message.clone();
@@ -784,6 +822,13 @@ fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         ProblemCode::Limit => Diagnostic::error("too-large", message),
     };
     let mut finding = finding.at(position(texts, problem.span));
+    if let Some(wrong) = problem.message.strip_prefix("undefined function ")
+        && let [hint] = problem.hints.as_slice()
+        && let Some(right) = hint.strip_prefix("did you mean `")
+        && let Some(right) = right.strip_suffix("`?")
+    {
+        finding = finding.renamed(wrong, right);
+    }
     if !problem.hints.is_empty() {
         finding = finding.with_hint(problem.hints.join("; "));
     }

@@ -218,6 +218,9 @@ impl<'a> Gathered<'a> {
             for print in &evaluated.prints {
                 observer.printed(&open.input.name, print);
             }
+            if let Some(explanation) = &done.explanation {
+                observer.explained(&open.input.name, explanation);
+            }
             for (function, _, answer) in evaluated.answered() {
                 if function == discover {
                     open.graph.add(answer);

@@ -13,7 +13,7 @@ use super::describe::describe;
 use super::documents::{Given, argument};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages::{self, Asked, Manner};
-use super::policy_yaml::{self, PolicyDocument};
+use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
 use crate::builtins::FunctionSet;
@@ -93,6 +93,37 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
+/// What a check of the same paths looks at: Rego and data that are loaded together, bundles
+/// included, and the modules of policy documents, each by itself.
+pub(crate) fn sources(paths: &[String]) -> Result<(Sources, Vec<Sources>), Error> {
+    let limits = SourceLimits::default();
+    let (bundles, others): (Vec<&String>, Vec<_>) =
+        paths.iter().partition(|path| bundle::is_bundle(path));
+    let mut sources = Sources::read(&others, limits)?;
+    let mut documents = Vec::new();
+    let mut data = Vec::new();
+    for source in sources.data.drain(..) {
+        let is_yaml = [".yaml", ".yml"].iter().any(|ending| source.path.ends_with(ending));
+        let text = if is_yaml { String::from_utf8(read(&source.path)?).ok() } else { None };
+        match text.filter(|text| policy_yaml::is_policy(text)) {
+            Some(text) => {
+                let document = policy_yaml::parse(&source.path, &text)?;
+                let alone = |entry: PolicyEntry| Sources {
+                    modules: vec![entry.module],
+                    ..Sources::default()
+                };
+                documents.extend(document.entries.into_iter().map(alone));
+            }
+            None => data.push(source),
+        }
+    }
+    sources.data = data;
+    for path in bundles {
+        bundle::read(path, &mut sources, limits, true)?;
+    }
+    Ok((sources, documents))
+}
+
 impl Gate {
     /// Reads and loads policies: Rego and data files and folders, bundles, policy documents.
     ///
@@ -133,7 +164,7 @@ impl Gate {
         check_arguments(&documents, known.is_empty(), &options.arguments)?;
         for document in &documents {
             known.push(document.name.clone());
-            if chosen.is_empty() || chosen.contains(&document.name) {
+            if chosen.is_empty() || packages::is_chosen(&chosen, &document.name) {
                 gate.document(document, options)?;
             } else {
                 gate.not_asked(document.name.clone(), "`-n` chose others");
@@ -277,7 +308,7 @@ impl Gate {
         for package in policies.packages() {
             let name = packages::dotted(&package.path);
             if !self.packages.iter().any(|known| known.name == name) {
-                let reason = if !chosen.is_empty() {
+                let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
                     "`-n` chose others"
                 } else if package.is_suite {
                     if let Some(rule) = packages::verdict_rule(package) {

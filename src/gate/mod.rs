@@ -31,6 +31,7 @@ mod work;
 pub use documents::{DocumentOptions, Metadata};
 pub use find::find;
 pub use inputs::Place;
+pub(crate) use load::sources;
 pub use load::{Gate, GateOptions};
 pub use run::{ListedCalls, RunObserver, RunOptions};
 pub use waivers::Waivers;

@@ -74,13 +74,14 @@ pub(super) fn asked(
     let mut asked = Vec::new();
     for package in &packages {
         let name = dotted(&package.path);
-        if !chosen.is_empty() && !chosen.contains(&name) {
+        if !chosen.is_empty() && !is_chosen(chosen, &name) {
             continue;
         }
-        if chosen.is_empty() && package.is_suite {
+        let named = chosen.contains(&name);
+        if !named && package.is_suite {
             continue;
         }
-        let optional = chosen.is_empty()
+        let optional = !named
             && (package.is_test || packages.iter().any(|p| p.refers_to.contains(&package.path)));
         match parts(package, manner, reach) {
             Err(diagnostics) => found.extend(diagnostics),
@@ -101,13 +102,23 @@ pub(super) fn asked(
     if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
 }
 
+/// Whether a package is among those that were chosen, by name or by a glob.
+pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
+    chosen.iter().any(|given| {
+        given == name
+            || given.contains(['*', '?'])
+                && glob::Pattern::new(given).is_ok_and(|pattern| pattern.matches(name))
+    })
+}
+
 /// The packages that were chosen and are not there.
 pub(super) fn refuse_unknown<'a>(
     chosen: &[String],
     known: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Error> {
     for name in chosen {
-        if !known.clone().any(|known| known == name) {
+        let one = std::slice::from_ref(name);
+        if !known.clone().any(|known| is_chosen(one, known)) {
             let message = format!("there is no package `{name}`");
             let error = Error::new(ErrorKind::Configuration, message);
             return Err(match nearest(name, known.clone()) {

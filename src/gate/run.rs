@@ -21,6 +21,7 @@ use super::waivers::Waivers;
 use super::work::{Event, Room, Work, millis};
 use crate::builtins::ContentForm;
 use crate::evaluate::{Cancellation, Entry, EvaluateOptions, Print, Recording};
+use crate::explain::Explanation;
 use crate::{Error, ErrorKind};
 
 /// Evaluations at a time that wait for the service.
@@ -46,6 +47,8 @@ pub struct RunOptions {
     pub require_calls: bool,
     /// Whether every answer is kept for a recording.
     pub record: bool,
+    /// Whether to find out why policies came out as they did; observers are told.
+    pub explain: bool,
     /// What wrote the report.
     pub tool: Tool,
     /// Which calls reports list.
@@ -91,6 +94,7 @@ impl RunOptions {
             fail_fast: false,
             require_calls: false,
             record: false,
+            explain: false,
             calls: ListedCalls::default(),
             inventory: Inventory::default(),
             tool,
@@ -119,6 +123,8 @@ pub trait RunObserver {
     fn began(&mut self, _name: &str) {}
     /// A policy printed something.
     fn printed(&mut self, _input: &str, _print: &Print) {}
+    /// Why a policy came out as it did, where that was asked for.
+    fn explained(&mut self, _input: &str, _explanation: &Explanation) {}
     /// An input is done.
     fn ended(&mut self, _input: &Input) {}
 }

@@ -16,6 +16,7 @@ use super::run::RunOptions;
 use super::split::MAX_BYTES;
 use super::verdict;
 use crate::evaluate::Evaluated;
+use crate::explain::Explanation;
 use crate::{Error, ErrorKind};
 
 /// A document that is being evaluated.
@@ -70,6 +71,7 @@ pub(super) struct Done {
     pub check: usize,
     pub verdict: Verdict,
     pub evaluated: Option<Box<Evaluated>>,
+    pub explanation: Option<Explanation>,
     pub took: Duration,
 }
 
@@ -99,10 +101,16 @@ impl Gate {
         let spent = started.elapsed().saturating_add(work.reading);
         how.budget.timeout = how.budget.timeout.saturating_sub(spent);
         let value = documents::finish(work.value.clone(), &check.given, &options.documents);
+        let mut explanation = None;
         let (verdict, evaluated) = match value {
             Err(error) => (conclude::no_verdict(name, &error, None), None),
             Ok(value) => {
                 let evaluated = check.policies.evaluate(&check.asked.query, value.as_ref(), &how);
+                if options.explain {
+                    let query = &check.asked.query;
+                    let found = check.policies.explain(query, value.as_ref(), &evaluated, &how);
+                    explanation = found.ok();
+                }
                 let said = match &evaluated.result {
                     Ok(output) => verdict::read(&check.asked.parts, output),
                     Err(error) => Err(error.clone()),
@@ -141,7 +149,8 @@ impl Gate {
                 (verdict, Some(Box::new(evaluated)))
             }
         };
-        Done { index: work.index, check: index, verdict, evaluated, took: began.elapsed() }
+        let took = began.elapsed();
+        Done { index: work.index, check: index, verdict, evaluated, explanation, took }
     }
 }
 

@@ -42,6 +42,7 @@ use super::value::Value;
 
 pub use functions::{Arity, Function, Functions, function_name};
 pub use graph::{DynamicDependency, Graph};
+pub use imports::check_v1;
 pub use names::{LocalVarGenerator, NameMap, VarSet};
 pub use query::{CompiledQuery, QueryContext, compile_query};
 pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};

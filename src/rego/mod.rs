@@ -32,6 +32,7 @@ pub mod builtins;
 pub mod compile;
 pub mod core;
 pub mod engine;
+pub mod formatter;
 pub mod index;
 pub mod problem;
 pub mod program;

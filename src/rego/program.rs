@@ -408,7 +408,7 @@ impl Program {
         let inner = &*self.0;
         let file = FileId(u32::try_from(inner.sources.len()).unwrap_or(u32::MAX));
         let mut body = parse_query(file, text, &ParseOptions::default())?;
-        capture::capture(&mut body, &inner.core, &inner.functions);
+        capture::capture(&mut body, &inner.core, &inner.functions, context);
         let mut stages = CompileOptions::new(Arc::clone(&inner.functions));
         stages.strict = inner.options.strict;
         stages.prints = inner.options.prints;

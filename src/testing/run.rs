@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::rego::Value;
@@ -15,7 +15,7 @@ use super::cases::{self, cases};
 use super::find::Shape;
 use super::suite::{Member, Suite};
 use super::{Case, Failure, Outcome, Run, TestResult, coverage, explain};
-use crate::evaluate::{Answers, EvaluateOptions, Evaluated, Recording, Replay};
+use crate::evaluate::{EvaluateOptions, Evaluated, Recording};
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
@@ -170,18 +170,4 @@ fn verdict(member: &Member, evaluated: &Evaluated) -> (Outcome, Vec<Case>, Optio
         }
     };
     (outcome, Vec::new(), None)
-}
-
-/// Options under which everything that `evaluated` was told is answered again, and nothing is
-/// asked.
-pub(super) fn replaying(
-    evaluated: &Evaluated,
-    options: &EvaluateOptions,
-) -> Result<EvaluateOptions, Error> {
-    let replay = Replay::new(evaluated.recording()?);
-    let mut replaying = EvaluateOptions::new(Answers::Replay(Arc::new(replay)));
-    replaying.budget = options.budget.clone();
-    replaying.strict_builtin_errors = options.strict_builtin_errors;
-    replaying.not_found = options.not_found;
-    Ok(replaying)
 }

@@ -13,6 +13,8 @@ mod check;
 mod cli;
 
 mod emulator;
+mod explain;
+mod fmt;
 mod functions;
 mod gate;
 #[path = "../generate/mod.rs"]
@@ -24,7 +26,9 @@ mod lowerings;
 mod passes;
 mod policies;
 mod readme;
+mod repl;
 mod requests;
+mod session;
 mod soak;
 mod support;
 mod testcmd;

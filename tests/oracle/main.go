@@ -46,8 +46,9 @@ type question struct {
 	Terms        bool              `json:"terms,omitempty"`
 	JSON         bool              `json:"json,omitempty"`
 
-	// parse, fmt
+	// parse, fmt; what is formatted is read in another version if that is given
 	Text string `json:"text,omitempty"`
+	Read string `json:"read,omitempty"`
 	Kind string `json:"kind,omitempty"`
 
 	// builtin

@@ -154,6 +154,9 @@ func typesOf(q *question) answer {
 // formatted answers what `opa fmt` makes of a text.
 func formatted(q *question) answer {
 	options := q.parserOptions()
+	if q.Read != "" {
+		options.RegoVersion = versionOf(q.Read)
+	}
 	text, err := format.SourceWithOpts("policy.rego", []byte(q.Text), format.Opts{
 		RegoVersion:   versionOf(q.Version),
 		ParserOptions: &options,

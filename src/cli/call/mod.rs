@@ -27,7 +27,7 @@ pub(super) struct CallArgs {
     #[arg(value_name = "ARG")]
     arguments: Vec<String>,
     /// How the answer is written; `raw` is an artifact's bytes (`download_artifact` only)
-    #[arg(long, value_enum, default_value_t = Format::Json)]
+    #[arg(short, long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// Write the answer to this file, whole or not at all
     #[arg(long, short, value_name = "FILE")]

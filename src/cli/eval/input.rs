@@ -10,7 +10,7 @@ use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
 
 /// Reads the document at `path`, `-` for standard input.
-pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
+pub(in crate::cli) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
     let (bytes, name) = if path.as_os_str() == "-" {
         (stdin.read("`--input -`")?, "<stdin>".to_owned())
     } else {
@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
 }
 
 /// A JSON or YAML document, by the name's ending; by its first character where that says nothing.
-pub(super) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
+pub(in crate::cli) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
     let text = stdin::text(bytes, name)?;
     if text.trim().is_empty() {
         let message = format!("{}: the document is empty", escape(name));

@@ -4,7 +4,7 @@
 //! reading of the input to `input`.
 
 mod format;
-mod input;
+pub(super) mod input;
 mod unknown;
 
 use std::path::PathBuf;
@@ -13,12 +13,13 @@ use clap::Args;
 
 use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
+use super::explain::{self, Explain};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
-use super::{Exit, evaluation, watchdog};
+use super::{Exit, evaluation, watch, watchdog};
 use crate::evaluate::load::LoadOptions;
 use crate::text::{escape_for_log, escape_lines};
-use crate::{Error, evaluate};
+use crate::{Error, ErrorKind, evaluate};
 use format::Format;
 
 /// Evaluate a query over policies, data and an input
@@ -33,13 +34,13 @@ pub(super) struct EvalArgs {
     /// The query
     query: String,
     /// Policies (`.rego`) and data (`.json`, `.yaml`), files or folders; may be repeated
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// The input, JSON or YAML; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// How the answer is written; `raw` leaves strings unquoted
-    #[arg(short, long, value_enum, default_value_t = Format::Json)]
+    #[arg(short, long, value_enum, default_value_t = Format::Json, short_alias = 'o', alias = "output")]
     format: Format,
     /// End with status 1 when the answer is undefined or empty; `false` is an answer
     #[arg(long, conflicts_with = "fail_defined")]
@@ -47,6 +48,12 @@ pub(super) struct EvalArgs {
     /// End with status 1 when there is an answer
     #[arg(long)]
     fail_defined: bool,
+    /// Say on standard error what was noted, or why rules gave nothing
+    #[arg(long, value_name = "WHAT", value_enum)]
+    explain: Option<Explain>,
+    /// Evaluate again whenever a file changes
+    #[arg(short, long)]
+    watch: bool,
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
@@ -62,38 +69,83 @@ pub(super) struct EvalArgs {
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let input = args.input.as_deref().map(|path| input::read(path, &mut stdin)).transpose()?;
-    let evaluated = {
-        let _watchdog = watchdog::start(options.timeout)?;
-        let load = LoadOptions {
-            product: context.product.clone(),
-            enabled: args.functions.set(),
-            rego_v0: args.v0_compatible,
-            ..LoadOptions::default()
-        };
-        let policies = evaluation::load(&args.data, load)?;
-        let query = policies.query(&args.query)?;
-        if let Some(warning) = unknown::warning(&policies, &args.query) {
-            reporter.warning(&warning);
-        }
-        let strict = !args.no_strict_builtin_errors;
-        let how = evaluation::options(&context, options, &args.network, strict)?;
-        policies.evaluate(&query, input.as_ref(), &how)
-    };
-    evaluation::report(&evaluated, options, reporter)?;
-    let answer = evaluation::answer(evaluated)?;
-    let mut text = evaluate::write(&answer, args.format.into())?;
-    if args.format == Format::Raw {
-        // Strings of policies and the service, as they are: on their own lines, and no commands.
-        text = escape_for_log(&text);
-    } else if output::is_terminal() {
-        text = escape_lines(&text);
+    let work = Work { args: &args, options, reporter, context: &context };
+    if !args.watch {
+        return work.once(&mut stdin);
     }
-    output::to_stdout(text.as_bytes())?;
-    let defined = !answer.is_undefined();
-    Ok(if args.fail && !defined || args.fail_defined && defined {
-        Exit::Violations
-    } else {
-        Exit::Passed
-    })
+    if args.input.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+        let message = "`--watch` reads the input again, and standard input can't be";
+        return Err(
+            Error::new(ErrorKind::Configuration, message).with_hint("put the input into a file")
+        );
+    }
+    let mut watched = evaluation::expanded(&args.data)?;
+    if let Some(path) = &args.input {
+        watched.push(evaluation::utf8(path.clone())?);
+    }
+    watch::run(&watched, || work.once(&mut Stdin::default()))
+}
+
+/// Everything that an evaluation needs.
+struct Work<'a> {
+    args: &'a EvalArgs,
+    options: &'a Options,
+    reporter: Reporter,
+    context: &'a Context,
+}
+
+impl Work<'_> {
+    /// Loads, evaluates and answers.
+    fn once(&self, stdin: &mut Stdin) -> Result<Exit, Error> {
+        let Self { args, options, reporter, context } = *self;
+        let input = args.input.as_deref().map(|path| input::read(path, stdin)).transpose()?;
+        let (evaluated, explanation) = {
+            let _watchdog = watchdog::start(options.timeout)?;
+            let load = LoadOptions {
+                product: context.product.clone(),
+                enabled: args.functions.set(),
+                rego_v0: args.v0_compatible,
+                ..LoadOptions::default()
+            };
+            let policies = evaluation::load(&args.data, load)?;
+            let query = policies.query(&args.query)?;
+            if let Some(warning) = unknown::warning(&policies, &args.query) {
+                reporter.warning(&warning);
+            }
+            let strict = !args.no_strict_builtin_errors;
+            let how = evaluation::options(context, options, &args.network, strict)?;
+            let evaluated = policies.evaluate(&query, input.as_ref(), &how);
+            let explanation = args
+                .explain
+                .map(|what| {
+                    let found = policies.explain(&query, input.as_ref(), &evaluated, &how)?;
+                    Ok::<_, Error>((what, found))
+                })
+                .transpose()?;
+            (evaluated, explanation)
+        };
+        evaluation::report(&evaluated, options, reporter)?;
+        if let Some((what, found)) = &explanation {
+            explain::show(found, *what, "");
+        }
+        let answer = evaluation::answer(evaluated)?;
+        let defined = !answer.is_undefined();
+        if !defined && args.explain.is_none() {
+            reporter.note("the answer is undefined; `--explain fails` says why");
+        }
+        let mut text = evaluate::write(&answer, args.format.into())?;
+        if args.format == Format::Raw {
+            // Strings of policies and the service, as they are: on their own lines, and no
+            // commands.
+            text = escape_for_log(&text);
+        } else if output::is_terminal() {
+            text = escape_lines(&text);
+        }
+        output::to_stdout(text.as_bytes())?;
+        Ok(if args.fail && !defined || args.fail_defined && defined {
+            Exit::Violations
+        } else {
+            Exit::Passed
+        })
+    }
 }

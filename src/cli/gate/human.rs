@@ -28,10 +28,15 @@ const MESSAGE: usize = 2_000;
 pub(super) struct Human {
     pub colour: bool,
     pub view: View,
+    /// Whether nothing is said of a run that passed.
+    pub quiet: bool,
 }
 
 impl Report for Human {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        if self.quiet && run.outcome == Outcome::Passed {
+            return Ok(());
+        }
         let (listed, rest) = self.view.inputs(run);
         for listed in &listed {
             self.input(run, listed.input, out)?;

@@ -19,6 +19,7 @@ use clap::{Args, ValueEnum};
 
 use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
+use super::explain::Explain;
 use super::output::Reporter;
 use super::stdin::Stdin;
 use super::{Exit, evaluation};
@@ -54,19 +55,24 @@ const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, OPA bundles (`.tar.gz`), policy documents (`kind:
     /// Policy`); may be repeated
-    #[arg(short, long, value_name = "PATH", required = true)]
+    #[arg(short, long, value_name = "PATH", required = true, short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// An input: file, folder, glob, or `-` for standard input; may be repeated
     #[arg(short, long, value_name = "PATH")]
     input: Vec<PathBuf>,
-    /// A package, or the name of a policy document, whose verdict counts; may be repeated
-    #[arg(short, long, value_name = "PACKAGE")]
+    /// The same as `--input`
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// A package, or the name of a policy document, whose verdict counts; `*` stands for any text;
+    /// may be repeated
+    #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',')]
     namespace: Vec<String>,
     /// How the report on standard output is written; for people if nothing is said
     #[arg(short, long, value_enum)]
     format: Option<Format>,
-    /// A further report, such as `json=gate.json`, or `json=-` for standard output; may be repeated
-    #[arg(long, value_name = "FORMAT=FILE")]
+    /// A further report, such as `json=gate.json`; `json=-`, or `json` alone, goes to standard
+    /// output; may be repeated
+    #[arg(short, long, value_name = "FORMAT=FILE")]
     output: Vec<Output>,
     /// The calls of the service that reports list
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
@@ -92,6 +98,9 @@ pub(super) struct GateArgs {
     /// Only what is at least this severe fails; what has no known severity fails too
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<FailOn>,
+    /// End with status 0 where violations would make it 1; the verdict stays what it is
+    #[arg(long)]
+    no_fail: bool,
     /// Stop at the first input that doesn't pass
     #[arg(long)]
     fail_fast: bool,
@@ -127,6 +136,9 @@ pub(super) struct GateArgs {
     waivers: Option<PathBuf>,
     #[command(flatten)]
     attest: Attest,
+    /// Say on standard error what policies noted, or why rules gave nothing
+    #[arg(long, value_name = "WHAT", value_enum)]
+    explain: Option<Explain>,
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
@@ -183,35 +195,45 @@ struct Prepared {
 /// The kind of inputs that are attestations.
 const ATTESTATION: &str = "ATTESTATION";
 
-pub(super) fn run(args: GateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+pub(super) fn run(
+    mut args: GateArgs,
+    options: &Options,
+    reporter: Reporter,
+) -> Result<Exit, Error> {
+    args.input.append(&mut args.inputs);
     let attest = args.attest.file.as_deref();
     let read: Vec<&Path> =
         args.data.iter().chain(&args.input).chain(&args.waivers).map(PathBuf::as_path).collect();
     let mut draft = Run::without_verdict(tool(), unfinished());
-    let hide_passed = args.hide_passed;
-    let mut reports = Reports::new(&args.output, args.format, attest, hide_passed);
+    let (hide_passed, quiet) = (args.hide_passed, options.quiet);
+    let mut reports = Reports::new(&args.output, args.format, attest, hide_passed, quiet);
     // Where two things would be written to one place, nothing is.
     Reports::check(&args.output, args.format, attest, &read)?;
     let interrupt = {
         let (outputs, format) = (args.output.clone(), args.format);
         let attest = args.attest.file.clone();
         Interrupt::listen(
-            move || Reports::new(&outputs, format, attest.as_deref(), hide_passed),
+            move || Reports::new(&outputs, format, attest.as_deref(), hide_passed, quiet),
             |failure| Run::without_verdict(tool(), failure),
         )?
     };
     let done = reports.begin(&draft).and_then(|()| {
         let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
-        evaluate(prepared, options, reporter, &interrupt)
+        evaluate(prepared, options, reporter, &interrupt, args.explain)
     });
     interrupt.writing();
-    let done = done.and_then(|(run, emulated)| {
+    let done = done.and_then(|(mut run, emulated)| {
+        if args.no_fail && run.outcome == Outcome::Failed {
+            run.exit = 0;
+            took_effect(&mut run.inventory.options, "--no-fail", 1);
+        }
         let statement = args.attest.statement(&run, emulated)?;
         reports.write(&run, statement.as_deref())?;
         Ok(run.outcome)
     });
     match done {
         Ok(Outcome::Passed) => Ok(Exit::Passed),
+        Ok(Outcome::Failed) if args.no_fail => Ok(Exit::Passed),
         Ok(Outcome::Failed) => Ok(Exit::Violations),
         Ok(Outcome::NoVerdict) => Ok(Exit::NoVerdict),
         Err(error) => {
@@ -256,6 +278,10 @@ fn prepare(
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
     args.attest.check(options, args.is_attestation(), args.unverified)?;
+    if args.no_fail && args.attest.file.is_some() {
+        return Err(wrong("`--attest` and `--no-fail` exclude each other")
+            .with_hint("a run that can't fail proves nothing"));
+    }
     if args.no_input && !args.input.is_empty() {
         return Err(wrong("`--no-input` and `--input` exclude each other")
             .with_hint("leave one of the two out"));
@@ -294,11 +320,13 @@ fn evaluate(
     options: &Options,
     reporter: Reporter,
     interrupt: &Interrupt,
+    explain: Option<Explain>,
 ) -> Result<(Run, bool), Error> {
     prepared.options.evaluate.cancellation = Some(interrupt.cancellation().clone());
     interrupt.evaluating();
     let platform = prepared.platform.clone();
-    let mut observer = progress::Progress::new(reporter, platform, !options.quiet);
+    let mut observer =
+        progress::Progress::new(reporter, platform, !options.quiet).explaining(explain);
     let (mut run, recording) =
         prepared.gate.run(prepared.places, &prepared.options, &mut observer)?;
     observer.finish();
@@ -368,6 +396,7 @@ fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
         add("--allow-host", Some(hosts.join(", ")));
     }
     for (name, given) in [
+        ("--no-fail", args.no_fail),
         ("--allow-skipped", args.allow_skipped),
         ("--no-strict-builtin-errors", args.no_strict_builtin_errors),
         ("--skip-verify", args.skip_verify),
@@ -394,8 +423,7 @@ fn load(
     ignore: &Ignore,
     arguments: BTreeMap<String, String>,
 ) -> Result<Gate, Error> {
-    let paths: Vec<String> =
-        args.data.iter().cloned().map(evaluation::utf8).collect::<Result<_, _>>()?;
+    let paths = evaluation::expanded(&args.data)?;
     let options = GateOptions {
         product: product.clone(),
         enabled: args.functions.set(),
@@ -497,6 +525,7 @@ fn run_options(
     run.fail_fast = args.fail_fast;
     run.require_calls = args.require_calls;
     run.record = options.record.is_some();
+    run.explain = args.explain.is_some();
     run.calls = if options.verbose > 0 { ListedCalls::All } else { args.calls() };
     run.inventory = inventory.clone();
     Ok(run)

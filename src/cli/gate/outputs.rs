@@ -34,7 +34,7 @@ impl Format {
         let form = match self {
             Self::Human => {
                 let view = View { hide_passed: look.hide_passed, more: look.more };
-                return Box::new(human::Human { colour: look.colour, view });
+                return Box::new(human::Human { colour: look.colour, view, quiet: look.quiet });
             }
             Self::Json => return Box::new(json::Json),
             Self::Junit => reports::Format::Junit,
@@ -71,6 +71,8 @@ impl Summary {
 struct Look {
     colour: bool,
     hide_passed: bool,
+    /// Nothing is said of a run that passed.
+    quiet: bool,
     more: Option<String>,
 }
 
@@ -85,9 +87,7 @@ impl std::str::FromStr for Output {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (format, file) = text
-            .split_once('=')
-            .ok_or("a report is a form and a file, such as `json=gate.json`")?;
+        let (format, file) = text.split_once('=').unwrap_or((text, STDOUT));
         if file.is_empty() {
             return Err("the report's file has no name".to_owned());
         }
@@ -110,6 +110,7 @@ pub(super) struct Reports {
     stdout: Option<Format>,
     attest: Option<PathBuf>,
     hide_passed: bool,
+    quiet: bool,
     summary: Summary,
 }
 
@@ -122,6 +123,7 @@ impl Reports {
         format: Option<Format>,
         attest: Option<&Path>,
         hide_passed: bool,
+        quiet: bool,
     ) -> Self {
         let (streams, files): (Vec<Output>, Vec<Output>) =
             outputs.iter().cloned().partition(|output| output.file == Path::new(STDOUT));
@@ -131,6 +133,7 @@ impl Reports {
             stdout: format.or(other).or(Some(Format::Human)),
             attest: attest.map(Path::to_owned),
             hide_passed,
+            quiet,
             summary: Summary::from_env(),
         }
     }
@@ -201,7 +204,7 @@ impl Reports {
     fn look(&self, colour: bool) -> Look {
         let whole = |output: &&Output| output.format == Format::Json;
         let more = self.files.iter().find(whole).map(|output| output.file.display().to_string());
-        Look { colour, hide_passed: self.hide_passed, more }
+        Look { colour, hide_passed: self.hide_passed, quiet: false, more }
     }
 
     /// Files first: standard output may be a pipe that is closed.
@@ -219,7 +222,9 @@ impl Reports {
     fn print(&mut self, run: &Run) -> Result<(), Error> {
         let Some(format) = self.stdout else { return Ok(()) };
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let look = self.look(output::is_terminal() && !no_colour);
+        let mut look = self.look(output::is_terminal() && !no_colour);
+        look.quiet = self.quiet;
+        look.hide_passed |= self.quiet;
         let report = format.report(look, &mut self.summary);
         output::to_stdout_with(|out| report.write(run, out))
     }
@@ -236,14 +241,16 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
         }
         let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => match text.strip_prefix("-f").filter(|rest| !rest.is_empty()) {
-                Some(rest) => ("-f".to_owned(), Some(rest.trim_start_matches('=').to_owned())),
+            None => match short(&text) {
+                Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
                 None => (text.clone().into_owned(), None),
             },
         };
         let mut value = || value.clone().or_else(|| texts.next().map(std::borrow::Cow::into_owned));
         match name.as_str() {
-            "--output" => outputs.extend(value().and_then(|text| text.parse::<Output>().ok())),
+            "--output" | "-o" => {
+                outputs.extend(value().and_then(|text| text.parse::<Output>().ok()));
+            }
             "--attest" => attest = value().map(PathBuf::from).or(attest),
             "--format" | "-f" => {
                 format = value().and_then(|text| Format::from_str(&text, true).ok()).or(format);
@@ -254,10 +261,16 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
     if distinct(&outputs, attest.as_deref()).is_err() {
         outputs.clear();
     }
-    let mut reports = Reports::new(&outputs, format, attest.as_deref(), false);
+    let mut reports = Reports::new(&outputs, format, attest.as_deref(), false, false);
     // For people, the usage on standard error says it.
-    reports.stdout = format.filter(|format| *format != Format::Human);
+    reports.stdout = reports.stdout.filter(|format| *format != Format::Human);
     Some(reports)
+}
+
+/// A short option and the value that is written with it.
+fn short(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_at_checked(2).filter(|(_, rest)| !rest.is_empty())?;
+    matches!(name, "-f" | "-o").then(|| (name, rest.trim_start_matches('=')))
 }
 
 fn wrong(message: impl Into<String>) -> Error {

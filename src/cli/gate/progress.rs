@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Platform;
+use crate::cli::explain::{self, Explain};
 use crate::cli::output::{self, Reporter};
 use crate::evaluate::Print;
+use crate::explain::Explanation;
 use crate::gate::RunObserver;
 use crate::gate::model::{Input, Outcome};
-use crate::text::shorten;
+use crate::text::{escape, shorten};
 
 /// In a log, a line each time this has passed.
 const EVERY: Duration = Duration::from_secs(10);
@@ -25,6 +27,7 @@ pub(super) struct Progress {
     bar: Option<ProgressBar>,
     reporter: Reporter,
     sums: Arc<Sums>,
+    explain: Option<Explain>,
     /// Ends the thread that writes lines when it is dropped.
     _lines: Option<mpsc::Sender<()>>,
 }
@@ -63,7 +66,13 @@ impl Progress {
         let sums = Sums { platform, done: <[AtomicU64; 3]>::default(), last: Mutex::default() };
         let sums = Arc::new(sums);
         let lines = (wanted && bar.is_none()).then(|| lines(reporter, Arc::clone(&sums), EVERY));
-        Self { bar, reporter, sums, _lines: lines }
+        Self { bar, reporter, sums, explain: None, _lines: lines }
+    }
+
+    /// Shows what was found out about each policy.
+    pub fn explaining(mut self, explain: Option<Explain>) -> Self {
+        self.explain = explain;
+        self
     }
 
     /// Takes the bar away.
@@ -99,6 +108,15 @@ impl RunObserver for Progress {
     fn printed(&mut self, input: &str, print: &Print) {
         let place = format!("{input}: {}:{}", print.file, print.line);
         let say = || output::print(&place, &print.message);
+        match &self.bar {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+
+    fn explained(&mut self, input: &str, explanation: &Explanation) {
+        let Some(what) = self.explain else { return };
+        let say = || explain::show(explanation, what, &format!("{}: ", escape(input)));
         match &self.bar {
             Some(bar) => bar.suspend(say),
             None => say(),

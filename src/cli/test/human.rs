@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::coverage;
+use crate::cli::explain::{operands, source_line};
 use crate::testing::{Case, Cause, Failure, Outcome, Run, TestResult};
 use crate::text::{escape, escape_for_log, shorten};
 use crate::{Error, Position};
@@ -121,29 +122,7 @@ fn cause(cause: &Cause, out: &mut String) {
     }
     let _ = writeln!(out, "{}:{}:{}: this {}", p.file, p.line, p.column, cause.verdict);
     source_line(p, out);
-    for operand in &cause.operands {
-        let text = operand.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let values: Vec<_> = operand
-            .values
-            .iter()
-            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), VALUE))
-            .collect();
-        let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
-        let _ = writeln!(out, "  {}: {shown}", shorten(&text, VALUE));
-    }
-}
-
-fn source_line(p: &Position, out: &mut String) {
-    let gutter = " ".repeat(p.line.to_string().len());
-    let pad: String = p
-        .text
-        .chars()
-        .take(p.column.saturating_sub(1) as usize)
-        .map(|c| if c == '\t' { '\t' } else { ' ' })
-        .collect();
-    let room = p.text.chars().count().saturating_sub(pad.chars().count()).max(1);
-    let carets = "^".repeat((p.length as usize).clamp(1, room));
-    let _ = writeln!(out, "  {} | {}\n  {gutter} | {pad}{carets}", p.line, p.text);
+    operands(&cause.operands, out);
 }
 
 fn errored(error: &Error, position: Option<&Position>) -> String {

@@ -7,7 +7,6 @@ mod coverage;
 mod human;
 mod json;
 mod junit;
-mod watch;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -20,7 +19,7 @@ use super::args::{FunctionsArgs, NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
-use super::{Exit, evaluation, watchdog};
+use super::{Exit, evaluation, watch, watchdog};
 use crate::evaluate::load::LoadOptions;
 use crate::evaluate::{Answers, EvaluateOptions};
 use crate::testing::{Run, Suite, TestOptions};
@@ -42,14 +41,18 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
     Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
 )]
 pub(super) struct TestArgs {
-    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`), files or folders
-    #[arg(required = true, value_name = "PATH")]
+    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`), files, folders or globs; `.` if there
+    /// is none
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// The same, as `eval` and `gate` take them
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
+    data: Vec<PathBuf>,
     /// Run only tests whose full name, such as `data.release_test.test_a`, matches
     #[arg(short, long, value_name = "REGEX")]
     run: Option<String>,
     /// How the report is written
-    #[arg(short, long, value_enum, default_value_t = Format::Human)]
+    #[arg(short, long, value_enum, default_value_t = Format::Human, short_alias = 'o', alias = "output")]
     format: Format,
     /// Report which lines the tests evaluated; with `--format json`, nothing else
     #[arg(short, long)]
@@ -102,8 +105,14 @@ pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Resu
     let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
     evaluate.strict_builtin_errors = !args.no_strict_builtin_errors;
     evaluate.coverage = args.coverage || args.threshold.is_some();
-    let work = Work { args: &args, options, reporter, product, evaluate, pattern };
-    if args.watch { watch::run(&args.paths, || work.once()) } else { work.once() }
+    let paths = evaluation::or_here(&args.paths, &args.data);
+    let work = Work { args: &args, paths, options, reporter, product, evaluate, pattern };
+    if args.watch {
+        let watched = evaluation::expanded(&work.paths)?;
+        watch::run(&watched, || work.once())
+    } else {
+        work.once()
+    }
 }
 
 fn pattern(text: &str) -> Result<Regex, Error> {
@@ -136,6 +145,7 @@ fn answers(
 /// Everything that a run needs.
 struct Work<'a> {
     args: &'a TestArgs,
+    paths: Vec<PathBuf>,
     options: &'a Options,
     reporter: Reporter,
     product: Product,
@@ -171,7 +181,7 @@ impl Work<'_> {
             rego_v0: self.args.v0_compatible,
             ..LoadOptions::default()
         };
-        let mut suite = Suite::load(evaluation::read(&self.args.paths)?, load)?;
+        let mut suite = Suite::load(evaluation::read(&self.paths)?, load)?;
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {
             suite.retain(pattern);
@@ -192,6 +202,10 @@ impl Work<'_> {
 
     fn report(&self, run: &Run) -> Result<(), Error> {
         let text = match (self.args.format, &run.coverage) {
+            // With `--quiet`, what passes is passed over.
+            (Format::Human, None) if self.options.quiet && self.exit(run) == Exit::Passed => {
+                String::new()
+            }
             (Format::Human, _) => human::report(run, self.options.verbose > 0),
             (Format::Json, Some(coverage)) => {
                 // As in OPA the report is the coverage's alone; who failed is said beside it.

@@ -2,20 +2,29 @@
 
 use crate::rego::builtins::is_missing;
 use crate::rego::problem::Problem;
-use crate::rego::syntax::tree::{Body, ExprKind, Module, Name, Version};
+use crate::rego::syntax::tree::{Body, ExprKind, Module, Name, Term, TermKind, Version};
+use crate::rego::syntax::words::is_keyword_v1;
 
 use super::names::NameMap;
 use super::resolve::import_name;
 use super::text::Text;
 use super::walk::{self, Node};
-use super::{Compiler, exprs};
+use super::{Compiler, Functions, exprs};
 
 /// The name of a root document that is assigned to.
 fn assigned_root(expr: &crate::rego::syntax::tree::Expr) -> Option<&Name> {
     if !exprs::is_assignment(expr) {
         return None;
     }
-    exprs::operands(expr).first().and_then(exprs::root_document)
+    exprs::operands(expr).first().and_then(root)
+}
+
+/// The root document that a term is, resolved already or not.
+fn root(term: &Term) -> Option<&Name> {
+    match &term.kind {
+        TermKind::Var(name) if matches!(&**name, "data" | "input") => Some(name),
+        _ => exprs::root_document(term),
+    }
 }
 
 fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
@@ -41,14 +50,14 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
     let mut found = Vec::new();
     for rule in &module.rules {
         if let [first, ..] = rule.head.reference.as_slice()
-            && let crate::rego::syntax::tree::TermKind::Var(name) = &first.kind
+            && let TermKind::Var(name) = &first.kind
             && matches!(&**name, "data" | "input")
         {
             let message = format!("rules must not shadow {name} (use a different rule name)");
             found.push(Problem::compile(rule.span, message));
         }
         for arg in &rule.head.args {
-            if let Some(name) = exprs::root_document(arg) {
+            if let Some(name) = root(arg) {
                 let message =
                     format!("args must not shadow {name} (use a different variable name)");
                 found.push(Problem::compile(arg.span, message));
@@ -77,7 +86,7 @@ pub fn check_void_calls<'a>(
     let mut found = Vec::new();
     show(&mut |node| {
         if let Node::Term(term) = node
-            && let crate::rego::syntax::tree::TermKind::Call(terms) = &term.kind
+            && let TermKind::Call(terms) = &term.kind
             && let Some(operator) = terms.first()
             && compiler
                 .options
@@ -94,7 +103,7 @@ pub fn check_void_calls<'a>(
 
 /// The deprecated functions that are called.
 pub fn check_deprecated_builtins<'a>(
-    compiler: &Compiler<'_>,
+    functions: &Functions,
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
 ) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -105,15 +114,14 @@ pub fn check_deprecated_builtins<'a>(
                 _ => return false,
             },
             Node::Term(term) => match &term.kind {
-                crate::rego::syntax::tree::TermKind::Call(terms) => {
+                TermKind::Call(terms) => {
                     (terms.first(), terms.first().map_or(term.span, |term| term.span))
                 }
                 _ => return false,
             },
             _ => return false,
         };
-        if let Some(function) =
-            operator.and_then(|it| compiler.options.functions.by_reference(exprs::parts(it)))
+        if let Some(function) = operator.and_then(|it| functions.by_reference(exprs::parts(it)))
             && function.deprecated
         {
             let message =
@@ -122,6 +130,42 @@ pub fn check_deprecated_builtins<'a>(
         }
         false
     });
+    found
+}
+
+fn duplicate_imports(module: &Module) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut names: NameMap<usize> = NameMap::default();
+    for (index, import) in module.imports.iter().enumerate() {
+        let Some(name) = import_name(import) else { continue };
+        if let Some(other) = names.get(&name).and_then(|other| module.imports.get(*other)) {
+            let message = format!("import must not shadow {}", Text(other));
+            found.push(Problem::compile(import.span, message));
+        } else {
+            names.insert(name, index);
+        }
+    }
+    found
+}
+
+/// What keeps a module, as parsed, from being one of v1, whatever version it was read as, besides
+/// words that are missing.
+pub fn check_v1(module: &Module, functions: &Functions) -> Vec<Problem> {
+    let mut found = duplicate_imports(module);
+    found.extend(check_root_document_overrides(module));
+    for rule in &module.rules {
+        found.extend(check_deprecated_builtins(functions, |show| {
+            walk::rule(rule, &mut |node| show(node));
+        }));
+    }
+    for rule in &module.rules {
+        if let [Term { kind: TermKind::Var(name), span }] = rule.head.reference.as_slice()
+            && is_keyword_v1(name)
+        {
+            let message = format!("{name} keyword cannot be used for rule name");
+            found.push(Problem::parse(*span, message));
+        }
+    }
     found
 }
 
@@ -142,16 +186,7 @@ impl Compiler<'_> {
             if !(self.options.strict || is_v1_compatible(module)) {
                 continue;
             }
-            let mut names: NameMap<usize> = NameMap::default();
-            for (index, import) in module.imports.iter().enumerate() {
-                let Some(name) = import_name(import) else { continue };
-                if let Some(other) = names.get(&name).and_then(|other| module.imports.get(*other)) {
-                    let message = format!("import must not shadow {}", Text(other));
-                    found.push(Problem::compile(import.span, message));
-                } else {
-                    names.insert(name, index);
-                }
-            }
+            found.extend(duplicate_imports(module));
         }
         for problem in found {
             self.recoverable(problem);
@@ -183,7 +218,7 @@ impl Compiler<'_> {
         for module in &self.modules {
             if self.options.strict || is_v1_compatible(module) {
                 for rule in &module.rules {
-                    found.extend(check_deprecated_builtins(self, |f| {
+                    found.extend(check_deprecated_builtins(&self.options.functions, |f| {
                         walk::rule(rule, &mut |node| f(node))
                     }));
                 }

@@ -157,7 +157,7 @@ impl QueryCompiler<'_> {
         }));
         self.check()?;
         if options.strict {
-            let found = imports::check_deprecated_builtins(compiler, |f| {
+            let found = imports::check_deprecated_builtins(&compiler.options.functions, |f| {
                 walk::body(&body, &mut |node| f(node))
             });
             self.problems.extend(found);

@@ -14,26 +14,35 @@ pub struct Printed<'a> {
     core: &'a Core,
     sources: &'a Sources,
     query: Option<&'a QueryCore>,
+    beside: bool,
+}
+
+impl Printed<'_> {
+    /// Shows the author's line behind its place.
+    #[must_use]
+    pub fn beside_source(self) -> Self {
+        Self { beside: true, ..self }
+    }
 }
 
 impl Core {
     /// The core as text.
     pub fn display<'a>(&'a self, sources: &'a Sources) -> Printed<'a> {
-        Printed { core: self, sources, query: None }
+        Printed { core: self, sources, query: None, beside: false }
     }
 
     /// A query's core as text.
     pub fn display_query<'a>(&'a self, query: &'a QueryCore, sources: &'a Sources) -> Printed<'a> {
-        Printed { core: self, sources, query: Some(query) }
+        Printed { core: self, sources, query: Some(query), beside: false }
     }
 }
 
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        let mut printer =
-            Printer { core: self.core, sources: self.sources, out: &mut out, scope: None };
-        match self.query {
+        let Self { core, sources, query, beside } = *self;
+        let mut printer = Printer { core, sources, out: &mut out, scope: None, beside };
+        match query {
             Some(query) => {
                 printer.scope = Some(&query.scope);
                 printer.line(0, query.span, "query")?;
@@ -50,6 +59,7 @@ struct Printer<'a> {
     sources: &'a Sources,
     out: &'a mut String,
     scope: Option<&'a Scope>,
+    beside: bool,
 }
 
 impl Printer<'_> {
@@ -63,7 +73,12 @@ impl Printer<'_> {
             self.out.push(' ');
         }
         let position = self.sources.position(span);
-        writeln!(self.out, " # {}:{}:{}", position.path, position.line, position.column)
+        write!(self.out, " # {}:{}:{}", position.path, position.line, position.column)?;
+        let source = self.sources.get(span.file).filter(|_| self.beside);
+        if let Some(line) = source.and_then(|source| source.line(position.line)) {
+            write!(self.out, " | {}", line.trim())?;
+        }
+        writeln!(self.out)
     }
 
     fn program(&mut self) -> fmt::Result {
@@ -100,8 +115,7 @@ impl Printer<'_> {
         let core = self.core;
         let Some(rule) = core.rule(id) else { return Ok(()) };
         let before = self.scope;
-        let mut printer =
-            Printer { core, sources: self.sources, out: self.out, scope: Some(&rule.scope) };
+        let mut printer = Printer { scope: Some(&rule.scope), out: self.out, ..*self };
         let mut text = word.to_owned();
         for (index, part) in rule.reference.iter().enumerate() {
             text.push_str(if index == 0 { " data[" } else { "[" });

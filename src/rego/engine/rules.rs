@@ -72,6 +72,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         }));
         self.candidates = found;
         self.lookup = lookup;
+        if let Some(tracer) = self.tracer {
+            let kept = self.candidates.get(start..).unwrap_or_default();
+            let others = set.members.iter().flatten();
+            let left_out = others.filter(|rule| !kept.iter().any(|it| it.rule == **rule));
+            for rule in left_out.filter_map(|rule| self.core.rule(*rule)) {
+                tracer.left_out(rule.span);
+            }
+        }
         let list = List::Found(start, self.candidates.len());
         Candidates { list, default: set.default, early }
     }

@@ -63,4 +63,8 @@ pub trait Locals {
 pub trait Tracer {
     /// One event.
     fn event(&self, event: &TraceEvent<'_>);
+    /// A definition that the index tells can't hold: it isn't begun.
+    fn left_out(&self, definition: Span) {
+        let _ = definition;
+    }
 }

@@ -9,15 +9,15 @@
 //! false; one by itself may be.
 
 use crate::rego::builtins;
-use crate::rego::compile::Functions;
+use crate::rego::compile::{Functions, QueryContext};
 use crate::rego::core::{Core, function_name};
-use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
+use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Span, Term, TermKind};
 
 /// What the names of these variables begin with.
 const PREFIX: &str = "$term";
 
 /// Adds the variables.
-pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions) {
+pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions, context: &QueryContext) {
     let checked = body.len() > 1 || body.iter().any(iterates);
     let mut checks = Vec::new();
     for (index, expr) in body.iter_mut().enumerate() {
@@ -38,7 +38,8 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions) {
             }
             ExprKind::Call(terms) => {
                 let called = terms.first().and_then(function_name).unwrap_or_default();
-                let arity = match core.functions.get(&*called) {
+                let own = core.functions.get(&*called);
+                let arity = match own.or_else(|| core.functions.get(&*known_as(&called, context))) {
                     Some(set) => core.set(*set).map(|set| set.arity),
                     None => functions.get(&called).filter(|it| !it.void).map(|it| it.arity),
                 };
@@ -62,6 +63,32 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions) {
         }
     }
     body.extend(checks);
+}
+
+/// The full name of what a query calls by a name of its package, or of an import.
+fn known_as(called: &str, context: &QueryContext) -> String {
+    let (first, rest) = called.split_once('.').map_or((called, None), |(a, b)| (a, Some(b)));
+    let full = |parts: &[Term]| {
+        let path = Term { kind: TermKind::Ref(parts.to_vec()), span: Span::default() };
+        function_name(&path)
+    };
+    let import = context.imports.iter().find_map(|import| {
+        let TermKind::Ref(parts) = &import.path.kind else { return None };
+        let last = match &parts.last()?.kind {
+            TermKind::String(name) | TermKind::Var(name) => name,
+            _ => return None,
+        };
+        let name = import.alias.as_ref().map_or(last, |(name, _)| name);
+        (**name == *first).then(|| full(parts)).flatten()
+    });
+    match (import, rest) {
+        (Some(path), Some(rest)) => format!("{path}.{rest}"),
+        (Some(path), None) => path,
+        (None, _) => {
+            let package = context.package.as_ref().and_then(|package| full(&package.path));
+            package.map_or_else(String::new, |package| format!("{package}.{called}"))
+        }
+    }
 }
 
 /// The variable that has an expression's value.

@@ -16,12 +16,25 @@ use super::visit::{Visit, VisitMut, walk_term, walk_term_mut};
 use crate::rego::problem::{Problem, Problems, Source};
 use writer::{Options, Writer};
 
-/// The text of a module in OPA's layout. It must have been read with
-/// [`ParseOptions::keep_layout`](super::ParseOptions), from `text`, in this version.
+/// The text of a module in OPA's layout, for this version. It must have been read with
+/// [`ParseOptions::keep_layout`](super::ParseOptions), from `text`.
 ///
 /// # Errors
 /// Where an operator is called with a wrong number of arguments, which has no form.
 pub fn format_module(module: &Module, text: &str, base: BaseVersion) -> Result<String, Problems> {
+    format_module_with(module, text, base, false)
+}
+
+/// [`format_module`], and drops imports that v1 doesn't need where `drop_imports` says so.
+///
+/// # Errors
+/// As [`format_module`].
+pub fn format_module_with(
+    module: &Module,
+    text: &str,
+    base: BaseVersion,
+    drop_imports: bool,
+) -> Result<String, Problems> {
     let mut module = module.clone();
     name_repeated_wildcards(&mut module, text);
     let imported =
@@ -57,7 +70,7 @@ pub fn format_module(module: &Module, text: &str, base: BaseVersion) -> Result<S
         future,
     };
     let source = Source::new("", text);
-    let imports = imports(&module, &source, base, v1_imported, v2_imported);
+    let imports = imports(&module, &source, base, (v1_imported, v2_imported), drop_imports);
     let mut writer = Writer::new(text, source, module.span.file, options);
     writer.module(&module, &imports);
     writer.finish()
@@ -76,25 +89,35 @@ fn imports(
     module: &Module,
     source: &Source,
     base: BaseVersion,
-    v1_imported: bool,
-    v2_imported: bool,
+    (v1_imported, v2_imported): (bool, bool),
+    drop_imports: bool,
 ) -> Vec<Placed> {
     let row = |import: &Import| i64::from(source.line_column(import.span.start).0);
     let placed =
         |import: &Import| Placed { import: import.clone(), row: row(import), added: false };
     let mut imports: Vec<Placed> = module.imports.iter().map(placed).collect();
+    let is_future = |placed: &Placed| super::parser::head_word(&placed.import.path) == "future";
     if base == BaseVersion::V2 {
+        if drop_imports {
+            imports.retain(|placed| {
+                !is_path(&placed.import, &["rego", "v1"])
+                    && !is_path(&placed.import, &["rego", "v2"])
+                    && !is_future(placed)
+            });
+        }
         return imports;
     }
     let mut v1_imported = v1_imported || v2_imported;
-    if v2_imported {
+    let drop_v1 = drop_imports && base == BaseVersion::V1;
+    if v2_imported || drop_v1 {
         imports.retain(|placed| !is_path(&placed.import, &["rego", "v1"]));
+        v1_imported = v2_imported;
     } else if base == BaseVersion::V0CompatV1 && !v1_imported {
         add_import(&mut imports, &["rego", "v1"]);
         v1_imported = true;
     }
-    if v1_imported {
-        imports.retain(|placed| super::parser::head_word(&placed.import.path) != "future");
+    if v1_imported || drop_imports && base != BaseVersion::V0 {
+        imports.retain(|placed| !is_future(placed));
     }
     let modern = base != BaseVersion::V0 || v1_imported;
     let used = used_keywords(module);

@@ -13,7 +13,7 @@ pub mod tree;
 pub mod visit;
 pub mod words;
 
-pub use format::format_module;
+pub use format::{format_module, format_module_with};
 pub use parser::{BaseVersion, ParseOptions, parse_module, parse_query, parse_ref, parse_term};
 
 /// How deep a tree may be. Everything that walks one may count on it.

@@ -38,7 +38,7 @@ fn literals_are_checked_by_each_function() {
     ] {
         for call in ["discover(D, \"\")", "download_artifact(D)", "evidence_prompt(D, \"x\")"] {
             let call = call.replace('D', &format!("\"{digest}\""));
-            let text = format!("package p\ndeny contains 1 if platform.{call}\n");
+            let text = format!("package p\ndeny contains \"1\" if platform.{call}\n");
             assert_eq!(findings(&[("p.rego", &text)]).len(), expected, "{call}");
         }
     }
@@ -118,14 +118,15 @@ fn names_lead_to_literals() {
         ("f := {\"knd\": 1}\na(f) := platform.evidence(f)", &[]),
     ]);
     let config = "package config\nf := {\"knd\": [], \"kind\": k}\nk := 1\n";
-    let policy = "package p\nimport data.config\ndeny contains 1 if platform.evidence(config.f)\n";
+    let policy =
+        "package p\nimport data.config\ndeny contains \"1\" if platform.evidence(config.f)\n";
     let found = findings(&[("c.rego", config), ("p.rego", policy)]);
-    assert_eq!(found, [(wrong.to_owned(), 3, 38)], "names in another file aren't followed");
+    assert_eq!(found, [(wrong.to_owned(), 3, 40)], "names in another file aren't followed");
 }
 
 #[test]
 fn what_a_test_replaces_may_have_any_arguments() {
-    let policy = "package p\ndeny contains 1 if input.x\n";
+    let policy = "package p\ndeny contains \"1\" if input.x\n";
     let test = "package p_test\nmock(_, _) := {}\n\
         test_a if platform.discover(\"d1\", \"\") == {} with platform.discover as mock\n\
         test_b if platform.discover(\"d1\", \"\") == {} with platform.evidence as {}\n";
@@ -152,7 +153,7 @@ fn no_evaluation_starts_with_a_wrong_argument() {
 #[test]
 fn the_products_name_is_the_functions_prefix() {
     let sandbox = Sandbox::new();
-    let text = "package p\ndeny contains 1 if chainloop.discover(1, \"\")\n";
+    let text = "package p\ndeny contains \"1\" if chainloop.discover(1, \"\")\n";
     let policy = sandbox.write("p.rego", text);
     let run = |product| sandbox.run(&["check", "--product", product, &policy]).output().code(1);
     assert!(run("chainloop").stdout.contains("[invalid-argument]: `chainloop.discover`"));

@@ -7,7 +7,7 @@ use super::findings;
 
 /// A rule whose statements are these.
 fn policy(statements: &str) -> String {
-    format!("package p\ndeny contains 1 if input.x\na if {{\n{statements}}}\n")
+    format!("package p\ndeny contains \"1\" if input.x\na if {{\n{statements}}}\n")
 }
 
 /// Statements that double a value again and again, from `first`, and `last` with the last of them.

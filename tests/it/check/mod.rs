@@ -8,6 +8,7 @@ mod lists;
 mod names;
 mod references;
 mod reports;
+mod shapes;
 
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ fn finding(value: &Value) -> Finding {
 #[track_caller]
 fn table(cases: &[Case<'_>]) {
     for (rules, expected) in cases {
-        let text = format!("package p\ndeny contains 1 if input.x\n{rules}\n");
+        let text = format!("package p\ndeny contains \"1\" if input.x\n{rules}\n");
         let expected: Vec<Finding> = expected
             .iter()
             .map(|(code, line, column)| ((*code).to_owned(), *line + 2, *column))

@@ -4,7 +4,7 @@ use super::{findings, table};
 
 #[test]
 fn what_no_load_accepts_is_found_in_tests_too() {
-    let policy = "package p\ndeny contains 1 if platform.discoverr(input.d, \"\")\n";
+    let policy = "package p\ndeny contains \"1\" if platform.discoverr(input.d, \"\")\n";
     let test = "package p_test\nimport data.p\n\
         test_a if p.deny with platform.evidenc as {}\ntest_b if http.send({})\n\
         test_c if platform.evidence(1, 2, 3)\n";
@@ -87,11 +87,14 @@ fn near_misses_of_documented_fields() {
 fn packages_need_a_verdict() {
     let of = |text: &str| findings(&[("p.rego", text)]);
     let expected = |column| [("no-verdict".to_owned(), 1, column)];
-    assert_eq!(of("package a.b\nviolation contains 1 if input.x\n"), expected(9));
+    assert_eq!(of("package a.b\nallowed contains \"1\" if input.x\n"), expected(9));
+    let misspelt = of("package a.b\nviolation contains \"1\" if input.x\n");
+    assert_eq!(misspelt, [("misspelt-verdict-rule".to_owned(), 2, 1)], "as a gate says");
     assert_eq!(of("package a\nallow if input.x\n"), expected(9));
-    assert_eq!(of("package a\ndeny(x) := x\n"), expected(9), "a function is no verdict");
+    let function = of("package a\ndeny(x) := x\n");
+    assert_eq!(function, [("verdict-rule".to_owned(), 2, 1)], "a function is no verdict");
     for rule in ["deny", "deny_it", "violations", "warn", "warn_x"] {
-        assert_eq!(of(&format!("package a\n{rule} contains 1 if input.x\n")), []);
+        assert_eq!(of(&format!("package a\n{rule} contains \"1\" if input.x\n")), []);
     }
     assert_eq!(of("package a\nresult := {\"violations\": []}\n"), []);
     assert_eq!(of("package a_test\ntest_x if true\n"), []);
@@ -109,7 +112,7 @@ fn packages_need_a_verdict() {
 fn unused_imports_and_variables() {
     let (import, local) = ("unused-import", "unused-local");
     let of = |text: &str| findings(&[("p.rego", text)]);
-    let rules = "deny contains 1 if input.x\n";
+    let rules = "deny contains \"1\" if input.x\n";
     assert_eq!(of(&format!("package p\nimport data.z\n{rules}")), [(import.to_owned(), 2, 1)]);
     assert_eq!(
         of(&format!("package p\nimport input.z as y\n{rules}")),

@@ -3,14 +3,14 @@
 use super::findings;
 use crate::cli::Sandbox;
 
-const ONE: &str = "package release.one\n\ndeny contains 1 if input.x\n\nhelper.a := 1\n\n\
+const ONE: &str = "package release.one\n\ndeny contains \"1\" if input.x\n\nhelper.a := 1\n\n\
     helper.b := 2\n\ntable[x] := 1 if some x in input.y\n\nf(x) := x\n";
 
 /// What is found at a value in a module that imports the package.
 fn found(value: &str) -> Vec<(String, u64, u64)> {
     let two = format!(
         "package release.two\n\nimport data.release.one\n\ndeny contains one.f(1)\n\n\
-        deny contains 1 if {value}\n"
+        deny contains \"1\" if {value}\n"
     );
     findings(&[
         ("one.rego", ONE),
@@ -37,7 +37,7 @@ fn what_is_not_there_is_found() {
         let [(code, line, _)] = &found(value)[..] else { panic!("{value}: {:?}", found(value)) };
         assert_eq!((code.as_str(), *line), ("unknown-rule", 7), "{value}");
     }
-    assert_eq!(found("every x in one.denny { x }"), [("unknown-rule".to_owned(), 7, 31)]);
+    assert_eq!(found("every x in one.denny { x }"), [("unknown-rule".to_owned(), 7, 33)]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn imports_and_tests_are_looked_at() {
 #[test]
 fn the_hint_names_what_is_near_and_the_finding_can_be_silenced() {
     let sandbox = Sandbox::new();
-    let policy = "package p\n\ndeny contains 1 if not data.p.allwed\n\nallowed if input.x\n";
+    let policy = "package p\n\ndeny contains \"1\" if not data.p.allwed\n\nallowed if input.x\n";
     let file = sandbox.write("p.rego", policy);
     let output = sandbox.run(&["check", &file]).output().code(1);
     assert!(output.stdout.contains("did you mean `data.p.allowed`?"), "{output:#?}");

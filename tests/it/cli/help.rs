@@ -11,6 +11,8 @@ fn help_texts() {
         ("test", &["test"]),
         ("new", &["new"]),
         ("check", &["check"]),
+        ("fmt", &["fmt"]),
+        ("run", &["run"]),
         ("capabilities", &["capabilities"]),
         ("gate", &["gate"]),
         ("call", &["call"]),

@@ -7,6 +7,7 @@ mod context;
 mod cut;
 mod emulate;
 mod eval;
+mod habits;
 mod help;
 mod process;
 mod recordings;
@@ -139,6 +140,13 @@ impl Output {
     #[track_caller]
     pub fn silent(self) -> Self {
         assert_eq!(self.stderr, "");
+        self
+    }
+
+    /// Nothing was printed on standard output.
+    #[track_caller]
+    pub fn empty(self) -> Self {
+        assert_eq!(self.stdout, "");
         self
     }
 

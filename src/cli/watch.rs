@@ -9,7 +9,7 @@ use std::time::Duration;
 use notify_debouncer_full::notify::{EventKind, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, DebouncedEvent, new_debouncer};
 
-use crate::cli::{Exit, output};
+use super::{Exit, output};
 use crate::evaluate::sources::split;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
@@ -18,10 +18,7 @@ use crate::{Error, ErrorKind};
 const QUIET: Duration = Duration::from_millis(200);
 
 /// Runs `once` now and after each change of `paths`.
-pub(super) fn run(
-    paths: &[PathBuf],
-    once: impl Fn() -> Result<Exit, Error>,
-) -> Result<Exit, Error> {
+pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> Result<Exit, Error> {
     let broken = |error| {
         Error::new(ErrorKind::Configuration, "the files can't be watched").with_source(error)
     };
@@ -62,17 +59,14 @@ pub(super) fn run(
 }
 
 /// What the arguments name on disk; `a.b:path` names `path`.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+fn files(paths: &[String]) -> Result<Vec<PathBuf>, Error> {
     paths
         .iter()
         .map(|argument| {
-            let path = match argument.to_str() {
-                Some(text) => split(text).1,
-                None => argument.clone(),
-            };
+            let path = split(argument).1;
             // Nobody waits for a path that never was, and its folder needn't be the meant one.
             std::fs::metadata(&path).map(|_| path).map_err(|error| {
-                let shown = escape(&argument.display().to_string());
+                let shown = escape(argument);
                 Error::new(ErrorKind::Configuration, format!("`{shown}` can't be watched"))
                     .with_source(error)
             })

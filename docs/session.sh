@@ -1,0 +1,117 @@
+#!/bin/sh
+# An author's first hour: from nothing to a gate, with the mistakes that everybody makes.
+#
+#   docs/session.sh [FOLDER]
+#
+# FOLDER is one that the emulator serves (testdata/platform unless said). Everything is written into
+# a folder of its own, which goes at the end. `expect STATUS TEXT COMMAND...` runs a command, shows it
+# and what it says, and wants that exit status and that text. The tests of the crate run this script.
+set -eu
+
+service=$(cd "${1:-testdata/platform}" && pwd)
+image=sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+expect() {
+	status=$1 text=$2
+	shift 2
+	printf '\n$ %s\n' "$*"
+	found=0
+	"$@" >said 2>&1 || found=$?
+	cat said
+	if [ "$found" -ne "$status" ]; then
+		echo "expected status $status, and it was $found" >&2
+		exit 1
+	fi
+	if [ -n "$text" ] && ! grep -qF -- "$text" said; then
+		echo "expected to read: $text" >&2
+		exit 1
+	fi
+}
+
+echo '# 1. A policy with its tests. It says what comes next.'
+expect 0 'next:' rego-platform new release --dir release
+expect 0 'PASS: 5/5' rego-platform test release
+expect 0 '0 errors and 0 warnings' rego-platform check release
+
+echo '# 2. First mistake: the syntax of old tutorials. The new form is written out, and --fix writes it.'
+cat >release/size.rego <<'REGO'
+package size
+
+deny[msg] {
+	platform.evidnce(input.sbom)
+	msg := "the SBOM can be read"
+}
+REGO
+expect 1 'in Rego v1 write `deny contains msg if { ... }`' rego-platform check release
+expect 0 'put 3 right in 1 file' rego-platform check --fix release
+
+echo '# 3. Second mistake: a misspelt function. Left alone it would never be asked; no load takes it.'
+cat >release/size.rego <<'REGO'
+package size
+
+deny contains msg if {
+	evidence := platform.evidnce(input.sbom)
+	not evidence.name
+	msg := "the SBOM has no name"
+}
+REGO
+expect 1 'did you mean `platform.evidence`?' rego-platform check release
+expect 0 'put 1 right in 1 file' rego-platform check --fix release
+
+echo '# 4. Third mistake: a rule that only holds, where a gate reads messages.'
+cat >release/size.rego <<'REGO'
+package size
+
+deny if count(input.layers) > 20
+REGO
+expect 1 'write `deny contains msg if { ... }`' rego-platform check release
+cat >release/size.rego <<'REGO'
+package size
+
+deny contains "too many layers" if count(input.layers) > 20
+REGO
+expect 0 '0 errors' rego-platform check release
+
+echo '# 5. A test that fails shows the expression that ended it, and what its operands were.'
+cat >release/size_test.rego <<'REGO'
+package size_test
+
+import data.size
+
+test_many_layers if {
+	denied := size.deny with input as {"layers": numbers.range(1, 20)}
+	count(denied) == 1
+}
+REGO
+expect 1 'count(denied): 0' rego-platform test release
+cat >release/size_test.rego <<'REGO'
+package size_test
+
+import data.size
+
+test_many_layers if {
+	denied := size.deny with input as {"layers": numbers.range(1, 21)}
+	count(denied) == 1
+}
+REGO
+expect 0 'PASS: 6/6' rego-platform test release
+
+echo '# 6. Why is it undefined? Each definition that gave nothing, with the statement that ended it.'
+echo "{\"image\": \"$image\", \"layers\": [1, 2]}" >image.json
+expect 0 '--explain fails' \
+	rego-platform eval -d release -i image.json 'data.size.deny["too many layers"]'
+expect 0 'count(input.layers): 2' \
+	rego-platform eval -d release -i image.json --explain fails data.size.deny
+expect 0 "$image" sh -c \
+	"echo 'platform.discover(input.image, \"\").digest' | rego-platform run release -i image.json --local '$service'"
+
+echo '# 7. One layout, as `opa fmt` has it.'
+expect 0 '' rego-platform fmt --check release
+
+echo '# 8. The gate, over an emulator; in CI the same command without --local.'
+expect 0 'passed' rego-platform gate -d release image.json --local "$service" --timeout 30s
+echo '{"image": "sha256:0000000000000000000000000000000000000000000000000000000000000000"}' >unknown.json
+expect 2 'not found' rego-platform gate -d release unknown.json --local "$service"

@@ -1,0 +1,175 @@
+//! Findings that have one right answer, put right.
+//!
+//! Owns the texts that come of it; who writes them into files is the command's. A name is replaced
+//! only where the author's text is the one that the finding is about.
+
+use std::collections::BTreeMap;
+
+use crate::Diagnostic;
+use crate::evaluate::sources::ModuleSource;
+use crate::rego::formatter::{FormatOptions, format_text};
+use crate::rego::syntax::tree::FileId;
+use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+
+/// What puts a finding right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fix {
+    /// Another name, in the place of the one that the finding's text is or ends in.
+    Name {
+        /// The name that is there.
+        wrong: String,
+        /// The one that is meant.
+        right: String,
+    },
+    /// Nothing: the statement stands on lines of its own.
+    Nothing,
+}
+
+/// A file's text with what was put right in it.
+#[derive(Debug)]
+pub struct Fixed {
+    /// The file.
+    pub path: String,
+    /// Its new text.
+    pub text: String,
+    /// How many findings that was.
+    pub count: usize,
+}
+
+/// The texts of `modules` in which findings were put right; those of Rego v0 are rewritten as v1.
+pub fn fix(modules: &[ModuleSource], found: &[Diagnostic]) -> Vec<Fixed> {
+    let mut by_file: BTreeMap<&str, Vec<&Diagnostic>> = BTreeMap::new();
+    for finding in found {
+        if let Some(position) = &finding.position {
+            by_file.entry(&position.file).or_default().push(finding);
+        }
+    }
+    let fixed = modules.iter().filter_map(|module| {
+        let found = by_file.get(module.path.as_str())?;
+        let (text, count) = match modern(module) {
+            Some(text) => (text, found.iter().filter(|f| f.code == "parse-error").count()),
+            None => names(module, found),
+        };
+        (text != module.text).then(|| Fixed { path: module.path.clone(), text, count })
+    });
+    fixed.collect()
+}
+
+/// A module of Rego v0 as v1 writes it.
+fn modern(module: &ModuleSource) -> Option<String> {
+    let parses = |options| parse_module(FileId(0), &module.text, &options).is_ok();
+    if parses(ParseOptions::version(BaseVersion::V1)) {
+        return None;
+    }
+    let options = FormatOptions {
+        read: BaseVersion::V0,
+        write: BaseVersion::V1,
+        drop_imports: true,
+        all_keywords: true,
+    };
+    format_text(&module.path, &module.text, options).ok()
+}
+
+/// A text with names replaced, the last first, so that positions stay right.
+fn names(module: &ModuleSource, found: &[&Diagnostic]) -> (String, usize) {
+    let mut changes: Vec<(usize, usize, &str)> = Vec::new();
+    for finding in found {
+        changes.extend(change(&module.text, finding));
+    }
+    changes.sort_unstable();
+    changes.dedup();
+    let mut text = module.text.clone();
+    let (mut count, mut before) = (0, usize::MAX);
+    for (start, end, right) in changes.into_iter().rev() {
+        if end <= before {
+            text.replace_range(start..end, right);
+            (count, before) = (count + 1, start);
+        }
+    }
+    (text, count)
+}
+
+/// The bytes to replace, and by what.
+fn change<'a>(text: &str, finding: &'a Diagnostic) -> Option<(usize, usize, &'a str)> {
+    let (position, fix) = (finding.position.as_ref()?, finding.fix.as_ref()?);
+    let line = usize::try_from(position.line).ok()?.checked_sub(1)?;
+    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let own = text.get(start..)?.split_inclusive('\n').next()?;
+    let column = usize::try_from(position.column).ok()?.checked_sub(1)?;
+    let byte = |column: usize| match own.char_indices().nth(column) {
+        Some((at, _)) => at,
+        None => own.trim_end_matches(['\r', '\n']).len(),
+    };
+    let from = byte(column);
+    let to = byte(column + usize::try_from(position.length).ok()?);
+    let covered = own.get(from..to)?;
+    match fix {
+        Fix::Nothing => (own.trim() == covered).then_some((start, start + own.len(), "")),
+        Fix::Name { wrong, right } => {
+            // `wrong`, `a.wrong`, `"wrong"`, or `wrong(…)`.
+            let head = covered.split('(').next().unwrap_or(covered);
+            let bare = head.strip_suffix('"').unwrap_or(head);
+            let before = bare.strip_suffix(wrong.as_str())?;
+            let whole = before.is_empty() || before.ends_with(['.', '"']);
+            let at = start + from + before.len();
+            whole.then_some((at, at + wrong.len(), right))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Position;
+
+    fn fixed(text: &str, findings: &[(u32, u32, u32, Fix)]) -> Option<(String, usize)> {
+        let found: Vec<Diagnostic> = findings
+            .iter()
+            .map(|(line, column, length, fix)| {
+                let mut finding = Diagnostic::warning("unknown-field", "");
+                finding.fix = Some(fix.clone());
+                finding.at(Position {
+                    file: "p.rego".to_owned(),
+                    line: *line,
+                    column: *column,
+                    length: *length,
+                    text: String::new(),
+                })
+            })
+            .collect();
+        let module = ModuleSource { path: "p.rego".into(), text: text.into() };
+        fix(&[module], &found).pop().map(|fixed| (fixed.text, fixed.count))
+    }
+
+    fn name(wrong: &str, right: &str) -> Fix {
+        Fix::Name { wrong: wrong.to_owned(), right: right.to_owned() }
+    }
+
+    #[test]
+    fn names_are_replaced_where_they_stand() {
+        let text = "package p\n\nimport data.x\n\na := é.knid + y[\"knid\"]\nb := f.g(1)\n";
+        let all = [
+            (3, 1, 13, Fix::Nothing),
+            (5, 8, 4, name("knid", "kind")),
+            (5, 17, 6, name("knid", "kind")),
+            (6, 6, 6, name("f.g", "f.gg")),
+        ];
+        let expected = "package p\n\n\na := é.kind + y[\"kind\"]\nb := f.gg(1)\n";
+        assert_eq!(fixed(text, &all), Some((expected.to_owned(), 4)));
+        // Another text than the finding's, or one that doesn't stand alone, is left as it is.
+        let others =
+            [(5, 8, 4, name("kidn", "kind")), (5, 1, 1, Fix::Nothing), (9, 1, 1, Fix::Nothing)];
+        assert_eq!(fixed(text, &others), None);
+    }
+
+    #[test]
+    fn v0_becomes_v1() {
+        let text = "package p\n\nallow if { input.x }\n\ndeny[msg] {\n\tmsg := \"no\"\n}\n";
+        let (new, _) = fixed(text, &[(5, 1, 9, Fix::Nothing)]).unwrap_or_default();
+        assert_eq!(
+            new,
+            "package p\n\nallow if input.x\n\ndeny contains msg if {\n\tmsg := \"no\"\n}\n"
+        );
+        assert_eq!(fixed("package p\n\nx := (\n", &[(3, 1, 1, Fix::Nothing)]), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Verdict rules whose values a gate doesn't read.
+//!
+//! Owns what can be told of a value before anything is evaluated: what is written down, what a
+//! variable is bound to, what a built-in function gives. A gate refuses such a value when it meets
+//! it, which for a rule that seldom holds is on the worst day.
+
+use super::model::{Binding, function_name};
+use super::packages::is_verdict;
+use super::{File, Policies};
+use crate::Diagnostic;
+use crate::rego::builtins;
+use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+
+/// How far variables are followed.
+const MAX_DEPTH: usize = 20;
+
+/// Finds verdict rules of the wrong shape.
+pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+    for rule in &file.module.rules {
+        let Some(name) = verdict_name(rule) else { continue };
+        let look = Look { file, name };
+        let mut next = Some(rule);
+        while let Some(rule) = next {
+            if let Some((span, wrong)) = look.rule(rule) {
+                out.push(wrong.at(all.position(span)));
+            }
+            next = rule.else_rule.as_deref();
+        }
+    }
+}
+
+/// The name of a verdict rule.
+fn verdict_name(rule: &Rule) -> Option<&str> {
+    let head = &rule.head;
+    let TermKind::Var(name) = &head.reference.first()?.kind else { return None };
+    let named = is_verdict(name) || &**name == "findings";
+    // `deny[x]` is a set or an object; what has more parts is refused by its name.
+    let whole = head.reference.len() == 1 || head.reference.len() == 2 && head.key.is_some();
+    (named && whole && !head.is_function).then_some(name)
+}
+
+struct Look<'a> {
+    file: &'a File<'a>,
+    name: &'a str,
+}
+
+type Wrong = (Span, Diagnostic);
+
+impl Look<'_> {
+    fn rule(&self, rule: &Rule) -> Option<Wrong> {
+        let head = &rule.head;
+        match (&head.key, &head.value) {
+            (Some(key), None) => self.item(key, MAX_DEPTH),
+            (Some(_), Some(_)) => Some(self.wrong(head.span, "is an object")),
+            (None, Some(_)) if head.generated_value => Some(self.condition(head.span)),
+            (None, Some(value)) if self.name == "result" => {
+                let sort = self.sort(value, MAX_DEPTH)?;
+                (sort != "an object").then(|| {
+                    let message = format!("`result` is {sort}, not an object");
+                    let hint = "it is an object with `violations` or `findings`";
+                    (value.span, warning(message).with_hint(hint))
+                })
+            }
+            (None, Some(value)) => self.list(value, MAX_DEPTH),
+            (None, None) => None,
+        }
+    }
+
+    /// A rule that only holds.
+    fn condition(&self, span: Span) -> Wrong {
+        let name = self.name;
+        if name == "result" {
+            let message = "`result` is `true` or undefined, not an object".to_owned();
+            let hint = "write `result := {\"violations\": [...]}`";
+            return (span, warning(message).with_hint(hint));
+        }
+        let message = format!("`{name}` is `true` or undefined, not a set of messages");
+        let hint =
+            format!("write `{name} contains msg if {{ ... }}`, with `msg := \"...\"` in its body");
+        (span, warning(message).with_hint(hint))
+    }
+
+    fn list(&self, value: &Term, depth: usize) -> Option<Wrong> {
+        let depth = depth.checked_sub(1)?;
+        match &value.kind {
+            TermKind::Array(items) | TermKind::Set(items) => {
+                items.iter().find_map(|item| self.item(item, depth))
+            }
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                self.item(&it.term, depth)
+            }
+            TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
+                Binding::Value(bound) => {
+                    self.list(bound, depth).map(|(_, wrong)| (value.span, wrong))
+                }
+                _ => None,
+            },
+            _ => {
+                let sort = self.sort(value, depth)?;
+                let is_list = matches!(sort, "a set" | "an array");
+                (!is_list).then(|| self.wrong(value.span, &format!("is {sort}")))
+            }
+        }
+    }
+
+    fn wrong(&self, span: Span, what: &str) -> Wrong {
+        let name = self.name;
+        let message = format!("`{name}` {what}, not a set or an array");
+        (span, warning(message).with_hint(format!("write `{name} contains msg if {{ ... }}`")))
+    }
+
+    /// One message of a list.
+    fn item(&self, item: &Term, depth: usize) -> Option<Wrong> {
+        let depth = depth.checked_sub(1)?;
+        let name = self.name;
+        let of = match name {
+            "findings" => "a finding",
+            _ if name.starts_with("warn") => "a warning",
+            _ => "a violation",
+        };
+        if let TermKind::Var(variable) = &item.kind
+            && let Binding::Value(bound) = self.file.model.variables.get(variable)?.binding
+        {
+            return self.item(bound, depth).map(|(_, wrong)| (item.span, wrong));
+        }
+        if let TermKind::Object(members) = &item.kind {
+            let mut keys = Vec::new();
+            for (key, value) in members {
+                let TermKind::String(key) = &key.kind else { return None };
+                if &**key == "message" {
+                    let sort = self.sort(value, depth)?;
+                    return (sort != "a string").then(|| {
+                        let message = format!("`{name}` holds {of} whose `message` is {sort}");
+                        let hint = "say what is wrong in a string, such as with `sprintf`";
+                        (value.span, warning(message).with_hint(hint))
+                    });
+                }
+                keys.push(&**key);
+            }
+            let message = format!("`{name}` holds {of} without a `message`");
+            let hint = match keys.iter().find(|key| matches!(**key, "msg" | "text" | "reason")) {
+                Some(key) => format!("write `message` where it says `{key}`"),
+                None => "say what is wrong in its string `message`".to_owned(),
+            };
+            return Some((item.span, warning(message).with_hint(hint)));
+        }
+        let sort = self.sort(item, depth)?;
+        let fits = sort == "an object" || sort == "a string" && name != "findings";
+        (!fits).then(|| {
+            let message = format!("`{name}` holds {of} that is {sort}");
+            let hint = match name {
+                "findings" => "a finding is an object with a string `message`",
+                _ => "it is a string, or an object with a string `message`",
+            };
+            (item.span, warning(message).with_hint(hint))
+        })
+    }
+
+    /// What a value is, where that is known.
+    fn sort(&self, value: &Term, depth: usize) -> Option<&'static str> {
+        let depth = depth.checked_sub(1)?;
+        Some(match &value.kind {
+            TermKind::Null => "null",
+            TermKind::Bool(_) => "a boolean",
+            TermKind::Number(_) => "a number",
+            TermKind::String(_) | TermKind::Template(_) => "a string",
+            TermKind::Array(_) | TermKind::ArrayComprehension(_) => "an array",
+            TermKind::Set(_) | TermKind::SetComprehension(_) => "a set",
+            TermKind::Object(_) | TermKind::ObjectComprehension(_) => "an object",
+            TermKind::Group(inner) => return self.sort(inner, depth),
+            TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
+                Binding::Value(bound) => return self.sort(bound, depth),
+                _ => return None,
+            },
+            TermKind::Call(terms) => {
+                let builtin = builtins::lookup(&function_name(terms.first()?)?)?;
+                match builtin.signature.rsplit_once("->")?.1.trim() {
+                    "string" => "a string",
+                    "number" => "a number",
+                    "boolean" => "a boolean",
+                    _ => return None,
+                }
+            }
+            TermKind::Ref(_) => return None,
+        })
+    }
+}
+
+fn warning(message: String) -> Diagnostic {
+    Diagnostic::warning("verdict-shape", message)
+}

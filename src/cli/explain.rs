@@ -1,0 +1,86 @@
+//! How explanations look: a statement, its line, its operands.
+//!
+//! Owns the option `--explain`. What is found belongs to the library's `explain`.
+
+use std::fmt::Write as _;
+
+use clap::ValueEnum;
+
+use super::output;
+use crate::Position;
+use crate::explain::{Explanation, Fail};
+use crate::testing::Operand;
+use crate::text::{escape, escape_for_log, shorten};
+
+/// Characters of a value that are shown.
+const VALUE: usize = 300;
+
+/// What an evaluation is asked to say of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Explain {
+    /// What `trace(…)` says; what `print(…)` says is shown in any case
+    Notes,
+    /// Of each definition that gave nothing, the statement that ended it, with its operands
+    Fails,
+}
+
+/// Shows what was asked for, on standard error; each line begins with `before`.
+pub(super) fn show(explanation: &Explanation, explain: Explain, before: &str) {
+    for note in &explanation.notes {
+        let place = format!("{before}{}:{}", note.position.file, note.position.line);
+        output::print(&place, &format!("note: {}", note.message));
+    }
+    if explain == Explain::Notes {
+        return;
+    }
+    if explanation.fails.is_empty() {
+        output::plain_note(&format!("{before}every definition that was reached gave something"));
+    }
+    for fail in &explanation.fails {
+        let mut out = String::new();
+        one(fail, &mut out);
+        let lines = escape_for_log(&out);
+        let lines: Vec<String> = lines.lines().map(|line| format!("{before}{line}")).collect();
+        output::plain_note(&lines.join("\n"));
+    }
+}
+
+fn one(fail: &Fail, out: &mut String) {
+    let at = |p: &Position| format!("{}:{}:{}", escape(&p.file), p.line, p.column);
+    let _ = write!(out, "{}: {} gave nothing: ", at(&fail.position), escape(&fail.rule));
+    let Some(reason) = &fail.reason else {
+        let _ = writeln!(out, "its arguments or the input leave it out");
+        return;
+    };
+    let _ = writeln!(out, "this {}", reason.verdict);
+    source_line(&reason.position, out);
+    operands(&reason.operands, out);
+}
+
+/// The values of operands, a line each.
+pub(super) fn operands(operands: &[Operand], out: &mut String) {
+    for operand in operands {
+        let text = operand.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let values: Vec<_> = operand
+            .values
+            .iter()
+            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), VALUE))
+            .collect();
+        let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
+        let _ = writeln!(out, "  {}: {shown}", shorten(&text, VALUE));
+    }
+}
+
+/// A line of a policy, and what is meant within it.
+pub(super) fn source_line(p: &Position, out: &mut String) {
+    let gutter = " ".repeat(p.line.to_string().len());
+    let pad: String = p
+        .text
+        .chars()
+        .take(p.column.saturating_sub(1) as usize)
+        .map(|c| if c == '\t' { '\t' } else { ' ' })
+        .collect();
+    let room = p.text.chars().count().saturating_sub(pad.chars().count()).max(1);
+    let carets = "^".repeat((p.length as usize).clamp(1, room));
+    let _ = writeln!(out, "  {} | {}\n  {gutter} | {pad}{carets}", p.line, p.text);
+}

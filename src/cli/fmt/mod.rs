@@ -1,0 +1,262 @@
+//! `fmt`: Rego in the one layout that `opa fmt` gives it.
+//!
+//! Owns the options, the files and the exit status. The layout belongs to the library's
+//! `rego::formatter`, the form of a difference to `diff`.
+
+mod diff;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::args::Options;
+use super::output::{self, Reporter};
+use super::stdin::{self, Stdin};
+use super::{Exit, evaluation};
+use crate::rego::formatter::{FormatOptions, format_text};
+use crate::rego::syntax::BaseVersion;
+use crate::text::{escape, escape_for_log, escape_lines};
+use crate::{Error, ErrorKind};
+
+/// Files beyond this size aren't policies.
+const LARGEST: u64 = 64 << 20;
+
+/// Format policies as `opa fmt` does
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+#[command(
+    after_help = "Formatted policies go to standard output; `--write`, `--list`, `--diff` and \
+    `--check` say otherwise.\n\n\
+    Exit status: 0 done, or nothing to do; 1 `--check` found policies that aren't formatted; 2 some \
+    can't be read.\n\n\
+    Examples:\n  \
+    rego-platform fmt --check policies\n  \
+    rego-platform fmt --write --v0-v1 old.rego"
+)]
+pub(super) struct FmtArgs {
+    /// Policies, files or folders; `-` for standard input
+    #[arg(value_name = "PATH", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// Write the formatted policies into their files
+    #[arg(short, long, conflicts_with_all = ["list", "diff", "check"])]
+    write: bool,
+    /// Name the files that would change
+    #[arg(short, long, conflicts_with = "diff")]
+    list: bool,
+    /// Show what would change
+    #[arg(short, long)]
+    diff: bool,
+    /// End with status 1 if a file would change; names them unless `--diff` shows them
+    #[arg(long, visible_alias = "fail")]
+    check: bool,
+    /// Read Rego v0 and write Rego that is both v0 and v1
+    #[arg(long, visible_alias = "rego-v1")]
+    v0_v1: bool,
+    /// Read and write Rego v0
+    #[arg(long, visible_alias = "v0")]
+    v0_compatible: bool,
+    /// Read Rego v1, which goes without saying but with `--v0-v1`
+    #[arg(long, hide = true)]
+    v1_compatible: bool,
+    /// Leave out imports that Rego v1 doesn't need, such as `rego.v1`
+    #[arg(long)]
+    drop_v0_imports: bool,
+}
+
+impl FmtArgs {
+    fn format(&self) -> FormatOptions {
+        let read = match () {
+            () if self.v0_compatible => BaseVersion::V0,
+            () if self.v1_compatible => BaseVersion::V1,
+            () if self.v0_v1 => BaseVersion::V0,
+            () => BaseVersion::V1,
+        };
+        let write = match () {
+            () if self.v0_v1 => BaseVersion::V0CompatV1,
+            () if self.v0_compatible => BaseVersion::V0,
+            () => BaseVersion::V1,
+        };
+        let drop_imports = self.drop_v0_imports;
+        FormatOptions { read, write, drop_imports, all_keywords: false }
+    }
+}
+
+pub(super) fn run(args: FmtArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    options.refuse_service_options("fmt")?;
+    let mut stdin = Stdin::default();
+    let mut done = Done { reporter, ..Done::default() };
+    let mut seen = 0_usize;
+    for path in &args.paths {
+        if path.as_os_str() == "-" {
+            if args.write {
+                return Err(wrong("standard input can't be written into")
+                    .with_hint("leave out `--write`: what is formatted goes to standard output"));
+            }
+            let text = stdin::text(stdin.read("`-`")?, "<stdin>")?;
+            done.text(&args, "<stdin>", &text)?;
+            seen += 1;
+            continue;
+        }
+        for path in files(path)? {
+            let name = evaluation::utf8(path.clone())?;
+            seen += 1;
+            match read(&path, &name) {
+                Ok(text) => {
+                    if let Some(formatted) = done.text(&args, &name, &text)?
+                        && args.write
+                    {
+                        write(&path, &name, &formatted)?;
+                    }
+                }
+                Err(error) => done.failed(&error),
+            }
+        }
+    }
+    if seen == 0 {
+        return Err(wrong("there are no policies in these paths")
+            .with_hint("name `.rego` files, or folders that hold some"));
+    }
+    Ok(done.exit(&args))
+}
+
+/// What has come of the files so far.
+#[derive(Default)]
+struct Done {
+    reporter: Reporter,
+    changed: usize,
+    failed: bool,
+}
+
+impl Done {
+    /// Formats a text and shows what was asked for; the formatted text if it is another one.
+    fn text(&mut self, args: &FmtArgs, name: &str, text: &str) -> Result<Option<String>, Error> {
+        let formatted = match format_text(name, text, args.format()) {
+            Ok(formatted) => formatted,
+            Err(error) => {
+                let found = crate::evaluate::diagnostics(&error);
+                self.failed(&Error::policy(found));
+                return Ok(None);
+            }
+        };
+        let changed = formatted != text;
+        self.changed += usize::from(changed);
+        if args.diff {
+            if changed {
+                let shown = diff::unified(name, text, &formatted);
+                let shown = if output::is_terminal() { escape_lines(&shown) } else { shown };
+                output::to_stdout(shown.as_bytes())?;
+            }
+        } else if args.list || args.check {
+            if changed {
+                output::to_stdout(format!("{}\n", escape_for_log(name)).as_bytes())?;
+            }
+        } else if !args.write {
+            output::to_stdout(formatted.as_bytes())?;
+        }
+        Ok(changed.then_some(formatted))
+    }
+
+    fn failed(&mut self, error: &Error) {
+        self.failed = true;
+        output::error(error);
+    }
+
+    fn exit(&self, args: &FmtArgs) -> Exit {
+        let files = match self.changed {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        if args.check && self.changed > 0 {
+            self.reporter
+                .note(&format!("{files} not formatted; `rego-platform fmt --write` formats them"));
+        } else if args.write {
+            self.reporter.note(&format!("{files} formatted"));
+        }
+        match () {
+            () if self.failed => Exit::NoVerdict,
+            () if args.check && self.changed > 0 => Exit::Violations,
+            () => Exit::Passed,
+        }
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+/// The policies at a path: itself, or all below it in the order of their names. Links to folders
+/// aren't followed.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let unreadable = |path: &Path, error: std::io::Error| {
+        wrong(format!("`{}` can't be read", escape(&path.display().to_string()))).with_source(error)
+    };
+    let meta = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
+    if !meta.is_dir() {
+        if is_policy(path) {
+            return Ok(vec![path.to_owned()]);
+        }
+        let shown = escape(&path.display().to_string());
+        return Err(wrong(format!("`{shown}` isn't a policy"))
+            .with_hint("policies are files whose names end in `.rego`; `-` reads standard input"));
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(&folder, error))?;
+            // `./a.rego` is `a.rego`.
+            let path = match entry.path().strip_prefix(".") {
+                Ok(rest) => rest.to_owned(),
+                Err(_) => entry.path(),
+            };
+            let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if is_policy(&path) && path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_policy(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rego")
+}
+
+fn read(path: &Path, name: &str) -> Result<String, Error> {
+    let failed = |error: std::io::Error| {
+        wrong(format!("`{}` can't be read", escape(name))).with_source(error)
+    };
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size > LARGEST {
+        return Err(wrong(format!("`{}` is too large to be a policy", escape(name))));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
+        wrong(format!("{}:{line}: the text isn't UTF-8", escape(name)))
+    })
+}
+
+/// Writes a policy so that it is there whole or as it was; a link stays one, and permissions stay.
+pub(super) fn write(path: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let failed = |error: std::io::Error| {
+        wrong(format!("`{}` can't be written", escape(name))).with_source(error)
+    };
+    let path = path.canonicalize().map_err(failed)?;
+    let permissions = std::fs::metadata(&path).map_err(failed)?.permissions();
+    if permissions.readonly() {
+        return Err(failed(std::io::ErrorKind::PermissionDenied.into()));
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let prefix = ".rego-platform-";
+    let mut file = tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.as_file().set_permissions(permissions).map_err(failed)?;
+    file.persist(&path).map(|_| ()).map_err(|error| failed(error.error))
+}

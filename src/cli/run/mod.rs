@@ -1,0 +1,173 @@
+//! `run`: a place to try rules and queries, a line at a time.
+//!
+//! Owns the options, the editor and the loop. What a line means is `session`'s, the names that are
+//! completed `words`'. Where standard input isn't a terminal, its lines are taken without an editor
+//! and without prompts, and a line that goes wrong makes the status 2.
+
+mod session;
+mod statement;
+mod words;
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use etcetera::BaseStrategy as _;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Editor};
+
+use super::args::{FunctionsArgs, NetworkArgs, Options};
+use super::context::Context;
+use super::output::{self, Reporter};
+use super::stdin::Stdin;
+use super::{Exit, evaluation};
+use crate::evaluate::load::LoadOptions;
+use crate::{Error, ErrorKind};
+use session::{Session, Turn};
+use words::Words;
+
+/// Lines that are remembered.
+const HISTORY: usize = 1_000;
+
+/// Try rules and queries, a line at a time
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A line is a query, a rule, `import` or `package`; `:help` lists the commands. \
+    From a pipe, lines are taken without prompts.\n\n\
+    Exit status: 0; 2 when something can't be loaded, or a line from a pipe went wrong.\n\n\
+    Example:\n  rego-platform run --local testdata/platform policies -i input.json"
+)]
+pub(super) struct RunArgs {
+    /// Policies (`.rego`) and data (`.json`, `.yaml`), files, folders or globs
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The same, as `eval` and `gate` take them
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
+    data: Vec<PathBuf>,
+    /// The input, JSON or YAML
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Read policies as Rego v0
+    #[arg(long, visible_alias = "v0")]
+    v0_compatible: bool,
+    #[command(flatten)]
+    functions: FunctionsArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let mut stdin = Stdin::default();
+    let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
+    stdin.take("what is typed")?;
+    let load = LoadOptions {
+        product: context.product.clone(),
+        enabled: args.functions.set(),
+        rego_v0: args.v0_compatible,
+        ..LoadOptions::default()
+    };
+    let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
+    let how = evaluation::options(&context, options, &args.network, true)?;
+    let mut session = Session::load(paths, load, how)?;
+    if let Some(path) = &args.input {
+        session.read_input(path)?;
+    }
+    if std::io::stdin().is_terminal() {
+        edited(&mut session, context.product.as_str())
+    } else {
+        piped(&mut session)
+    }
+}
+
+/// Lines from a pipe or a file.
+fn piped(session: &mut Session) -> Result<Exit, Error> {
+    let mut wrong = false;
+    let mut pending = String::new();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| {
+            Error::new(ErrorKind::Configuration, "standard input can't be read").with_source(error)
+        })?;
+        pending.push_str(&line);
+        match session.take(&pending, false) {
+            Turn::More => pending.push('\n'),
+            Turn::End => return Ok(exit(wrong)),
+            Turn::Done => pending.clear(),
+            Turn::Wrong(error) => {
+                output::error(&error);
+                wrong = true;
+                pending.clear();
+            }
+        }
+    }
+    if let Turn::Wrong(error) = session.take(&pending, true) {
+        output::error(&error);
+        wrong = true;
+    }
+    Ok(exit(wrong))
+}
+
+fn exit(wrong: bool) -> Exit {
+    if wrong { Exit::NoVerdict } else { Exit::Passed }
+}
+
+/// Lines of a person, with a history and completed names.
+fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
+    let broken = |error: ReadlineError| {
+        Error::new(ErrorKind::Configuration, "the terminal can't be used").with_source(error)
+    };
+    let config = Config::builder()
+        .completion_type(CompletionType::List)
+        .max_history_size(HISTORY)
+        .map_err(broken)?
+        .build();
+    let mut editor: Editor<Words, FileHistory> = Editor::with_config(config).map_err(broken)?;
+    let history = history(product);
+    if let Some(path) = &history {
+        // There is none yet, or nobody may read it: then there is nothing to remember.
+        let _ = editor.load_history(path);
+    }
+    output::plain_note("`:help` lists the commands, `:quit` ends");
+    let mut pending = String::new();
+    loop {
+        editor.set_helper(Some(Words::new(session)));
+        let line = match editor.readline(if pending.is_empty() { "> " } else { "| " }) {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => {
+                pending.clear();
+                continue;
+            }
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(broken(error)),
+        };
+        // An empty line ends what was begun.
+        let last = !pending.is_empty() && line.trim().is_empty();
+        pending.push_str(&line);
+        match session.take(&pending, last) {
+            Turn::More => {
+                pending.push('\n');
+                continue;
+            }
+            Turn::End => break,
+            Turn::Done => {}
+            Turn::Wrong(error) => output::error(&error),
+        }
+        if !pending.trim().is_empty() {
+            let _ = editor.add_history_entry(pending.trim());
+        }
+        pending.clear();
+    }
+    if let Some(path) = &history {
+        let folder = path.parent().map(std::fs::create_dir_all);
+        if let Some(Err(error)) = folder.map(|made| made.and(Ok(editor.save_history(path)))) {
+            tracing::debug!(%error, "the history isn't kept");
+        }
+    }
+    Ok(Exit::Passed)
+}
+
+/// Where the history is kept.
+fn history(product: &str) -> Option<PathBuf> {
+    let base = etcetera::base_strategy::Xdg::new().ok()?;
+    Some(base.state_dir()?.join(product).join("history"))
+}

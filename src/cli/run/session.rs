@@ -1,0 +1,332 @@
+//! What has been typed so far, and what the next line makes of it.
+//!
+//! Owns the rules that were typed, package by package, the input, and the last evaluation, which
+//! `:explain` and `:calls` are about. Nothing that doesn't load is kept.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::statement::{Statement, classify};
+use crate::cli::eval::input;
+use crate::cli::evaluation;
+use crate::cli::explain::{self, Explain};
+use crate::cli::output;
+use crate::cli::stdin::Stdin;
+use crate::evaluate::load::LoadOptions;
+use crate::evaluate::sources::{ModuleSource, Sources};
+use crate::evaluate::{self, EvaluateOptions, Evaluated, Format, Policies, Query};
+use crate::rego::Value;
+use crate::rego::compile::QueryContext;
+use crate::rego::syntax::tree::FileId;
+use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use crate::text::{escape, escape_for_log, nearest};
+use crate::{Error, ErrorKind};
+
+/// The package that stands until another is named.
+const PACKAGE: &str = "repl";
+
+/// Commands, and what they do.
+pub(super) const COMMANDS: &[(&str, &str)] = &[
+    (":calls", "the calls of the last query, and where their answers came from"),
+    (":explain [QUERY]", "why rules gave nothing, in the last query or this one"),
+    (":help", "this list"),
+    (":input [FILE]", "take the input from a file; without one, none (also `input := …`)"),
+    (":load PATH", "load policies or data besides"),
+    (":quit", "end (also `exit`)"),
+    (":reload", "read the files again"),
+    (":show", "what was typed into this package"),
+    (":trace", "show what `trace(…)` says, or don't any more (also `trace`)"),
+    (":unset NAME", "forget the rules of this name that were typed"),
+];
+
+/// What a line came to.
+pub(super) enum Turn {
+    /// It goes on in the next line.
+    More,
+    Done,
+    Wrong(Error),
+    /// Nothing is wanted any more.
+    End,
+}
+
+/// What was typed into a package.
+#[derive(Debug, Clone, Default)]
+struct Own {
+    imports: Vec<String>,
+    /// With the names of the rules in each.
+    rules: Vec<(Vec<String>, String)>,
+}
+
+impl Own {
+    fn text(&self, package: &str) -> String {
+        let mut text = format!("package {package}\n");
+        for part in self.imports.iter().chain(self.rules.iter().map(|(_, text)| text)) {
+            text.push('\n');
+            text.push_str(part);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// The last evaluation.
+struct Last {
+    query: Query,
+    policies: Policies,
+    input: Option<Value>,
+    evaluated: Evaluated,
+}
+
+pub(super) struct Session {
+    paths: Vec<PathBuf>,
+    load: LoadOptions,
+    how: EvaluateOptions,
+    files: Sources,
+    own: BTreeMap<String, Own>,
+    package: String,
+    policies: Policies,
+    input: Option<Value>,
+    last: Option<Last>,
+    trace: bool,
+}
+
+impl Session {
+    pub fn load(
+        paths: Vec<PathBuf>,
+        load: LoadOptions,
+        how: EvaluateOptions,
+    ) -> Result<Self, Error> {
+        let files = read(&paths)?;
+        let policies = Policies::load(&files, load.clone())?;
+        Ok(Self {
+            paths,
+            load,
+            how,
+            files,
+            own: BTreeMap::new(),
+            package: PACKAGE.to_owned(),
+            policies,
+            input: None,
+            last: None,
+            trace: false,
+        })
+    }
+
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    pub fn options(&self) -> &LoadOptions {
+        &self.load
+    }
+
+    /// The names of the rules that were typed into the package that stands.
+    pub fn own_names(&self) -> impl Iterator<Item = &String> {
+        self.own.get(&self.package).into_iter().flat_map(|own| &own.rules).flat_map(|(n, _)| n)
+    }
+
+    pub fn read_input(&mut self, path: &Path) -> Result<(), Error> {
+        self.input = Some(input::read(path, &mut Stdin::default())?);
+        Ok(())
+    }
+
+    /// Does what a text says; `last` says that nothing follows it.
+    pub fn take(&mut self, text: &str, last: bool) -> Turn {
+        let done = match classify(text, self.version(), last) {
+            Statement::Nothing => Ok(()),
+            Statement::Unfinished => return Turn::More,
+            Statement::Command(word, _) if matches!(&*word, "quit" | "exit" | "q") => {
+                return Turn::End;
+            }
+            Statement::Command(word, rest) => self.command(&word, &rest),
+            Statement::Package(name) => self.stand_in(&name),
+            Statement::Import => self.add(|own| own.imports.push(text.trim().to_owned())),
+            Statement::Rules { names, replaces } => self.add(|own| {
+                if replaces {
+                    own.rules.retain(|(others, _)| *others != names);
+                }
+                own.rules.push((names, text.trim_end().to_owned()));
+            }),
+            Statement::Input(value) => self.set_input(&value),
+            Statement::Query => self.query(text.trim()),
+        };
+        match done {
+            Ok(()) => Turn::Done,
+            Err(error) => Turn::Wrong(error),
+        }
+    }
+
+    fn version(&self) -> BaseVersion {
+        if self.load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 }
+    }
+
+    fn command(&mut self, word: &str, rest: &str) -> Result<(), Error> {
+        match word {
+            "help" | "h" => {
+                let mut text = String::new();
+                for (command, what) in COMMANDS {
+                    let _ = writeln!(text, "{command:18} {what}");
+                }
+                output::to_stdout(text.as_bytes())
+            }
+            "calls" => {
+                let table = self.last()?.evaluated.ledger.table();
+                output::to_stdout(format!("{}\n", escape_for_log(table.trim_end())).as_bytes())
+            }
+            "explain" => {
+                if !rest.is_empty() {
+                    self.query(rest)?;
+                }
+                let last = self.last()?;
+                let found = last.policies.explain(
+                    &last.query,
+                    last.input.as_ref(),
+                    &last.evaluated,
+                    &self.how,
+                )?;
+                explain::show(&found, Explain::Fails, "");
+                Ok(())
+            }
+            "input" if rest.is_empty() => {
+                self.input = None;
+                Ok(())
+            }
+            "input" => self.read_input(Path::new(rest)),
+            "load" if !rest.is_empty() => {
+                self.paths.push(PathBuf::from(rest));
+                self.reload().inspect_err(|_| {
+                    self.paths.pop();
+                })
+            }
+            "reload" => self.reload(),
+            "show" => {
+                let own = self.own.get(&self.package).cloned().unwrap_or_default();
+                let text = own.text(&self.package);
+                output::to_stdout(escape_for_log(&text).as_bytes())
+            }
+            "trace" => {
+                self.trace = !self.trace;
+                let word = if self.trace { "on" } else { "off" };
+                output::plain_note(&format!("trace is {word}"));
+                Ok(())
+            }
+            "unset" if !rest.is_empty() => {
+                if !self.own_names().any(|name| name == rest) {
+                    let message = format!("no rule `{}` was typed here", escape(rest));
+                    return Err(Error::new(ErrorKind::Configuration, message)
+                        .with_hint("`:show` shows what was"));
+                }
+                self.add(|own| own.rules.retain(|(names, _)| !names.iter().any(|n| n == rest)))
+            }
+            _ => {
+                let known = COMMANDS.iter().filter_map(|(command, _)| {
+                    command.split_whitespace().next()?.strip_prefix(':')
+                });
+                let message = format!("there is no command `:{}`", escape(word));
+                let error = Error::new(ErrorKind::Configuration, message);
+                Err(match nearest(word, known) {
+                    Some(near) if near != word => {
+                        error.with_hint(format!("did you mean `:{near}`?"))
+                    }
+                    Some(_) => error.with_hint("it needs an argument; `:help` lists the commands"),
+                    None => error.with_hint("`:help` lists the commands"),
+                })
+            }
+        }
+    }
+
+    fn last(&self) -> Result<&Last, Error> {
+        self.last.as_ref().ok_or_else(|| {
+            Error::new(ErrorKind::Configuration, "there was no query yet")
+                .with_hint("type one, such as `data.release.deny`")
+        })
+    }
+
+    fn stand_in(&mut self, name: &str) -> Result<(), Error> {
+        self.context_of(name)?;
+        name.clone_into(&mut self.package);
+        Ok(())
+    }
+
+    /// Changes what was typed into the package that stands, if all of it still loads.
+    fn add(&mut self, change: impl FnOnce(&mut Own)) -> Result<(), Error> {
+        let mut own = self.own.clone();
+        change(own.entry(self.package.clone()).or_default());
+        self.policies = loaded(&self.files, &own, &self.load)?;
+        self.own = own;
+        Ok(())
+    }
+
+    fn reload(&mut self) -> Result<(), Error> {
+        let files = read(&self.paths)?;
+        self.policies = loaded(&files, &self.own, &self.load)?;
+        self.files = files;
+        Ok(())
+    }
+
+    fn set_input(&mut self, term: &str) -> Result<(), Error> {
+        let (_, evaluated) = self.evaluate(term)?;
+        let answer = evaluation::answer(evaluated)?;
+        let value = answer.value().cloned().ok_or_else(|| {
+            Error::new(ErrorKind::Configuration, "the input would be undefined")
+                .with_hint("`:input` without a file means that there is none")
+        })?;
+        self.input = Some(value);
+        Ok(())
+    }
+
+    fn context_of(&self, package: &str) -> Result<QueryContext, Error> {
+        let own = self.own.get(package).cloned().unwrap_or_default();
+        let imports = Own { imports: own.imports, rules: Vec::new() };
+        let options = ParseOptions::version(self.version());
+        let module = parse_module(FileId(0), &imports.text(package), &options).map_err(|_| {
+            let message = format!("`{}` isn't a package's name", escape(package));
+            Error::new(ErrorKind::Configuration, message).with_hint("such as `package release`")
+        })?;
+        Ok(QueryContext { package: Some(module.package), imports: module.imports })
+    }
+
+    fn evaluate(&self, text: &str) -> Result<(Query, Evaluated), Error> {
+        let context = self.context_of(&self.package)?;
+        let query = self.policies.query_in(text, &context)?;
+        let evaluated = self.policies.evaluate(&query, self.input.as_ref(), &self.how);
+        Ok((query, evaluated))
+    }
+
+    fn query(&mut self, text: &str) -> Result<(), Error> {
+        let (query, evaluated) = self.evaluate(text)?;
+        for print in &evaluated.prints {
+            output::print(&format!("{}:{}", print.file, print.line), &print.message);
+        }
+        if self.trace {
+            let input = self.input.as_ref();
+            let found = self.policies.explain(&query, input, &evaluated, &self.how)?;
+            explain::show(&found, Explain::Notes, "");
+        }
+        let (result, failed_at) = (evaluated.result.clone(), evaluated.failed_at.clone());
+        let (policies, input) = (self.policies.clone(), self.input.clone());
+        self.last = Some(Last { query, policies, input, evaluated });
+        let answer = evaluation::placed(result, failed_at)?;
+        let written = evaluate::write(&answer, Format::Pretty)?;
+        output::to_stdout(escape_for_log(&written).as_bytes())
+    }
+}
+
+fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
+    if paths.is_empty() { Ok(Sources::default()) } else { evaluation::read(paths) }
+}
+
+/// Files and what was typed, loaded together.
+fn loaded(
+    files: &Sources,
+    own: &BTreeMap<String, Own>,
+    load: &LoadOptions,
+) -> Result<Policies, Error> {
+    let mut sources = files.clone();
+    for (package, own) in own {
+        let path = format!("<{package}>");
+        sources.modules.push(ModuleSource { path, text: own.text(package) });
+    }
+    Policies::load(&sources, load.clone())
+}

@@ -1,0 +1,214 @@
+//! What a statement of a rule's body was about: its parts, their values, what was wrong with it.
+//!
+//! Owns the way from what a tracer sees back to what the author wrote.
+
+use std::collections::BTreeMap;
+
+use crate::rego::Value;
+use crate::rego::engine::TraceEvent;
+use crate::rego::program::Program;
+use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind};
+use crate::rego::syntax::visit::walk_exprs;
+use crate::testing::Operand;
+
+/// Different values that are kept of a variable.
+const VALUES: usize = 4;
+
+/// The values that variables had, by the names that the compiler gave them.
+#[derive(Debug, Default)]
+pub(crate) struct Bound(BTreeMap<String, Vec<Value>>);
+
+impl Bound {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Keeps what the variables are at an event.
+    pub fn keep(&mut self, event: &TraceEvent<'_>) {
+        event.locals.each(&mut |name, value| {
+            let values = self.0.entry(name.to_owned()).or_default();
+            if values.len() < VALUES && !values.contains(value) {
+                values.push(value.clone());
+            }
+        });
+    }
+
+    /// The values of a variable by the compiler's name.
+    pub fn get(&self, local: &str) -> Option<Vec<Value>> {
+        self.0.get(local).cloned()
+    }
+
+    /// The values of a variable by its author's name.
+    pub fn of_author(&self, program: &Program, name: &str) -> Option<Vec<Value>> {
+        let renamed = &program.compiled().rewritten;
+        let found = self.0.iter().find(|(local, _)| {
+            let local: Name = local.as_str().into();
+            renamed.get(&local).is_some_and(|author| &**author == name)
+        });
+        found.map(|(_, values)| values.clone()).or_else(|| self.get(name))
+    }
+
+    /// What a reference of names leads to in a variable that has one value; what it doesn't lead to
+    /// is undefined. `None` of anything else, whose value can't be told.
+    fn field(&self, program: &Program, term: &Term) -> Option<Option<Value>> {
+        let TermKind::Ref(parts) = &term.kind else { return None };
+        let (head, rest) = parts.split_first()?;
+        let TermKind::Var(name) = &head.kind else { return None };
+        let values = self.of_author(program, name)?;
+        let [value] = values.as_slice() else { return None };
+        let mut found = Some(value);
+        for part in rest {
+            let TermKind::String(key) = &part.kind else { return None };
+            found = found.and_then(|value| value.get_str(key));
+        }
+        Some(found.cloned())
+    }
+}
+
+/// What the parts of a statement were, as far as that can be told; `outside` knows the values of
+/// references to documents.
+pub(crate) fn shown(
+    program: &Program,
+    statement: &Expr,
+    (made, bound): (&BTreeMap<Span, Name>, &Bound),
+    outside: &dyn Fn(&Term) -> Option<Option<Value>>,
+) -> Vec<Operand> {
+    let mut shown: Vec<Operand> = Vec::new();
+    for (term, within) in operands(statement) {
+        let values = match &term.kind {
+            TermKind::Var(name) => match bound.of_author(program, name) {
+                // A rule's name, at which a reference begins.
+                None if within => continue,
+                values => values,
+            },
+            _ => match made.get(&term.span) {
+                Some(local) => bound.get(local),
+                None => match bound.field(program, term).or_else(|| outside(term)) {
+                    Some(field) => Some(Vec::from_iter(field)),
+                    // Nothing keeps its value: it can't be told.
+                    None => continue,
+                },
+            },
+        };
+        let text = program.sources().text(term.span).to_owned();
+        if !text.is_empty() && !shown.iter().any(|operand| operand.text == text) {
+            shown.push(Operand { text, values: values.unwrap_or_default() });
+        }
+    }
+    shown
+}
+
+/// What is wrong with a statement that nothing got past.
+pub(crate) fn verdict(statement: &Expr, undefined: bool) -> &'static str {
+    let operator = |name: &str| match &statement.kind {
+        ExprKind::Call(terms) => terms.first().is_some_and(|t| is(t, name)),
+        _ => false,
+    };
+    match &statement.kind {
+        ExprKind::Every(_) => "doesn't hold for each",
+        ExprKind::Not(_) => "is false",
+        _ if statement.negated => "is false",
+        ExprKind::Some(_) => "finds nothing",
+        _ if undefined => "is undefined",
+        _ if operator("assign") || operator("eq") => "has no match",
+        _ => "is false",
+    }
+}
+
+pub(super) fn is(term: &Term, name: &str) -> bool {
+    match &term.kind {
+        TermKind::Var(var) => &**var == name,
+        TermKind::Ref(parts) => matches!(parts.as_slice(), [only] if is(only, name)),
+        _ => false,
+    }
+}
+
+/// The parts of a statement whose values a reader wants to see, and whether each is a part of
+/// another.
+fn operands(statement: &Expr) -> Vec<(&Term, bool)> {
+    let mut found = Vec::new();
+    match &statement.kind {
+        ExprKind::Term(term) => operand(term, &mut found),
+        ExprKind::Call(terms) => {
+            for term in terms.iter().skip(1) {
+                operand(term, &mut found);
+            }
+        }
+        ExprKind::Some(declared) => {
+            for symbol in &declared.symbols {
+                if let TermKind::Call(terms) = &symbol.kind
+                    && let Some(list) = terms.last()
+                {
+                    operand(list, &mut found);
+                }
+            }
+        }
+        ExprKind::Every(every) => operand(&every.domain, &mut found),
+        ExprKind::Not(not) => {
+            for expr in &not.body {
+                found.extend(operands(expr));
+            }
+        }
+        ExprKind::And(_) | ExprKind::Or(_) => {}
+    }
+    found
+}
+
+/// A term with a value of its own, then the variables within it.
+fn operand<'a>(term: &'a Term, found: &mut Vec<(&'a Term, bool)>) {
+    match &term.kind {
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
+        TermKind::Group(inner) => operand(inner, found),
+        TermKind::Var(name) if name.starts_with('$') || matches!(&**name, "data" | "input") => {}
+        TermKind::Var(_) => found.push((term, false)),
+        TermKind::Call(terms) => {
+            found.push((term, false));
+            for term in terms.iter().skip(1) {
+                operand(term, found);
+            }
+        }
+        TermKind::Ref(parts) => {
+            found.push((term, false));
+            let is_local = |part: &&Term| match &part.kind {
+                TermKind::Var(name) => {
+                    !name.starts_with('$') && !matches!(&**name, "data" | "input")
+                }
+                _ => false,
+            };
+            found.extend(parts.iter().filter(is_local).map(|part| (part, true)));
+        }
+        _ => found.push((term, false)),
+    }
+}
+
+/// The variables that compile stages made for the terms of a rule, by where these stand.
+pub(crate) fn made(program: &Program, rule: &Rule) -> BTreeMap<Span, Name> {
+    let mut made = BTreeMap::new();
+    let modules = &program.compiled().modules;
+    let own = modules.iter().filter(|module| module.span.file == rule.span.file);
+    let Some(compiled) = own.flat_map(|m| &m.rules).find(|other| other.span == rule.span) else {
+        return made;
+    };
+    walk_exprs(compiled, &mut |expr| {
+        if let ExprKind::Call(terms) = &expr.kind {
+            match terms.as_slice() {
+                [operator, left, right] if is(operator, "eq") && expr.generated => {
+                    for (one, other) in [(left, right), (right, left)] {
+                        if let (TermKind::Var(name), false) =
+                            (&one.kind, matches!(other.kind, TermKind::Var(_)))
+                        {
+                            made.entry(other.span).or_insert_with(|| Name::clone(name));
+                        }
+                    }
+                }
+                [_, .., Term { kind: TermKind::Var(name), .. }] if expr.generated => {
+                    made.entry(expr.span).or_insert_with(|| Name::clone(name));
+                }
+                _ => {}
+            }
+        }
+        true
+    });
+    made
+}

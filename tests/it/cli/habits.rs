@@ -1,0 +1,133 @@
+//! What people who come from `opa` and `conftest` type.
+
+use super::{Output, Sandbox};
+
+const POLICY: &str = "package release.images\n\ndeny contains \"no name\" if not input.name\n";
+
+fn folder() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("p/images.rego", POLICY);
+    sandbox.write(
+        "p/images_test.rego",
+        "package release.images_test\n\nimport data.release.images\n\n\
+         test_named if count(images.deny) == 0 with input as {\"name\": \"x\"}\n",
+    );
+    sandbox.write(
+        "p/notes/sizes.rego",
+        "package notes\n\nwarn contains \"small\" if input.size < 2\n",
+    );
+    sandbox.write("good.json", "{\"name\": \"a\"}");
+    sandbox.write("bad.json", "{\"size\": 1}");
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let mut run = sandbox.run(arguments).command();
+    let output = run.current_dir(sandbox.path(".")).output().unwrap();
+    Output {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn policies_and_inputs_are_named_as_elsewhere() {
+    let sandbox = folder();
+    for arguments in [
+        &["gate", "-d", "p", "good.json"][..],
+        &["gate", "--policy", "p", "--input", "good.json"],
+        &["gate", "-p", "p/*.rego", "good.json", "-f", "json"],
+        &["gate", "good.json", "-p", "p", "-o", "json"],
+    ] {
+        let output = run(&sandbox, arguments).code(0);
+        assert!(output.stdout.contains("good.json"), "{output:#?}");
+    }
+    let report = run(&sandbox, &["gate", "-d", "p", "bad.json", "-ojson", "-o", "tap=x"]).code(1);
+    assert_eq!(report.json()["totals"]["violations"], 1);
+    assert!(sandbox.path("x").exists());
+    run(&sandbox, &["gate", "-d", "p", "--no-input", "good.json"]).code(2);
+    let output = run(&sandbox, &["gate", "-d", "q/*.rego", "good.json"]).code(2);
+    assert!(output.stderr.contains("nothing matches the glob `q/*.rego`"), "{output:#?}");
+    // A report of a command line that doesn't parse goes where it was to go.
+    let output = run(&sandbox, &["gate", "-d", "p", "good.json", "-o", "json", "--nope"]).code(2);
+    assert_eq!(output.json()["exit"], 2);
+    let output = run(
+        &sandbox,
+        &["eval", "-p", "p", "-i", "bad.json", "-o", "raw", "count(data.release.images.deny)"],
+    );
+    assert_eq!(output.code(0).stdout, "1\n");
+}
+
+#[test]
+fn this_folder_is_meant_where_none_is_named() {
+    let sandbox = folder();
+    let mut test = sandbox.run(&["test", "-o", "json"]).command();
+    let output = test.current_dir(sandbox.path("p")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let mut check = sandbox.run(&["check"]).command();
+    let output = check.current_dir(sandbox.path("p")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    run(&sandbox, &["test", "-d", "p/*.rego"]).code(0);
+    run(&sandbox, &["check", "-p", "p"]).code(0);
+}
+
+#[test]
+fn packages_are_chosen_by_globs_and_in_lists() {
+    let sandbox = folder();
+    let asked = |names: &str| -> Vec<String> {
+        let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "-fjson", "-n", names]);
+        let report = output.json();
+        let asked = report["inventory"]["packages"].as_array().unwrap().iter();
+        let asked = asked.filter(|package| package["asked"] == true);
+        asked.map(|package| package["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(asked("release.*"), ["release.images"]);
+    assert_eq!(asked("notes,release.images"), ["notes", "release.images"]);
+    assert_eq!(asked("*"), ["notes", "release.images"]);
+    let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "-n", "other.*"]).code(2);
+    assert!(output.stderr.contains("there is no package `other.*`"), "{output:#?}");
+}
+
+#[test]
+fn no_fail_turns_violations_into_status_0_and_says_so() {
+    let sandbox = folder();
+    let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "--no-fail", "-fjson"]).code(0);
+    let report = output.json();
+    assert_eq!((&report["outcome"], &report["exit"]), (&"failed".into(), &0.into()));
+    let options = report["inventory"]["options"].as_array().unwrap();
+    let used = options.iter().find(|option| option["name"] == "--no-fail").unwrap();
+    assert_eq!(used["effect"], "took_effect", "{used}");
+    // No verdict stays none.
+    sandbox.write("p/broken.rego", "package broken\n\ndeny := 1\n");
+    run(&sandbox, &["gate", "-d", "p", "bad.json", "--no-fail"]).code(2);
+    let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "--no-fail", "--attest", "a"]);
+    assert!(output.code(2).stderr.contains("exclude each other"));
+}
+
+#[test]
+fn quiet_says_nothing_of_what_passed() {
+    let sandbox = folder();
+    run(&sandbox, &["gate", "-q", "-d", "p", "good.json", "-n", "release.images"]).code(0).empty();
+    let output = run(&sandbox, &["gate", "-q", "-d", "p", "good.json", "bad.json"]).code(1);
+    assert!(output.stdout.contains("no name") && !output.stdout.contains("good.json"));
+    run(&sandbox, &["test", "-q", "p"]).code(0).empty();
+    run(&sandbox, &["check", "-q", "p"]).code(0).empty();
+}
+
+#[test]
+fn suggestions_are_near() {
+    let sandbox = folder();
+    let tip = |arguments: &[&str]| run(&sandbox, arguments).code(2).stderr.contains("similar");
+    assert!(tip(&["gat"]) && tip(&["gate", "--polcy", "p"]) && tip(&["eval", "--inptu", "x"]));
+    assert!(!tip(&["gateway"]) && !tip(&["check", "--print-source"]) && !tip(&["fnord"]));
+    let output = run(&sandbox, &["check", "--print-source"]);
+    assert!(
+        output.stderr.contains("Usage: rego-platform check [OPTIONS] [PATH]..."),
+        "{output:#?}"
+    );
+    let output = run(&sandbox, &["version"]).code(0);
+    assert!(output.stdout.contains(env!("CARGO_PKG_VERSION")) && output.stdout.contains("OPA"));
+    let output = run(&sandbox, &["help", "gate"]).code(0);
+    assert!(output.stdout.contains("--namespace"));
+}

@@ -1,0 +1,113 @@
+//! `--explain` of `eval` and `gate`.
+
+use crate::cli::{Output, Sandbox};
+
+const POLICY: &str = "package p
+
+allow if {
+	input.user == \"admin\"
+	trace(\"never\")
+}
+
+allow if {
+	some role in input.roles
+	trace(sprintf(\"role %s\", [role]))
+	grants[role]
+}
+
+grants := {\"dev\": false}
+
+size(x) := \"large\" if x > 10
+
+size(x) := \"small\" if x < 0
+
+deny contains \"large\" if size(input.size) == \"large\"
+
+deny contains \"known\" if {
+	names := [name | some name in input.names; name != \"x\"]
+	count(names) > count(input.names)
+}
+";
+
+const INPUT: &str = r#"{"user": "bob", "roles": ["dev", "ops"], "size": 5, "names": ["x"]}"#;
+
+fn run(arguments: &[&str]) -> Output {
+    let sandbox = Sandbox::new();
+    sandbox.write("p.rego", POLICY);
+    sandbox.write("i.json", INPUT);
+    let mut run = sandbox.run(arguments).command();
+    let output = run.current_dir(sandbox.path(".")).output().unwrap();
+    Output {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn an_undefined_answer_points_there() {
+    let output = run(&["eval", "-d", "p.rego", "-i", "i.json", "data.p.allow"]).code(0);
+    assert_eq!(output.stdout, "{}\n");
+    assert!(output.stderr.contains("--explain fails"), "{output:#?}");
+    run(&["eval", "-q", "-d", "p.rego", "-i", "i.json", "data.p.allow"]).code(0).silent();
+    run(&["eval", "-d", "p.rego", "-i", "i.json", "data.p.grants"]).code(0).silent();
+}
+
+#[test]
+fn notes_are_what_was_traced() {
+    let arguments = ["eval", "-d", "p.rego", "-i", "i.json", "data.p.allow", "--explain", "notes"];
+    let output = run(&arguments).code(0);
+    assert_eq!(output.stderr, "p.rego:10: note: role dev\np.rego:10: note: role ops\n");
+}
+
+#[test]
+fn each_definition_that_gave_nothing_has_its_statement_and_operands() {
+    let output =
+        run(&["eval", "-d", "p.rego", "-i", "i.json", "data.p", "--explain", "fails"]).code(0);
+    let said = &output.stderr;
+    for expected in [
+        // The index left it out: the input says why.
+        "p.rego:3:1: data.p.allow gave nothing: this is false\n  4 | \tinput.user == \"admin\"",
+        "  input.user: \"bob\"\n",
+        "p.rego:8:1: data.p.allow gave nothing: this is false\n  11 | \tgrants[role]",
+        "  role: \"dev\", then \"ops\"\n",
+        "p.rego:16:1: data.p.size gave nothing: this is false\n",
+        "  x: 5\n",
+        "p.rego:20:1: data.p.deny gave nothing: this is undefined\n",
+        "  size(input.size): undefined\n",
+        "p.rego:22:1: data.p.deny gave nothing: this is false\n  24 | ",
+        "  count(names): 0\n",
+        "  input.names: [\"x\"]\n",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+    assert!(!said.contains("grants gave nothing") && !said.contains("never"), "{said}");
+}
+
+#[test]
+fn a_gate_explains_each_input() {
+    let output = run(&["gate", "-d", "p.rego", "i.json", "--explain", "fails"]).code(0);
+    assert!(
+        output
+            .stderr
+            .contains("i.json: p.rego:20:1: data.p.deny gave nothing: this is undefined\n"),
+        "{output:#?}"
+    );
+}
+
+#[test]
+fn calls_are_answered_again_and_not_sent() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write(
+        "q.rego",
+        "package q\n\nimport rego.v1\n\n\
+         allow if count(platform.discover(input.image, \"\").references) > 1000\n",
+    );
+    let input = format!("{{\"image\": \"{}\"}}", crate::support::CLEAN_IMAGE);
+    let input = sandbox.write("i.json", input);
+    let arguments =
+        ["eval", "-v", "-d", &policy, "-i", &input, "data.q.allow", "--explain", "fails"];
+    let output = sandbox.local(&arguments).output().code(0);
+    assert!(output.stderr.contains("data.q.allow gave nothing: this is false"), "{output:#?}");
+    assert!(output.stderr.contains("1 call"), "{output:#?}");
+}

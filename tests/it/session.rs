@@ -1,0 +1,31 @@
+//! The author's session in `docs/` comes out as it says.
+
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn an_authors_session_comes_out_as_it_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
+    let home = tempfile::tempdir().unwrap();
+    let path = format!(
+        "{}:{}",
+        binary.parent().unwrap().display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let output = Command::new("sh")
+        .arg("docs/session.sh")
+        .current_dir(root)
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+}
