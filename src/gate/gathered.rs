@@ -184,6 +184,9 @@ impl<'a> Gathered<'a> {
                     }
                 };
                 package.calls += asked as u64;
+                package.cut_short |= evaluated.result.as_ref().is_err_and(|error| {
+                    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Cancelled)
+                });
             }
             for site in evaluated.sites() {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);

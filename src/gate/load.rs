@@ -228,6 +228,7 @@ impl Gate {
             asked: true,
             reason: None,
             calls: 0,
+            cut_short: false,
         });
     }
 

@@ -88,6 +88,9 @@ pub struct PackageUse {
     /// Calls to the service that its verdicts depend on, over all inputs; where there is no verdict,
     /// those that were made.
     pub calls: u64,
+    /// One of its evaluations ended early, so what it would have called isn't known.
+    #[serde(skip)]
+    pub cut_short: bool,
 }
 
 /// An option that lets less fail, or less be looked at.
@@ -165,13 +168,14 @@ impl Inventory {
 
     /// Packages that could have called the service, and never did: each with its places.
     pub fn never_called(&self) -> impl Iterator<Item = (&PackageUse, Vec<&CallSite>)> {
-        self.packages.iter().filter(|package| package.asked && package.calls == 0).filter_map(
-            |package| {
+        self.packages
+            .iter()
+            .filter(|package| package.asked && package.calls == 0 && !package.cut_short)
+            .filter_map(|package| {
                 let own = self.call_sites.iter().filter(|site| site.package == package.name);
                 let own: Vec<_> = own.filter(|site| !is_network(&site.function)).collect();
                 (!own.is_empty()).then_some((package, own))
-            },
-        )
+            })
     }
 }
 
