@@ -13,7 +13,7 @@ use yaml_serde::Value as Yaml;
 use super::documents::argument;
 use super::split::{Form, Pieces};
 use crate::evaluate::sources::{ModuleSource, document};
-use crate::text::{escape, nearest};
+use crate::text::escape;
 use crate::{Error, ErrorKind};
 
 /// Largest module that a document names by path.
@@ -153,7 +153,7 @@ fn is_policy_value(value: &Value) -> bool {
 
 fn is_policy_kind(kind: &str) -> bool {
     let kind = kind.trim().to_lowercase();
-    kind == "policygroup" || nearest(&kind, ["policy"]).is_some()
+    kind.len() <= 20 && (kind == "policygroup" || strsim::damerau_levenshtein(&kind, "policy") <= 3)
 }
 
 /// Whether a line of a text says `kind: Policy`, or nearly.

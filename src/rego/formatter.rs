@@ -42,7 +42,7 @@ fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<Strin
     if options.write != BaseVersion::V0 {
         let module = parse_module(file, text, &plain)?;
         let functions: Functions = builtins::all().iter().map(Function::from).collect();
-        let found = check_v1(&module, &functions);
+        let found = check_v1(module, &functions);
         if !found.is_empty() {
             return Err(found);
         }

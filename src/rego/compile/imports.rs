@@ -150,9 +150,10 @@ fn duplicate_imports(module: &Module) -> Vec<Problem> {
 
 /// What keeps a module, as parsed, from being one of v1, whatever version it was read as, besides
 /// words that are missing.
-pub fn check_v1(module: &Module, functions: &Functions) -> Vec<Problem> {
-    let mut found = duplicate_imports(module);
-    found.extend(check_root_document_overrides(module));
+pub fn check_v1(mut module: Module, functions: &Functions) -> Vec<Problem> {
+    super::normalize::module(&mut module);
+    let mut found = duplicate_imports(&module);
+    found.extend(check_root_document_overrides(&module));
     for rule in &module.rules {
         found.extend(check_deprecated_builtins(functions, |show| {
             walk::rule(rule, &mut |node| show(node));
