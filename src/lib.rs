@@ -66,7 +66,7 @@
 //! let options = EvaluateOptions::new(Answers::Service(platform));
 //! let evaluated = policies.evaluate(&query, Some(&input), &options);
 //!
-//! // An error is no verdict, and neither is a rule that has no value: both must block a gate.
+//! // An error isn't a verdict, and neither is a rule that has no value: both must block a gate.
 //! let output = evaluated.result?;
 //! let violations = output.value().and_then(Value::as_set).ok_or("the rule isn't a set")?;
 //! assert!(violations.is_empty());

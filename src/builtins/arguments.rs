@@ -81,7 +81,7 @@ pub(crate) fn identifier(name: &str, value: &Value) -> Checked<String> {
     let text = text(name, value)?;
     let dots = text.replace("%2e", ".").replace("%2E", ".");
     if dots == "." || dots == ".." {
-        return Err(Invalid::new(name, format!("`{text}` is no identifier")));
+        return Err(Invalid::new(name, format!("`{text}` isn't a valid identifier")));
     }
     Ok(text)
 }
@@ -108,7 +108,7 @@ pub(crate) fn digest(name: &str, value: &Value, algorithms: &[&str]) -> Checked<
         .filter(|(name, _)| algorithms.contains(name))
         .map(|(name, length)| format!("`{name}:<{length} lower-case hex digits>`"))
         .collect();
-    let message = format!("`{}` is no digest", shorten(&text, 100));
+    let message = format!("`{}` isn't a valid digest", shorten(&text, 100));
     Err(Invalid::new(name, message).hint(format!("a digest is {}", forms.join(" or "))))
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn uuid(name: &str, value: &Value) -> Checked<String> {
     // Only the usual hyphenated form: braces and URN prefixes are the parser's, not the service's.
     match uuid::Uuid::try_parse(&text) {
         Ok(_) if text.len() == 36 => Ok(text.to_ascii_lowercase()),
-        _ => Err(Invalid::new(name, format!("`{}` is no UUID", shorten(&text, 80)))
+        _ => Err(Invalid::new(name, format!("`{}` isn't a valid UUID", shorten(&text, 80)))
             .hint("it looks like `123e4567-e89b-12d3-a456-426614174000`")),
     }
 }

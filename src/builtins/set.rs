@@ -1,6 +1,6 @@
 //! Which functions are turned on.
 //!
-//! Owns the choice and its spelling (`all`, or names). A function that is off is no function: the
+//! Owns the choice and its spelling (`all`, or names). A function that is off isn't a function: the
 //! loader refuses its name as it refuses any other.
 
 use super::{FUNCTIONS, Function};
@@ -81,7 +81,7 @@ impl FunctionSet {
             Error::new(ErrorKind::InvalidArgument, message)
         };
         if super::function(name).is_some() {
-            return Err(error("nobody turned on the function").with_hint(turn_on(name)));
+            return Err(error("the function isn't turned on").with_hint(turn_on(name)));
         }
         let names: Vec<String> = self.iter().map(|f| format!("`{}`", f.name)).collect();
         let list = format!("the functions are {}", names.join(", "));

@@ -18,19 +18,19 @@ pub fn capabilities(options: &LoadOptions) -> Value {
 /// `document` with the functions of `options` among its built-ins, in place of any of the same name.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] when `document` is no capabilities document.
+/// [`ErrorKind::Configuration`] when `document` isn't a capabilities document.
 pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error> {
     let refused = |why: &str| {
-        Error::new(ErrorKind::Configuration, format!("this is no capabilities document: {why}"))
+        Error::new(ErrorKind::Configuration, format!("this isn't a capabilities document: {why}"))
             .with_hint("`opa capabilities --current` writes one")
     };
     let known = document
         .as_object_mut()
-        .ok_or_else(|| refused("it is no object"))?
+        .ok_or_else(|| refused("it isn't an object"))?
         .get_mut("builtins")
         .ok_or_else(|| refused("it has no `builtins`"))?
         .as_array_mut()
-        .ok_or_else(|| refused("`builtins` is no array"))?;
+        .ok_or_else(|| refused("`builtins` isn't an array"))?;
     let is_builtin = |b: &Value| {
         b.get("name").is_some_and(Value::is_string) && b.get("decl").is_some_and(Value::is_object)
     };

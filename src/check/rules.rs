@@ -84,7 +84,7 @@ pub static RULES: &[Rule] = &[
         "a package without a verdict rule that nothing imports",
         "A gate looks at `result`, `deny`, `deny_*`, `violations`, `warn` and `warn_*`; a misspelt one would never be seen. Name the rule so, or import the package where it is used.",
     ),
-    error("parse-error", "text that is no Rego", "Only the first error of a file is reported."),
+    error("parse-error", "text that isn't Rego", "Only the first error of a file is reported."),
     error(
         "recursion",
         "rules that need their own value",

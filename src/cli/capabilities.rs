@@ -43,7 +43,7 @@ fn read(path: &Path) -> Result<serde_json::Value, Error> {
     let shown = escape(&path.display().to_string());
     let failed = |what: &str| Error::new(ErrorKind::Configuration, format!("`{shown}` {what}"));
     let bytes = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
-    serde_json::from_slice(&bytes).map_err(|e| failed("is no JSON").with_source(e))
+    serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
 }
 
 fn in_file(path: &Path, error: Error) -> Error {

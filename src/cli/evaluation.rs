@@ -40,8 +40,9 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
         }
         let file = utf8(file)?;
         let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
-        let found = glob::glob(&file)
-            .map_err(|error| wrong(format!("`{}` is no glob", escape(&text))).with_source(error))?;
+        let found = glob::glob(&file).map_err(|error| {
+            wrong(format!("`{}` isn't a valid glob", escape(&text))).with_source(error)
+        })?;
         let before = all.len();
         for path in found {
             let path = path.map_err(|error| {

@@ -204,7 +204,7 @@ fn unescape(text: &[u8]) -> Vec<u8> {
 
 fn seconds(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
-        // Some issuers write `exp` as a float; beyond 2^53 it is no date anyway.
+        // Some issuers write `exp` as a float; beyond 2^53 it isn't a valid date anyway.
         #[allow(clippy::cast_possible_truncation)]
         number.as_f64().filter(|f| f.abs() < 9e15).map(|f| f as i64)
     })

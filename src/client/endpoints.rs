@@ -194,7 +194,8 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     if text.trim().is_empty() {
         return Err(bad("is empty"));
     }
-    let url = Url::parse(text.trim()).map_err(|error| bad(&format!("is no URL: {error}")))?;
+    let url =
+        Url::parse(text.trim()).map_err(|error| bad(&format!("isn't a valid URL: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad("holds a user name or password")
             .with_hint("credentials go into the token, not into the address"));

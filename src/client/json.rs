@@ -75,17 +75,17 @@ impl Typed<'_> {
                     Ok(Value::from(text))
                 } else {
                     let shown = shorten(text, 40);
-                    Err(format!("`{shown}` in `{}` is no RFC 3339 timestamp", self.name))
+                    Err(format!("`{shown}` in `{}` isn't a valid RFC 3339 timestamp", self.name))
                 }
             }
             Type::Integer => integer(text).ok_or_else(|| {
                 let shown = shorten(text, 40);
-                format!("`{shown}` in `{}` is no whole number of 64 bits", self.name)
+                format!("`{shown}` in `{}` isn't a whole number of 64 bits", self.name)
             }),
             Type::Count if integer(text).is_some() => Ok(Value::from(text)),
             Type::Count => {
                 let shown = shorten(text, 40);
-                Err(format!("`{shown}` in `{}` is no whole number of 64 bits", self.name))
+                Err(format!("`{shown}` in `{}` isn't a whole number of 64 bits", self.name))
             }
             _ => Err(String::new()),
         }

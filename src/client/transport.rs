@@ -358,7 +358,7 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
         return Ok(None);
     }
     // Its text isn't repeated: it may hold a password.
-    Err(Error::new(ErrorKind::Configuration, "the address of the proxy is no URL")
+    Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
 }
 

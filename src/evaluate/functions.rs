@@ -105,7 +105,7 @@ impl HostFunction {
             };
             let first = name.split('.').next().unwrap_or_default();
             if !name.split('.').all(part) || ["data", "input"].contains(&first) {
-                Some("is no name of a function")
+                Some("isn't a valid function name")
             } else if builtins::lookup(name).is_some() {
                 Some("is one of Rego's own functions")
             } else if first == product.as_str() {

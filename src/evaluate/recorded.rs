@@ -28,11 +28,9 @@ pub(crate) fn says_everything_once(text: &[u8]) -> Result<(), String> {
 /// The kind of a recorded failure; one that isn't known is refused, not taken for another.
 pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorKind, D::Error> {
     let name = String::deserialize(deserializer)?;
-    ErrorKind::ALL
-        .iter()
-        .copied()
-        .find(|kind| kind.as_str() == name)
-        .ok_or_else(|| D::Error::custom(format!("`{}` is no kind of failure", shorten(&name, 80))))
+    ErrorKind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| {
+        D::Error::custom(format!("`{}` isn't a kind of failure", shorten(&name, 80)))
+    })
 }
 
 /// Any value in which no object has a key twice.
@@ -95,7 +93,7 @@ pub(super) fn tampered(key: &Key, what: &str) -> Error {
 /// Whether `value` can be the answer to the call; otherwise what is wrong with it.
 pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, String> {
     let short = key.function.rsplit('.').next().unwrap_or_default();
-    // A value that is fixed, such as the time, is no function's of the product.
+    // A value that is fixed, such as the time, isn't a function's of the product.
     let Some(function) = builtins::function(short) else { return Ok(None) };
     let first = || {
         let arguments = Value::from_json(&key.arguments).ok()?;
@@ -146,7 +144,7 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
     }
 }
 
-/// Text as it is; what is no text as base64, and nothing else as that.
+/// Text as it is; what isn't text as base64, and nothing else as that.
 fn content(digest: &str, value: &Value) -> Result<ContentForm, String> {
     let text = value.as_str().ok_or_else(|| "isn't text".to_owned())?;
     let is = |bytes: &[u8]| {

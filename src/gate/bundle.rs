@@ -63,7 +63,7 @@ pub(super) fn read(
         match entry.header().entry_type() {
             EntryType::Directory | EntryType::XGlobalHeader => continue,
             EntryType::Regular | EntryType::Continuous => {}
-            _ => return Err(wrong(format!("holds `{}`, which is no file", escape(&name)))),
+            _ => return Err(wrong(format!("holds `{}`, which isn't a file", escape(&name)))),
         }
         if !seen.insert(name.clone()) {
             return Err(wrong(format!("holds `{}` twice", escape(&name))));
@@ -100,8 +100,9 @@ pub(super) fn read(
         } else if rego {
             found.modules.push(ModuleSource { path: format!("{path}:/{name}"), text });
         } else {
-            let value = data(&text, &name)
-                .ok_or_else(|| wrong(format!("holds `{}`, which is no object", escape(&name))))?;
+            let value = data(&text, &name).ok_or_else(|| {
+                wrong(format!("holds `{}`, which isn't an object", escape(&name)))
+            })?;
             found.data.push(DataSource { path: format!("{path}:/{name}"), value });
         }
     }
@@ -167,7 +168,7 @@ fn text<R: Read>(
     if bytes.len() as u64 > limit {
         return Err(format!("is larger than {limit} bytes"));
     }
-    String::from_utf8(bytes).map_err(|_| "is no UTF-8".to_owned())
+    String::from_utf8(bytes).map_err(|_| "isn't UTF-8".to_owned())
 }
 
 /// A data document under the path of its folder.

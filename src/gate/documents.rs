@@ -243,7 +243,7 @@ pub(super) fn finish(
     let is_object = matches!(value, None | Some(Value::Object(_)));
     let hint = "`--wrap-arrays` makes an object of an array";
     if !is_object && given.input == InputUse::Fields {
-        return Err(wrong("the input is no object, and the policy looks at its fields alone")
+        return Err(wrong("the input isn't an object, and the policy looks at its fields alone")
             .with_hint(hint));
     }
     let metadata = options.metadata.fields();
@@ -252,7 +252,9 @@ pub(super) fn finish(
     }
     let mut value = value.unwrap_or_else(Value::new_object);
     let Some(fields) = value.as_object_mut() else {
-        return Err(wrong("the input is no object: it has no place for arguments").with_hint(hint));
+        return Err(
+            wrong("the input isn't an object: it has no place for arguments").with_hint(hint)
+        );
     };
     if !metadata.is_empty() {
         let old = fields.remove(&Value::from(METADATA));
@@ -366,7 +368,7 @@ mod tests {
             finish(parse(text), &given, &plain).unwrap_err();
         }
         assert!(finish(None, &bare, &wrap).unwrap().is_none());
-        // By fields alone, what is no object can't be looked at.
+        // By fields alone, what isn't an object can't be looked at.
         let fields = Given { input: InputUse::Fields, ..bare.clone() };
         for text in ["[1]", "1", "\"x\""] {
             finish(parse(text), &bare, &plain).unwrap();

@@ -110,7 +110,7 @@ impl Search<'_> {
             return self.folder(path);
         }
         if !meta.is_file() {
-            return refuse("is no regular file: it might never end");
+            return refuse("isn't a regular file: it might never end");
         }
         if named {
             self.take(Place::File(path.to_owned()));
@@ -180,7 +180,7 @@ fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
             }
         } else {
             let pattern = Pattern::new(&name).map_err(|error| {
-                wrong(format!("`{}` is no glob", escape(&argument.to_string_lossy())))
+                wrong(format!("`{}` isn't a valid glob", escape(&argument.to_string_lossy())))
                     .with_source(error.to_string())
             })?;
             for path in found.iter().filter(|path| is_folder(path)) {

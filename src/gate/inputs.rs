@@ -239,7 +239,7 @@ fn open(place: Place, deadline: &Deadline) -> Result<(String, Pieces), Box<Docum
             let open = || {
                 // What has become a pipe since it was found would keep us waiting.
                 if !std::fs::metadata(&path)?.is_file() {
-                    return Err(std::io::Error::other("it is no regular file"));
+                    return Err(std::io::Error::other("it isn't a regular file"));
                 }
                 let file = File::open(&path)?;
                 Ok(Box::new(BufReader::with_capacity(64 << 10, file)) as Stream)

@@ -189,7 +189,9 @@ fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, 
                 found.push(
                     Diagnostic::error(
                         "misspelt-verdict-rule",
-                        format!("the rule `{first}` is no verdict rule: nobody would look at it"),
+                        format!(
+                            "the rule `{first}` isn't a verdict rule: nothing would look at it"
+                        ),
                     )
                     .with_hint(format!("did you mean `{meant}`? else give it another name"))
                     .at(rule.position.clone()),
@@ -205,7 +207,8 @@ fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, 
                     .at(rule.position.clone()),
             );
         } else if is_function(rule) {
-            let message = format!("the verdict rule `{first}` is a function: nobody would call it");
+            let message =
+                format!("the verdict rule `{first}` is a function: nothing would call it");
             found.push(
                 Diagnostic::error("verdict-rule", message)
                     .with_hint("write it as a rule, or give it another name")

@@ -280,7 +280,7 @@ fn refuse_groups(text: &str, shown: &str) -> Result<(), Error> {
     }
     if key != "kind" {
         return Err(wrong(format!("{place}: the key `{}` is unknown", escape(key)))
-            .with_hint("it is `kind`; a file that is no policy is left out with `--ignore`"));
+            .with_hint("it is `kind`; a file that isn't a policy is left out with `--ignore`"));
     }
     Ok(())
 }

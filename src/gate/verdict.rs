@@ -97,7 +97,7 @@ fn combined(parts: &[Part], mut violations: Vec<Item>, findings: Vec<Item>) -> V
 /// The rule `result`.
 fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
     let Some(value) = value else {
-        return Err(at.wrong("is undefined, which is no verdict", "give it a `default`"));
+        return Err(at.wrong("is undefined, which isn't a verdict", "give it a `default`"));
     };
     let Value::Object(object) = value else {
         return Err(at.wrong(
@@ -107,7 +107,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
     };
     for key in object.keys() {
         let Value::String(key) = key else {
-            return Err(at.wrong("has a key that is no string", "its keys are names"));
+            return Err(at.wrong("has a key that isn't a string", "its keys are names"));
         };
         // Other fields are the author's own, but not those that were meant to be one of these.
         if !KEYS.contains(&key.as_ref())
@@ -120,7 +120,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
     for (key, value) in object.iter() {
         let Value::String(key) = key else { continue };
         if is_verdict_rule(key) && !is_empty(value) {
-            let message = format!("has `{}`, which nobody would look at", shorten(key, 60));
+            let message = format!("has `{}`, which nothing would look at", shorten(key, 60));
             return Err(at.wrong(message, "what fails stands in `violations` or `findings`"));
         }
     }
@@ -132,7 +132,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
     let (violations, findings) = (field("violations"), field("findings"));
     if !skipped && violations.is_none() && findings.is_none() {
         return Err(at.wrong(
-            "has neither `violations` nor `findings`, which is no verdict",
+            "has neither `violations` nor `findings`, which isn't a verdict",
             "give it `violations`, empty when there is none",
         ));
     }
@@ -181,7 +181,7 @@ fn list(at: &Place<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>
     let ordered: Vec<&Value> = match value {
         None => {
             return Err(at.wrong(
-                "is undefined, which is no verdict",
+                "is undefined, which isn't a verdict",
                 "write it with `contains`, or give it a `default`",
             ));
         }
@@ -219,7 +219,7 @@ fn item(at: &Place<'_>, value: &Value, class: Class) -> Result<Item, Error> {
                 Some(serde_json::Value::String(text)) => found.message = text,
                 other => {
                     let how = if other.is_some() {
-                        "a `message` that is no string"
+                        "a `message` that isn't a string"
                     } else {
                         "no `message`"
                     };

@@ -99,7 +99,7 @@ fn wrong_shapes_are_errors() {
         ("result := {\"violations\": {\"a\": \"b\"}}", "is an object"),
         ("result := {\"findings\": [\"x\"]}", "holds a finding that is a string"),
         ("result := {\"findings\": [{}]}", "no `message`"),
-        ("result := {\"findings\": [{\"message\": 1}]}", "`message` that is no string"),
+        ("result := {\"findings\": [{\"message\": 1}]}", "`message` that isn't a string"),
         (
             "result := {\"violations\": [], \"skip_reason\": 1}",
             "`skip_reason` of `result` is a number",
@@ -110,7 +110,7 @@ fn wrong_shapes_are_errors() {
         ("deny[x] := 1 if x := \"a\"", "`deny` is an object"),
         ("deny contains 1", "holds a violation that is a number"),
         ("deny contains {\"msg\": \"x\"}", "no `message`"),
-        ("deny contains {\"message\": [\"x\"]}", "`message` that is no string"),
+        ("deny contains {\"message\": [\"x\"]}", "`message` that isn't a string"),
         ("warn contains true\ndeny := []", "holds a warning that is a boolean"),
         ("deny(x) := x", "is a function"),
         ("deny.high contains \"x\"", "dotted name"),

@@ -118,7 +118,7 @@ impl Waivers {
             let expires =
                 NaiveDate::parse_from_str(&written.expires, "%Y-%m-%d").map_err(|_| {
                     let shown = escape(&written.expires);
-                    wrong(&format!("expires on `{shown}`, which is no date"))
+                    wrong(&format!("expires on `{shown}`, which isn't a valid date"))
                         .with_hint("a date is written `2026-12-31`")
                 })?;
             let subject = Subject::read(&written.subject).map_err(|(what, hint)| {
@@ -212,7 +212,7 @@ impl Subject {
                 let shown = escape(text).replace('\'', "''");
                 return Err((
                     format!(
-                        "has the `subject` `{shown}`, which is no `sha256:` digest; to go by the \
+                        "has the `subject` `{shown}`, which isn't a `sha256:` digest; to go by the \
                          input's name, write `subject: {{input: '{shown}'}}`"
                     ),
                     forms.to_owned(),
@@ -229,15 +229,16 @@ impl Subject {
             if text.trim().is_empty() {
                 return Err((format!("has an empty `{key}`"), String::new()));
             }
-            Pattern::new(text)
-                .map_err(|error| (format!("has a `{key}` that is no glob: {error}"), String::new()))
+            Pattern::new(text).map_err(|error| {
+                (format!("has a `{key}` that isn't a valid glob: {error}"), String::new())
+            })
         };
         match key {
             "input" => Ok(Self::Input(glob()?)),
             "name" => Ok(Self::Name(glob()?)),
             "violation" if is_digest(text) => Ok(Self::Violation(text.to_owned())),
             "violation" => Err((
-                format!("has the `violation` `{}`, which is no digest", escape(text)),
+                format!("has the `violation` `{}`, which isn't a valid digest", escape(text)),
                 "it is the digest that the violation names, such as `sha256:…`".to_owned(),
             )),
             _ => Err((format!("has a `subject` by `{}`", escape(key)), forms.to_owned())),

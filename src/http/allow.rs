@@ -26,7 +26,9 @@ enum Host {
 
 /// A text that names no host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no host: it looks like `example.com`, `*.example.com:8443` or `10.0.0.1:80`")]
+#[error(
+    "`{0}` isn't a valid host: it looks like `example.com`, `*.example.com:8443` or `10.0.0.1:80`"
+)]
 pub struct NoHost(String);
 
 impl FromStr for AllowedHost {

@@ -102,7 +102,7 @@ r contains sprintf("%s", [input.x]) if true"#],
         answer: "[]",
     },
     Case {
-        name: "some in what is no collection",
+        name: "some in what isn't a collection",
         modules: &[r"package p
 r := [x | some x in input.s]"],
         data: "{}",

@@ -287,7 +287,7 @@ fn an_input_without_anything_passes_nowhere() {
     for (name, rule) in POLICIES {
         for text in ["{}", "[]", "null", r#""release""#, null] {
             let evaluated = batched(&platform, name, rule, text);
-            // A malformed argument is an error, which is no verdict either.
+            // A malformed argument is an error, which isn't a verdict either.
             if let Ok(output) = evaluated.result {
                 assert!(!messages(&value(&output)).is_empty(), "{name} passes {text}");
             }

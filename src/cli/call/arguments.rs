@@ -102,7 +102,7 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     let mut object: BTreeMap<Value, Value> = BTreeMap::new();
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
-            invalid(format!("`{}` is no filter", shorten(word, 80)))
+            invalid(format!("`{}` isn't a valid filter", shorten(word, 80)))
                 .with_hint("write `key=value`, or all filters as one JSON object")
         })?;
         let field = known.iter().find(|field| field.name == key);

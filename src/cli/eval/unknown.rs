@@ -57,7 +57,7 @@ fn is_known(policies: &Policies, path: &[&str]) -> bool {
 fn is_in(data: &Value, path: &[&str]) -> bool {
     let mut value = data;
     for part in path {
-        // Within a value that is no object, what a name means isn't said here.
+        // Within a value that isn't an object, what a name means isn't said here.
         let Some(object) = value.as_object() else { return true };
         let Some(inner) = object.get(&Value::from(*part)) else { return false };
         value = inner;

@@ -94,7 +94,7 @@ impl Attest {
                 }
                 (Predicate::Vsa, Some(uri)) => {
                     Url::parse(uri).map_err(|error| {
-                        wrong(format!("`{option} {}` is no URI", escape(uri)))
+                        wrong(format!("`{option} {}` isn't a valid URI", escape(uri)))
                             .with_source(error.to_string())
                             .with_hint("a URI starts with a scheme, such as `https:` or `pkg:`")
                     })?;

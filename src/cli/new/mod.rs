@@ -74,7 +74,7 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
     // The same words and forms that no product can have.
     if Product::new(name).is_err() {
         return wrong(
-            "is no name for a policy",
+            "isn't a valid policy name",
             "use a lowercase letter, then lowercase letters, digits and `_`, and no word, \
             built-in or namespace of Rego's own",
         );

@@ -117,7 +117,7 @@ pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Resu
 
 fn pattern(text: &str) -> Result<Regex, Error> {
     Regex::new(text).map_err(|error| {
-        let message = format!("`{}` is no regular expression", crate::text::escape(text));
+        let message = format!("`{}` isn't a valid regular expression", crate::text::escape(text));
         Error::new(crate::ErrorKind::Configuration, message).with_source(error)
     })
 }

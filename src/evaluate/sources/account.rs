@@ -54,13 +54,13 @@ impl Ignore {
     /// path that ends in it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for what is no pattern.
+    /// [`ErrorKind::Configuration`] for what isn't a valid pattern.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let mut found = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let wrong = |why: &str| {
-                let message = format!("`{}` is no pattern: {why}", escape(pattern));
+                let message = format!("`{}` isn't a valid pattern: {why}", escape(pattern));
                 Error::new(ErrorKind::Configuration, message)
             };
             let trimmed = pattern.trim_end_matches('/');

@@ -158,16 +158,16 @@ impl<'a> Files<'a> {
             }
         } else if meta.is_dir() {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-                let why = "has a name that is no UTF-8, which data can't have as a path";
+                let why = "has a name that isn't UTF-8, which data can't have as a path";
                 return self.found.push(problem("unreadable", path, why));
             };
             let mut prefix = prefix.to_vec();
             prefix.push(name.to_owned());
             self.folder(path, &prefix);
         } else if kind(path).is_some() {
-            self.found.push(problem("unreadable", path, "is no regular file"));
+            self.found.push(problem("unreadable", path, "isn't a regular file"));
         } else {
-            self.leave(path, "it is no regular file");
+            self.leave(path, "it isn't a regular file");
         }
     }
 
@@ -240,7 +240,7 @@ pub(super) fn read(
     }
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
-        problem("unreadable", path, &format!("is no text: byte {} is no UTF-8", offset + 1))
+        problem("unreadable", path, &format!("isn't text: byte {} isn't UTF-8", offset + 1))
             .with_hint("save it as UTF-8")
     })
 }

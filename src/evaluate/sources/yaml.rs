@@ -195,9 +195,9 @@ impl<'t> Reader<'t> {
                 }
                 Event::Alias(anchor) => match self.anchors.get(&anchor) {
                     Some((Value::String(text), _)) => Scalar::Text(text.to_string()),
-                    _ => return Err(self.wrong("a key is no string")),
+                    _ => return Err(self.wrong("a key isn't a string")),
                 },
-                _ => return Err(self.wrong("a key is no string")),
+                _ => return Err(self.wrong("a key isn't a string")),
             };
             self.count(1)?;
             let key = match key {
@@ -224,7 +224,7 @@ impl<'t> Reader<'t> {
             };
             for one in all {
                 let Value::Object(more) = one else {
-                    return Err(self.wrong("what is merged (`<<`) is no mapping"));
+                    return Err(self.wrong("what is merged (`<<`) isn't a mapping"));
                 };
                 for (key, value) in more.iter() {
                     let Value::String(key) = key else { continue };
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
                     self.inexact.push(Inexact { path, line, column, message: why });
                 }
                 serde_json::from_str(&text)
-                    .map_err(|_| self.wrong(format!("`{text}` is no JSON number")))?
+                    .map_err(|_| self.wrong(format!("`{text}` isn't a valid JSON number")))?
             }
         })
     }
@@ -271,7 +271,7 @@ impl<'t> Reader<'t> {
                 let data = STANDARD.decode(data).ok().and_then(|data| String::from_utf8(data).ok());
                 return data
                     .map(Scalar::Text)
-                    .ok_or_else(|| self.wrong("`!!binary` is no base64 of text"));
+                    .ok_or_else(|| self.wrong("`!!binary` isn't valid base64 of text"));
             }
             "int" | "float" | "bool" | "null" => self.resolved(text)?,
             _ => return Ok(Scalar::Text(text.to_owned())),
@@ -286,13 +286,13 @@ impl<'t> Reader<'t> {
         if fits {
             return Ok(found);
         }
-        Err(self.wrong(format!("`{}` is no `!!{}`", shown(), tag.suffix)))
+        Err(self.wrong(format!("`{}` isn't a valid `!!{}`", shown(), tag.suffix)))
     }
 
     fn resolved(&self, text: &str) -> Result<Scalar, Wrong> {
         resolve(text).ok_or_else(|| {
             let shown = crate::text::shorten(text, 40);
-            self.wrong(format!("`{shown}` is no JSON number"))
+            self.wrong(format!("`{shown}` isn't a valid JSON number"))
         })
     }
 }
@@ -306,7 +306,7 @@ fn broken(error: &ScanError) -> Wrong {
     }
 }
 
-/// What a plain scalar means; nothing for infinity and what is no number.
+/// What a plain scalar means; nothing for infinity and what isn't a number.
 fn resolve(text: &str) -> Option<Scalar> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some(Scalar::Null),
@@ -448,10 +448,10 @@ mod tests {
     #[test]
     fn what_has_no_json_is_refused_with_its_place() {
         for (text, expected) in [
-            ("a: 1\nb: .inf", "2:4: `.inf` is no JSON number"),
-            ("a: 1\n? [x]\n: 1", "a key is no string"),
+            ("a: 1\nb: .inf", "2:4: `.inf` isn't a valid JSON number"),
+            ("a: 1\n? [x]\n: 1", "a key isn't a string"),
             ("~: 1", "a key is null"),
-            ("a: !!int x", "`x` is no `!!int`"),
+            ("a: !!int x", "`x` isn't a valid `!!int`"),
             ("a: # c\u{2028}mode: 0777", "1:7: a line separator"),
             ("a: # c\u{85}mode: 0777", "a line separator"),
             ("a: [1", "no YAML"),

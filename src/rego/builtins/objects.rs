@@ -109,7 +109,7 @@ fn merged(context: &dyn Context, a: &Object, b: &Object) -> Result<Object, Error
 enum Union {
     /// Decided: no object, or an object that nothing was merged into yet.
     Value(Value),
-    /// An object that grows, until something before it that is no object ends that.
+    /// An object that grows, until something before it that isn't an object ends that.
     Object(BTreeMap<Value, Union>, bool),
 }
 

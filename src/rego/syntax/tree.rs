@@ -317,7 +317,7 @@ pub struct Rule {
 pub struct Head {
     /// The rule's path within its package: a `Var`, then operands.
     pub reference: Vec<Term>,
-    /// A function's arguments. As in OPA, `f()` has none and is no function.
+    /// A function's arguments. As in OPA, `f()` has none and isn't a function.
     pub args: Vec<Term>,
     /// It has parentheses.
     pub is_function: bool,

@@ -92,7 +92,7 @@ fn packages_need_a_verdict() {
     assert_eq!(misspelt, [("misspelt-verdict-rule".to_owned(), 2, 1)], "as a gate says");
     assert_eq!(of("package a\nallow if input.x\n"), expected(9));
     let function = of("package a\ndeny(x) := x\n");
-    assert_eq!(function, [("verdict-rule".to_owned(), 2, 1)], "a function is no verdict");
+    assert_eq!(function, [("verdict-rule".to_owned(), 2, 1)], "a function isn't a verdict");
     for rule in ["deny", "deny_it", "violations", "warn", "warn_x"] {
         assert_eq!(of(&format!("package a\n{rule} contains \"1\" if input.x\n")), []);
     }

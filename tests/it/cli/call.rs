@@ -43,7 +43,7 @@ fn evidence_takes_words_or_json() {
         ("latest=yes", "should be a boolean"),
         ("limit=1.5", "whole number"),
         ("kind=", "is empty"),
-        ("word", "is no filter"),
+        ("word", "isn't a valid filter"),
         ("{", "isn't a JSON object"),
     ] {
         sandbox.local(&["call", "evidence", word]).output().code(2).says(says);

@@ -50,7 +50,7 @@ fn case_1_result_switches_no_other_rule_off() {
         let policy = format!("package p\n\nresult := {{\"violations\": [], {field}}}\n");
         let report = gate(&sandbox, &policy, &[]).code(code).json();
         if code == 2 {
-            assert!(message(&report).contains("nobody would look at"), "{report}");
+            assert!(message(&report).contains("nothing would look at"), "{report}");
         }
     }
 }

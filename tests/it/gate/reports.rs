@@ -217,7 +217,7 @@ fn a_verification_summary_lacks_nothing() {
     refused(&vsa, &["--attest-resource", RESOURCE], "needs `--attest-verifier`");
     refused(&vsa, &["--attest-verifier", VERIFIER], "needs `--attest-resource`");
     let verifier = ["--attest-verifier", VERIFIER];
-    refused(&vsa, &[&verifier[..], &["--attest-resource", "app"]].concat(), "is no URI");
+    refused(&vsa, &[&verifier[..], &["--attest-resource", "app"]].concat(), "isn't a valid URI");
     refused(&attest, &verifier, "for a verification summary only");
     refused(&["-i", &file], &verifier, "--attest");
     assert!(!path.exists());

@@ -269,7 +269,7 @@ pub fn documented(function: &str, value: &Value) -> Result<(), String> {
         "evidence_prompt" => {
             has(&value, &[("skipped", J::is_boolean), ("violations", J::is_array)])?;
             let all = value["violations"].as_array().unwrap().iter().all(J::is_string);
-            if all { Ok(()) } else { Err(format!("a violation is no string in {value}")) }
+            if all { Ok(()) } else { Err(format!("a violation isn't a string in {value}")) }
         }
         _ => value.as_str().map(|_| ()).ok_or_else(|| format!("no string: {value}")),
     }

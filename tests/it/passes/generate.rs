@@ -79,7 +79,7 @@ impl Generator {
                 let (node, at) = (self.node(depth - 1), self.below(3));
                 format!("{node}.references[{at}].digest")
             }
-            // A literal that is no digest would be refused at the load.
+            // A literal that isn't a valid digest would be refused at the load.
             4 if self.below(8) == 0 => "concat(\":\", [\"sha256\", \"wrong\"])".to_owned(),
             5 if self.below(4) == 0 => format!("sprintf(\"%s\", [input.d[{}]])", self.below(NODES)),
             _ => format!("input.d[{}]", self.below(NODES)),

@@ -51,7 +51,7 @@ fn the_service_is_asked_with_live_and_never_without() {
 fn a_folder_answers_with_local() {
     let sandbox = Sandbox::new();
     plain(&sandbox, &files(), &["--local", LOCAL]).code(0).silent();
-    // A failure of the service is no verdict on the policy.
+    // A failure of the service isn't a verdict on the policy.
     let fault = ["--local", LOCAL, "--fault", "discover:status=403"];
     let output = plain(&sandbox, &files(), &fault).code(2);
     assert!(output.stdout.contains("p.rego:3:"), "{output:#?}");

@@ -66,7 +66,7 @@ impl Parser<'_> {
         Some(hint.to_owned()).filter(|hint| !hint.is_empty())
     }
 
-    /// For an expression between rules that is no rule.
+    /// For an expression between rules that isn't a rule.
     pub(super) fn hint_for_stray(&self, span: Span) -> Option<String> {
         let text = self.slice(span.start, span.end);
         let rest = self.text.get(usize::try_from(span.end).ok()?..)?;
