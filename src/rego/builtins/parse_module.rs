@@ -45,7 +45,7 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> Value) -> Value {
 
 fn module_value(module: &Module, name: &str, text: &str) -> Value {
     let mut members = Object::new();
-    insert(&mut members, "package", object([("path", terms(&module.package.path))]));
+    insert(&mut members, "package", object([("path", reference(&module.package.path))]));
     if !module.imports.is_empty() {
         let imports = list(&module.imports, |import| {
             let mut members = Object::new();
@@ -80,7 +80,7 @@ fn comment(comment: &Comment, name: &str, text: &str) -> Value {
 
 fn rule(rule: &Rule) -> Value {
     let mut members = Object::new();
-    insert(&mut members, "head", head(&rule.head));
+    insert(&mut members, "head", head(&rule.head, rule.default));
     insert(&mut members, "body", body(&rule.body));
     if rule.default {
         insert(&mut members, "default", Value::from(true));
@@ -91,12 +91,20 @@ fn rule(rule: &Rule) -> Value {
     Value::from(members)
 }
 
-fn head(head: &Head) -> Value {
+fn head(head: &Head, default: bool) -> Value {
     let mut members = Object::new();
-    if let [Term { kind: TermKind::Var(name), .. }, ..] = head.reference.as_slice() {
+    // What OPA keeps of the time when heads were names, perhaps with a key.
+    let named = match head.reference.len() {
+        1 => true,
+        2 if default || head.has_contains => false,
+        2 if head.has_if => !head.generated_value,
+        2 => head.args.is_empty(),
+        _ => false,
+    };
+    if named && let Some(Term { kind: TermKind::Var(name), .. }) = head.reference.first() {
         insert(&mut members, "name", Value::from(&**name));
     }
-    insert(&mut members, "ref", terms(&head.reference));
+    insert(&mut members, "ref", reference(&head.reference));
     if !head.args.is_empty() {
         insert(&mut members, "args", terms(&head.args));
     }
@@ -122,7 +130,7 @@ fn expr(expr: &Expr, index: i64) -> Value {
     insert(&mut members, "index", Value::from(index));
     let terms = deeper(|| match &expr.kind {
         ExprKind::Term(it) => term(it),
-        ExprKind::Call(it) => terms(it),
+        ExprKind::Call(it) => call(it),
         ExprKind::Some(it) => object([("symbols", terms(&it.symbols))]),
         ExprKind::Every(it) => object([
             ("body", body(&it.body)),
@@ -171,20 +179,53 @@ fn terms(it: &[Term]) -> Value {
     list(it, term)
 }
 
+fn variable(name: &str) -> Value {
+    object([("type", Value::from("var")), ("value", Value::from(name))])
+}
+
+/// A reference: it begins with a variable, whatever that is called.
+fn reference(it: &[Term]) -> Value {
+    let part = |(index, part): (usize, &Term)| match &part.kind {
+        TermKind::Var(name) if index == 0 => variable(name),
+        _ => term(part),
+    };
+    Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
+}
+
+/// A call: what is called is a reference, also where it is one word.
+fn call(it: &[Term]) -> Value {
+    let part = |(index, part): (usize, &Term)| match &part.kind {
+        TermKind::Var(name) if index == 0 => root(name),
+        _ => term(part),
+    };
+    Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
+}
+
+/// A reference of one variable.
+fn root(name: &str) -> Value {
+    let parts = Value::from(vec![variable(name)]);
+    object([("type", Value::from("ref")), ("value", parts)])
+}
+
 fn term(it: &Term) -> Value {
+    if let TermKind::Var(name) = &it.kind
+        && matches!(&**name, "input" | "data")
+    {
+        return root(name);
+    }
     if let TermKind::Group(inner) = &it.kind {
         return deeper(|| term(inner));
     }
     let (kind, value) = deeper(|| match &it.kind {
-        TermKind::Null | TermKind::Group(_) => ("null", Value::Null),
+        TermKind::Null | TermKind::Group(_) => ("null", Value::new_object()),
         TermKind::Bool(value) => ("boolean", Value::from(*value)),
         TermKind::Number(number) => ("number", Value::from(number.clone())),
         TermKind::String(text) => ("string", Value::from(&**text)),
         TermKind::Template(it) => ("templatestring", template(it)),
         TermKind::Var(name) => ("var", Value::from(&**name)),
-        TermKind::Ref(it) => ("ref", terms(it)),
+        TermKind::Ref(it) => ("ref", reference(it)),
         TermKind::Array(it) => ("array", terms(it)),
-        TermKind::Call(it) => ("call", terms(it)),
+        TermKind::Call(it) => ("call", call(it)),
         TermKind::Set(it) => {
             let mut elements: Vec<Value> = it.iter().map(term).collect();
             elements.dedup();
@@ -222,6 +263,7 @@ fn template(it: &Template) -> Value {
         TemplatePart::Text(text) => term(text),
         TemplatePart::Expr(it) => expr(it, 0),
     });
+    let parts = if it.parts.is_empty() { Value::Null } else { parts };
     object([("multi_line", Value::from(it.raw)), ("parts", parts)])
 }
 

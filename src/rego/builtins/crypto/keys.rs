@@ -9,7 +9,8 @@ use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
 use super::certificate::sized;
 use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, SEQUENCE};
-use super::signature::{p224, padded};
+use super::p224;
+use super::signature::padded;
 use crate::rego::value::{Number, Object, Value};
 
 pub(super) const RSA: &[u32] = &[1, 2, 840, 113_549, 1, 1, 1];
@@ -73,7 +74,7 @@ impl Curve {
             return false;
         }
         match self {
-            Self::P224 => on_p224(point),
+            Self::P224 => p224::has(point),
             Self::P256 => p256::PublicKey::from_sec1_bytes(point).is_ok(),
             Self::P384 => p384::PublicKey::from_sec1_bytes(point).is_ok(),
             Self::P521 => p521::PublicKey::from_sec1_bytes(point).is_ok(),
@@ -89,24 +90,15 @@ impl Curve {
                     .map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec())
             }};
         }
+        let invalid = || Error::failed("ecdsa: invalid private key");
         match self {
-            Self::P224 => return Err(p224()),
+            Self::P224 => return p224::point(d).ok_or_else(invalid),
             Self::P256 => point!(p256),
             Self::P384 => point!(p384),
             Self::P521 => point!(p521),
         }
-        .map_err(|_| Error::failed("ecdsa: invalid private key"))
+        .map_err(|_| invalid())
     }
-}
-
-/// y² = x³ - 3x + b
-fn on_p224(point: &[u8]) -> bool {
-    let number = |text: &[u8]| BigUint::parse_bytes(text, 16).unwrap_or_default();
-    let p = number(b"ffffffffffffffffffffffffffffffff000000000000000000000001");
-    let b = number(b"b4050a850c04b3abf54132565044b0b7d7bfd8ba270b39432355ffb4");
-    let part = |from, to| BigUint::from_bytes_be(point.get(from..to).unwrap_or_default());
-    let (x, y) = (part(1, 29), part(29, 57));
-    x < p && y < p && (&y * &y) % &p == (&x * &x * &x + (&p - 3_u32) * &x + b) % &p
 }
 
 /// A public key.
@@ -540,6 +532,10 @@ impl PrivateKey {
                     ("q", number(q)),
                     ("qi", number(&crt.qinv)),
                 ])
+            }
+            // As in OPA, whose library knows no name for it.
+            Self::Ec { curve: Curve::P224, .. } => {
+                return Err(Error::failed("a key on the curve P-224 is no JWK"));
             }
             Self::Ec { curve, d, point } => {
                 let (x, y) = point

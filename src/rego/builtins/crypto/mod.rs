@@ -8,6 +8,7 @@ mod chain;
 mod der;
 pub(super) mod jwk;
 pub(super) mod keys;
+mod p224;
 pub(super) mod pem;
 pub(super) mod signature;
 

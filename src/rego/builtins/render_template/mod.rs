@@ -19,9 +19,9 @@ fn render(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     let variables = Value::from(object(args, 1)?.clone());
     ctx.charge(variables.size().saturating_add(text.len() as u64 * 16))?;
-    // As Go sees them: sets are lists, and all keys are strings.
-    let variables =
-        Value::from_json(&variables.to_json()).map_err(|error| Error::failed(error.to_string()))?;
+    // As in OPA, which reads their Rego text as JSON: sets and keys that are no strings fail.
+    let variables = Value::from_json(&variables.to_string())
+        .map_err(|error| Error::failed(error.to_string()))?;
     let templates = parse::parse(ctx, text)?;
     let rendered = run::run(ctx, &templates, &variables)?;
     answer(rendered.replace("<no value>", "<undefined>"))
