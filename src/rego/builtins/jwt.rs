@@ -186,7 +186,7 @@ impl Check {
             }
             (Self::Ecdsa(hash), Ec { curve, point }) => {
                 let (r, s) = signature.split_at(signature.len() / 2);
-                signature::ecdsa((*curve, point), &hash.digest(text), r, s)
+                Ok(signature::ecdsa((*curve, point), &hash.digest(text), r, s))
             }
             (Self::EdDsa, Ed25519(key)) => Ok(signature::ed25519(key, text, signature)),
             _ => Ok(false),

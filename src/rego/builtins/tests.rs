@@ -230,7 +230,7 @@ fn sorted(function: &str, value: &Value) -> String {
     if function == "json.match_schema"
         && let Some([fits, problems]) = value.as_array().map(Vec::as_slice)
     {
-        let mut problems = problems.as_array().unwrap().to_vec();
+        let mut problems = problems.as_array().unwrap().clone();
         problems.sort();
         return Value::from(vec![fits.clone(), Value::from(problems)]).to_json();
     }

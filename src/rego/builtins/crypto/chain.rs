@@ -264,7 +264,7 @@ fn signed_by(child: &Certificate, parent: &Certificate) -> Result<bool, Error> {
         }
         (SignatureAlgorithm::Ecdsa(hash), Some(PublicKey::Ec { curve, point })) => {
             let Some((r, s)) = ecdsa_numbers(bytes) else { return Ok(false) };
-            signature::ecdsa((*curve, point), &hash.digest(text), r, s)
+            Ok(signature::ecdsa((*curve, point), &hash.digest(text), r, s))
         }
         (SignatureAlgorithm::Ed25519, Some(PublicKey::Ed25519(key))) => {
             Ok(signature::ed25519(key, text, bytes))

@@ -177,17 +177,14 @@ fn pss(mut message: &[u8], bits: u64, padding: Padding, hash: Hash, digest: &[u8
 }
 
 /// Whether an ECDSA signature of a digest is valid. Its numbers may have any length.
-///
-/// # Errors
-/// The curve is one that we don't compute on.
 pub(in super::super) fn ecdsa(
     (curve, point): (Curve, &[u8]),
     digest: &[u8],
     r: &[u8],
     s: &[u8],
-) -> Result<bool, Error> {
+) -> bool {
     let size = curve.size();
-    let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else { return Ok(false) };
+    let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else { return false };
     let digest = prehash(digest, size);
     macro_rules! check {
         ($curve:ident) => {{
@@ -198,12 +195,12 @@ pub(in super::super) fn ecdsa(
             })
         }};
     }
-    Ok(match curve {
+    match curve {
         Curve::P224 => p224::verify(point, &digest, &r, &s),
         Curve::P256 => check!(p256),
         Curve::P384 => check!(p384),
         Curve::P521 => check!(p521),
-    })
+    }
 }
 
 /// A digest of at least the curve's size: the libraries refuse digests much shorter than it, which
@@ -277,7 +274,7 @@ impl Algorithm {
                     return Ok(false);
                 }
                 let (r, s) = signature.split_at(curve.size());
-                ecdsa((*curve, point), &hash.digest(text), r, s)
+                Ok(ecdsa((*curve, point), &hash.digest(text), r, s))
             }
             (Self::EdDsa, PublicKey::Ed25519(public)) => Ok(ed25519(public, text, signature)),
             _ => Ok(false),
