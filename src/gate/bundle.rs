@@ -275,7 +275,7 @@ mod tests {
         };
         assert!(with(("../x.rego", MODULE)).contains("`../x.rego`"));
         assert!(with(("./m.rego", MODULE)).contains("twice"));
-        assert!(with(("data.json", "[]")).contains("no object"));
+        assert!(with(("data.json", "[]")).contains("isn't an object"));
         assert!(with((".signatures.json", "{}")).contains("is signed"));
         assert!(with(("patch.json", "{}")).contains("is a delta"));
         let refused = |files: &[(&str, &str)]| load(files, SourceLimits::default()).unwrap_err();

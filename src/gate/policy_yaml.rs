@@ -194,7 +194,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
         };
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or(&said);
-        wrong(format!("{place}: no policy document: {}", escape(said)))
+        wrong(format!("{place}: not a valid policy document: {}", escape(said)))
     })?;
     if written.kind != "Policy" {
         let place = place(text, &shown, "kind:");
@@ -516,7 +516,7 @@ mod tests {
             (GOOD.replace("kind: Policy", "kind: !!str Policy"), ""),
             (
                 GOOD.replace("kind: Policy", "\"kind\" : 'Policy' # one\nx: {\u{1}"),
-                "no policy document",
+                "not a valid policy document",
             ),
             (format!("x:\n  {own}\nkind: Policy\napiVersion: x/v1\n"), "unknown field `x`"),
         ] {

@@ -114,8 +114,8 @@ fn wrong_shapes_are_errors() {
         ("warn contains true\ndeny := []", "holds a warning that is a boolean"),
         ("deny(x) := x", "is a function"),
         ("deny.high contains \"x\"", "dotted name"),
-        ("violation contains \"x\"", "no verdict rule"),
-        ("denny contains \"x\"\ndeny contains \"y\"", "no verdict rule"),
+        ("violation contains \"x\"", "isn't a verdict rule"),
+        ("denny contains \"x\"\ndeny contains \"y\"", "isn't a verdict rule"),
         ("allow := false", "has no verdict rule"),
         ("# empty", "has no verdict rule"),
     ] {

@@ -353,7 +353,7 @@ mod tests {
             (format!("waiver:\n- {{{ok}}}\n"), "unknown field"),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: 'a['}}, {DATE}2027-01-01}}\n"),
-                "no glob",
+                "isn't a valid glob",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: '*.json', {DATE}2027-01-01}}\n"),

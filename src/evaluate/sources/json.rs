@@ -36,7 +36,11 @@ pub(crate) fn parse(text: &str) -> Result<Value, Wrong> {
         let said = error.to_string();
         // The place is given on its own.
         let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-        Wrong { line: error.line(), column: error.column(), message: format!("no JSON: {said}") }
+        Wrong {
+            line: error.line(),
+            column: error.column(),
+            message: format!("invalid JSON: {said}"),
+        }
     })?;
     match misread(text) {
         None => Ok(value),
@@ -58,7 +62,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Wrong> {
         let line = text.split('\n').nth(error.line.saturating_sub(1)).unwrap_or_default();
         let before = line.char_indices().nth(error.column.saturating_sub(1));
         let column = before.map_or(line.len(), |(at, _)| at) + 1;
-        Wrong { line: error.line, column, message: format!("no JSON: {}", error.message) }
+        Wrong { line: error.line, column, message: format!("invalid JSON: {}", error.message) }
     })
 }
 
@@ -206,7 +210,7 @@ mod tests {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         assert!(read(&deep(MAX_DEPTH)).is_ok() && read(&deep(MAX_DEPTH + 1)).is_err());
         for (text, line, column, said) in [
-            ("{\n \"é\": }", 2, 8, "no JSON: invalid character '}'"),
+            ("{\n \"é\": }", 2, 8, "invalid JSON: invalid character '}'"),
             ("1e999999999", 1, 1, "number too big"),
             ("{} x", 1, 4, "after top-level value"),
             ("[01]", 1, 3, "after array element"),

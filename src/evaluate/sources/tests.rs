@@ -74,13 +74,13 @@ fn what_is_wrong_has_file_and_line() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().to_str().unwrap();
     for (name, text, at, said) in [
-        ("a.json", &b"{\n \"a\": }"[..], Some((2, 7)), "no JSON"),
+        ("a.json", &b"{\n \"a\": }"[..], Some((2, 7)), "invalid JSON"),
         ("b.json", b"", None, "is empty"),
         ("c.json", b"[1]", Some((1, 1)), "holds no object"),
-        ("d.json", b"\xff\xfe", None, "no UTF-8"),
-        ("f.yaml", b"a: 1\n[1]: x\n", None, "no string"),
+        ("d.json", b"\xff\xfe", None, "isn't UTF-8"),
+        ("f.yaml", b"a: 1\n[1]: x\n", None, "isn't a string"),
         ("g.yaml", b"a: !!int x\n", None, "no `!!int`"),
-        ("h.yaml", b"a: .inf\n", Some((1, 4)), "no JSON number"),
+        ("h.yaml", b"a: .inf\n", Some((1, 4)), "isn't a valid JSON number"),
         ("i.yaml", b"a: 7.0000000000000000001\n", Some((1, 4)), "rounded to 7"),
         ("j.yaml", b"a: [1e-400]", Some((1, 5)), "rounded to 0"),
         ("k.json", b"{\"a\": [1e999999]}", Some((1, 8)), "too big"),

@@ -121,12 +121,12 @@ fn merging_keeps_everything_else_and_can_be_done_again() {
 fn what_is_no_capabilities_document_is_refused() {
     let sandbox = Sandbox::new();
     for (text, why) in [
-        ("[]", "no object"),
+        ("[]", "isn't an object"),
         ("{}", "no `builtins`"),
-        (r#"{"builtins": {}}"#, "no array"),
+        (r#"{"builtins": {}}"#, "isn't an array"),
         (r#"{"builtins": [{"name": "x"}]}"#, "no `decl`"),
-        ("builtins:", "no JSON"),
-        ("{} {}", "no JSON"),
+        ("builtins:", "isn't valid JSON"),
+        ("{} {}", "isn't valid JSON"),
     ] {
         let file = sandbox.write("x.json", text);
         let output = sandbox.run(&["capabilities", "--merge", &file]).output().code(2).says(why);

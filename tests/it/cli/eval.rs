@@ -89,9 +89,9 @@ fn input_is_json_or_yaml_from_a_file_or_standard_input() {
     assert_eq!(value("-", "a: 3"), "3\n");
     assert_eq!(value("-", "{\"a\": 18446744073709551616}"), "18446744073709551616\n");
     for (content, says) in [
-        ("{\n\"a\": }", "bad.json:2:6: no JSON"),
+        ("{\n\"a\": }", "bad.json:2:6: invalid JSON"),
         ("", "the document is empty"),
-        ("{\"a\": 1e999999}", "bad.json:1:7: no JSON: invalid number"),
+        ("{\"a\": 1e999999}", "bad.json:1:7: invalid JSON: invalid number"),
     ] {
         let file = sandbox.write("bad.json", content);
         sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says(says);

@@ -103,7 +103,7 @@ fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
     let sandbox = Sandbox::new();
     for text in ["[{\"bad\": true}]", "7", "\"bad\""] {
         let report = gate_with(&sandbox, DENY_BAD, &["-i", "-"], text).code(2).json();
-        assert!(message(&report).contains("no object"), "{report}");
+        assert!(message(&report).contains("isn't an object"), "{report}");
     }
     let whole = "package p\n\ndeny contains \"x\" if {\n\tsome x in input\n\tx.bad\n}\n";
     gate_with(&sandbox, whole, &["-i", "-"], "[{\"bad\": true}]").code(1);
@@ -134,7 +134,7 @@ fn case_2_pipes_are_read_within_the_time_and_refused_in_folders() {
     let run = |input: &Path, more: &[&str]| {
         sandbox.run(&[&fixed[..], &[input.to_str().unwrap()], more].concat()).output()
     };
-    run(&inputs, &[]).code(2).says("no regular file");
+    run(&inputs, &[]).code(2).says("isn't a regular file");
     let report = run(&pipe, &["--timeout", "300ms"]).code(2).json();
     assert!(message(&report).contains("`--timeout`"), "{report}");
     let writer = std::thread::spawn({

@@ -32,7 +32,7 @@ fn files_folders_globs_and_standard_input_in_the_order_given() {
 #[test]
 fn what_cannot_be_read_has_no_verdict() {
     let sandbox = Sandbox::new();
-    for (content, says) in [("{\"a\": }", "no JSON"), (" ", "empty"), ("[1", "no JSON")] {
+    for (content, says) in [("{\"a\": }", "invalid JSON"), (" ", "empty"), ("[1", "invalid JSON")] {
         let file = sandbox.write("in.json", content);
         let good = sandbox.write("good.json", "{}");
         let report = gate(&sandbox, DENY_BAD, &["-i", &file, "-i", &good]).code(2).json();

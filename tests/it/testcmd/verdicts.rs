@@ -82,7 +82,7 @@ fn exit_statuses() {
     one("test_x if false", &["--run", "nothing"]).code(0).says("matches none of 1");
     one("test_x if false\n\ntest_y if true", &["--run", "data.a_test.test_y$"]).code(0);
     one("test_x if", &[]).code(2);
-    one("test_x if true", &["--run", "("]).code(2).says("no regular expression");
+    one("test_x if true", &["--run", "("]).code(2).says("isn't a valid regular expression");
     one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "90"]).code(1).says("50.00 %");
     one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "50"]).code(0);
 }
