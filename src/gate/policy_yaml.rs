@@ -485,7 +485,7 @@ mod tests {
             (
                 "  name: n",
                 "  name: n\n  nam: x",
-                "p.yaml:5:3: no policy document: metadata: unknown field `nam`",
+                "p.yaml:5:3: not a valid policy document: metadata: unknown field `nam`",
             ),
             ("kind: Policy", "kind: Polic", "p.yaml:2:1: the kind `Polic` is unknown"),
             ("/v1", "/v2", "p.yaml:1:1: the version"),

@@ -361,7 +361,7 @@ mod tests {
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: 'sha256:aa', {DATE}2027-01-01}}\n"),
-                "no `sha256:` digest",
+                "a `sha256:` digest",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: {{path: x}}, {DATE}2027-01-01}}\n"),

@@ -79,7 +79,7 @@ fn what_is_wrong_has_file_and_line() {
         ("c.json", b"[1]", Some((1, 1)), "holds no object"),
         ("d.json", b"\xff\xfe", None, "isn't UTF-8"),
         ("f.yaml", b"a: 1\n[1]: x\n", None, "isn't a string"),
-        ("g.yaml", b"a: !!int x\n", None, "no `!!int`"),
+        ("g.yaml", b"a: !!int x\n", None, "a valid `!!int`"),
         ("h.yaml", b"a: .inf\n", Some((1, 4)), "isn't a valid JSON number"),
         ("i.yaml", b"a: 7.0000000000000000001\n", Some((1, 4)), "rounded to 7"),
         ("j.yaml", b"a: [1e-400]", Some((1, 5)), "rounded to 0"),

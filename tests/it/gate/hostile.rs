@@ -31,7 +31,10 @@ fn what_looks_like_a_policy_document_is_never_data() {
         (DOCUMENT.replace("  policies:", "  policies: []\n  policies:"), "duplicate"),
         (format!("{DOCUMENT}      embedded: |\n        package main\n"), "duplicate"),
         (DOCUMENT.replace("kind:", "Kind:"), "the key `Kind`"),
-        (DOCUMENT.replace("kind:", "x: &x {kind: Policy}\n<<: *x\ny:"), "not a valid policy document"),
+        (
+            DOCUMENT.replace("kind:", "x: &x {kind: Policy}\n<<: *x\ny:"),
+            "not a valid policy document",
+        ),
         (DOCUMENT.replace("apiVersion", "APIVersion"), "unknown field"),
         (
             DOCUMENT.replace("Policy", "\"\\x50olicy\"").replace("name: n", "nam: n"),
