@@ -3,8 +3,8 @@
 //! Owns when passes end, how much time each gets, and when calls travel alone. What a pass does
 //! with a call is `batch`'s.
 //!
-//! regorus can't be told to stop once a pass has become inexact, so a pass in which that can
-//! happen gets a slice of the time from the beginning. An exact pass that needs more is run again
+//! A pass goes on once it has become inexact, since what it asks for then is what it is for; so a
+//! pass in which that can happen gets a slice of the time from the beginning. An exact pass that needs more is run again
 //! with more; one that loops where an answer is missing is followed by an exact pass with blocking
 //! calls. What is thrown away is a quarter of the evaluation's time at most, and the last slice.
 
