@@ -34,7 +34,8 @@ function clean(text) {
   }
 }
 const ours = (line) =>
-  /^::(error|warning|notice) (file=[^,:]*,)?(line=\d+,col=\d+,endColumn=\d+,)?title=[^,:]*::/.test(line);
+  /^::(error|warning|notice) (file=[^,:]*,)?(line=\d+,col=\d+,endColumn=\d+,)?title=[^,:]*::/.test(line)
+  || /^::group::[a-z ]+$/.test(line) || line === "::endgroup::";
 
 const schema = JSON.parse(readFileSync("src/gate/model/schema.json", "utf8"));
 const model = new Ajv({ allErrors: true, strict: true, formats: { uint: true, uint8: true, uint32: true, uint64: true } })
