@@ -33,6 +33,26 @@ pub struct Position {
     pub text: String,
 }
 
+impl Position {
+    /// As many spaces as the line's number has digits.
+    pub(crate) fn gutter(&self) -> String {
+        " ".repeat(self.line.to_string().len())
+    }
+
+    /// The line below the text, with carets under what is meant.
+    pub(crate) fn carets(&self) -> String {
+        let mut line: String = self
+            .text
+            .chars()
+            .take(self.column.saturating_sub(1) as usize)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        let room = self.text.chars().count().saturating_sub(line.chars().count()).max(1);
+        line.push_str(&"^".repeat((self.length as usize).clamp(1, room)));
+        line
+    }
+}
+
 /// A message about a place in the author's text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -110,17 +130,9 @@ impl Diagnostic {
         };
         let mut out = format!("{level}[{}]: {}", self.code, self.message);
         if let Some(p) = &self.position {
-            let gutter = " ".repeat(p.line.to_string().len());
+            let gutter = p.gutter();
             let _ = write!(out, "\n{gutter}--> {}:{}:{}", p.file, p.line, p.column);
-            let pad: String = p
-                .text
-                .chars()
-                .take(p.column.saturating_sub(1) as usize)
-                .map(|c| if c == '\t' { '\t' } else { ' ' })
-                .collect();
-            let room = p.text.chars().count().saturating_sub(pad.chars().count()).max(1);
-            let carets = "^".repeat((p.length as usize).clamp(1, room));
-            let _ = write!(out, "\n{gutter} |\n{} | {}\n{gutter} | {pad}{carets}", p.line, p.text);
+            let _ = write!(out, "\n{gutter} |\n{} | {}\n{gutter} | {}", p.line, p.text, p.carets());
             if let Some(hint) = &self.hint {
                 let _ = write!(out, "\n{gutter} = help: {hint}");
             }

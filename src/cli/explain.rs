@@ -73,14 +73,6 @@ pub(super) fn operands(operands: &[Operand], out: &mut String) {
 
 /// A line of a policy, and what is meant within it.
 pub(super) fn source_line(p: &Position, out: &mut String) {
-    let gutter = " ".repeat(p.line.to_string().len());
-    let pad: String = p
-        .text
-        .chars()
-        .take(p.column.saturating_sub(1) as usize)
-        .map(|c| if c == '\t' { '\t' } else { ' ' })
-        .collect();
-    let room = p.text.chars().count().saturating_sub(pad.chars().count()).max(1);
-    let carets = "^".repeat((p.length as usize).clamp(1, room));
-    let _ = writeln!(out, "  {} | {}\n  {gutter} | {pad}{carets}", p.line, p.text);
+    let (gutter, carets) = (p.gutter(), p.carets());
+    let _ = writeln!(out, "  {} | {}\n  {gutter} | {carets}", p.line, p.text);
 }
