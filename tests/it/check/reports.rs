@@ -11,13 +11,7 @@ const POLICY: &str = "package p\n\nimport data.unused\n\n\
 fn run(policy: &str, arguments: &[&str]) -> Output {
     let sandbox = Sandbox::new();
     sandbox.write("my policies/p.rego", policy);
-    let mut run = sandbox.run(arguments).command();
-    let output = run.current_dir(sandbox.path(".")).output().unwrap();
-    Output {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    sandbox.run(arguments).within(sandbox.path(".")).output()
 }
 
 #[test]

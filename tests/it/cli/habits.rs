@@ -22,13 +22,7 @@ fn folder() -> Sandbox {
 }
 
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    let mut run = sandbox.run(arguments).command();
-    let output = run.current_dir(sandbox.path(".")).output().unwrap();
-    Output {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    sandbox.run(arguments).within(sandbox.path(".")).output()
 }
 
 #[test]
@@ -62,12 +56,9 @@ fn policies_and_inputs_are_named_as_elsewhere() {
 #[test]
 fn this_folder_is_meant_where_none_is_named() {
     let sandbox = folder();
-    let mut test = sandbox.run(&["test", "-o", "json"]).command();
-    let output = test.current_dir(sandbox.path("p")).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let mut check = sandbox.run(&["check"]).command();
-    let output = check.current_dir(sandbox.path("p")).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for arguments in [&["test", "-o", "json"][..], &["check"]] {
+        sandbox.run(arguments).within(sandbox.path("p")).output().code(0);
+    }
     run(&sandbox, &["test", "-d", "p/*.rego"]).code(0);
     run(&sandbox, &["check", "-p", "p"]).code(0);
 }

@@ -96,6 +96,12 @@ impl Run {
         self
     }
 
+    /// In this folder, instead of the crate's.
+    pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// The bare command, for tests that look after the process themselves.
     pub fn command(self) -> Command {
         self.command

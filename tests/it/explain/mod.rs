@@ -35,13 +35,7 @@ fn run(arguments: &[&str]) -> Output {
     let sandbox = Sandbox::new();
     sandbox.write("p.rego", POLICY);
     sandbox.write("i.json", INPUT);
-    let mut run = sandbox.run(arguments).command();
-    let output = run.current_dir(sandbox.path(".")).output().unwrap();
-    Output {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    sandbox.run(arguments).within(sandbox.path(".")).output()
 }
 
 #[test]

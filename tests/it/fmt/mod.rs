@@ -7,13 +7,7 @@ const TIGHT: &str = "package p\n\nallow if input.x == 1\n";
 
 /// Runs in a folder with these files.
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    let mut run = sandbox.run(arguments).command();
-    let output = run.current_dir(sandbox.path(".")).output().unwrap();
-    Output {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    sandbox.run(arguments).within(sandbox.path(".")).output()
 }
 
 fn folder() -> Sandbox {

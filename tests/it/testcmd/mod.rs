@@ -26,11 +26,6 @@ fn test_with(
     for (name, text) in files {
         sandbox.write(&format!("p/{name}"), text);
     }
-    let mut command = change(sandbox.run(&[&["test", "."], arguments].concat())).command();
-    let output = command.current_dir(sandbox.path("p")).output().unwrap();
-    Output {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    let run = sandbox.run(&[&["test", "."], arguments].concat());
+    change(run).within(sandbox.path("p")).output()
 }
