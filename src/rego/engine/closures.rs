@@ -7,7 +7,7 @@ use crate::rego::core::{
     Comprehension, ComprehensionIndex, ComprehensionKind, Every, Op, Slot, Term,
 };
 use crate::rego::syntax::tree::Span;
-use crate::rego::value::{Object, Set, Shared, Value};
+use crate::rego::value::{Object, Shared, Value, set_of};
 
 /// About how many bytes an element of a collection takes.
 const ELEMENT: u64 = 32;
@@ -43,10 +43,7 @@ impl<'p> Machine<'p, '_> {
                     items.push(machine.head(term, base, span)?);
                     Ok(())
                 })?;
-                // One by one: of equal values the first is kept, as in OPA.
-                let mut set = Set::new();
-                set.extend(items);
-                Ok(Value::from(set))
+                Ok(Value::from(set_of(items)))
             }
             ComprehensionKind::Object(key, value, key_span) => {
                 let mut members = Object::new();
