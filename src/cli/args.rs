@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use secrecy::SecretString;
 
 use super::{call, eval};
+use crate::Error;
 use crate::builtins::FunctionSet;
 use crate::http::{AllowedHost, Http};
 
@@ -168,19 +169,24 @@ pub(super) struct NetworkArgs {
 }
 
 impl NetworkArgs {
-    /// What sends policies' own requests; nothing where no host is allowed.
-    pub fn http(&self, options: &Options, certificates: Option<Vec<u8>>) -> Option<Http> {
+    /// What sends policies' own requests; nothing where no host is allowed, and then `certificates`
+    /// aren't read.
+    pub fn http(
+        &self,
+        options: &Options,
+        certificates: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
+    ) -> Result<Option<Http>, Error> {
         if self.allow_host.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut builder = Http::builder().concurrency(usize::from(options.concurrency));
         for host in &self.allow_host {
             builder = builder.allow_host(host.clone());
         }
-        if let Some(pem) = certificates {
+        if let Some(pem) = certificates()? {
             builder = builder.ca_certificate(pem);
         }
-        Some(builder.build())
+        Ok(Some(builder.build()))
     }
 }
 
@@ -191,7 +197,7 @@ impl FunctionsArgs {
 }
 
 fn functions(text: &str) -> Result<FunctionSet, String> {
-    text.parse().map_err(|error: crate::Error| match error.hint() {
+    text.parse().map_err(|error: Error| match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     })

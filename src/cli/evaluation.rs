@@ -89,7 +89,7 @@ pub(super) fn options(
         None => Answers::Service(context.platform(options)?),
     };
     let mut evaluate = answered_by(answers, options, strict);
-    evaluate.http = network.http(options, context.certificates()?);
+    evaluate.http = network.http(options, || context.certificates())?;
     Ok(evaluate)
 }
 

@@ -103,7 +103,6 @@ pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Resu
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
     let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
-    evaluate.strict_builtin_errors = !args.no_strict_builtin_errors;
     evaluate.coverage = args.coverage || args.threshold.is_some();
     let paths = evaluation::or_here(&args.paths, &args.data);
     let work = Work { args: &args, paths, options, reporter, product, evaluate, pattern };
@@ -131,14 +130,15 @@ fn answers(
     reporter: Reporter,
     stdin: &mut Stdin,
 ) -> Result<Answering, Error> {
+    let strict = !args.no_strict_builtin_errors;
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Nobody(MOCK.to_owned());
-        let mut evaluate = evaluation::answered_by(answers, options, true);
-        evaluate.http = args.network.http(options, super::context::certificates(options)?);
+        let mut evaluate = evaluation::answered_by(answers, options, strict);
+        evaluate.http = args.network.http(options, || super::context::certificates(options))?;
         return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
-    let evaluate = evaluation::options(&context, options, &args.network, true)?;
+    let evaluate = evaluation::options(&context, options, &args.network, strict)?;
     Ok((context.product, evaluate, emulator))
 }
 
