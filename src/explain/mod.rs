@@ -22,7 +22,7 @@ use crate::rego::syntax::visit;
 use crate::testing::Operand;
 use crate::{Error, Position};
 
-pub(crate) use statement::{Bound, made, shown, verdict};
+pub(crate) use statement::{LastFailed, made, shown, verdict};
 
 /// How long an explaining evaluation may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -97,7 +97,8 @@ impl Policies {
         let state = state.into_inner();
         let outside = Outside::new(program, input);
         let fails = definitions.iter().zip(&state.seen).filter_map(|(definition, seen)| {
-            let gave_nothing = !seen.held && (seen.begun || seen.left_out || seen.failed.is_some());
+            let gave_nothing =
+                !seen.held && (seen.begun || seen.left_out || seen.failed.place.is_some());
             gave_nothing.then(|| definition.fail(program, seen, &outside))
         });
         Ok(Explanation { notes: state.notes, fails: fails.take(MOST).collect() })
@@ -131,7 +132,7 @@ struct Definition<'p> {
 impl Definition<'_> {
     fn fail(&self, program: &Program, seen: &Seen, outside: &Outside<'_>) -> Fail {
         let texts = program.sources();
-        let index = match (seen.failed, seen.begun) {
+        let index = match (seen.failed.place, seen.begun) {
             (None, false) => self.rule.body.iter().position(|expr| outside.denies(expr)),
             (failed, _) => failed,
         };
@@ -139,7 +140,7 @@ impl Definition<'_> {
         let reason = statement.map(|statement| {
             let made = made(program, self.whole);
             let known = |term: &Term| outside.value(term);
-            let operands = shown(program, statement, (&made, &seen.bound), &known);
+            let operands = shown(program, statement, (&made, &seen.failed.bound), &known);
             let undefined = operands.iter().any(|operand| operand.values.is_empty());
             Reason {
                 position: position(texts, statement.span),
@@ -159,10 +160,7 @@ struct Seen {
     begun: bool,
     held: bool,
     left_out: bool,
-    /// The last statement that failed, by its place in the body.
-    failed: Option<usize>,
-    /// The values of variables when it failed.
-    bound: Bound,
+    failed: LastFailed,
 }
 
 #[derive(Default)]
@@ -267,13 +265,7 @@ impl Tracer for Watch<'_> {
             (TraceOp::Fail, TraceNode::Expression) => {
                 let Some((definition, place)) = self.statement(event.span) else { return };
                 let Some(seen) = state.seen.get_mut(definition) else { return };
-                if seen.failed.is_none_or(|known| known < place) {
-                    seen.bound.clear();
-                    seen.failed = Some(place);
-                }
-                if seen.failed == Some(place) {
-                    seen.bound.keep(event);
-                }
+                seen.failed.note(place, event);
             }
             _ => {}
         }

@@ -20,7 +20,7 @@ pub(crate) struct Bound(BTreeMap<String, Vec<Value>>);
 
 impl Bound {
     /// Forgets all.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.0.clear();
     }
 
@@ -63,6 +63,28 @@ impl Bound {
             found = found.and_then(|value| value.get_str(key));
         }
         Some(found.cloned())
+    }
+}
+
+/// The statement of a body that comes last among those that failed.
+#[derive(Debug, Default)]
+pub(crate) struct LastFailed {
+    /// Its place in the body.
+    pub place: Option<usize>,
+    /// The values of variables when it failed.
+    pub bound: Bound,
+}
+
+impl LastFailed {
+    /// The statement at `place` failed.
+    pub fn note(&mut self, place: usize, event: &TraceEvent<'_>) {
+        if self.place.is_none_or(|known| known < place) {
+            self.bound.clear();
+            self.place = Some(place);
+        }
+        if self.place == Some(place) {
+            self.bound.keep(event);
+        }
     }
 }
 

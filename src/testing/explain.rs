@@ -12,7 +12,7 @@ use super::run::Ran;
 use super::suite::{Member, Suite};
 use super::{Cause, Operand, Outcome, cases};
 use crate::evaluate::{EvaluateOptions, position};
-use crate::explain::{Bound, made, replaying, shown, verdict};
+use crate::explain::{LastFailed, made, replaying, shown, verdict};
 use crate::rego::Value;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::syntax::tree::{Rule, Span, TermKind};
@@ -55,19 +55,19 @@ fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -
     let made = made(program, rule);
     let options = replaying(ran.evaluated.as_ref()?, options).ok()?;
     let keys = ran.failed.as_deref().unwrap_or_default();
-    let watch = Watch { rule, keys, state: RefCell::default() };
+    let watch = Watch { rule, keys, failed: RefCell::default() };
     let query = suite.policies.query_path(&member.path());
     suite.policies.evaluate_watched(&query, None, &options, &watch);
-    let state = watch.state.into_inner();
+    let failed = watch.failed.into_inner();
     let texts = suite.policies.program().sources();
-    let statement = match state.failed {
+    let statement = match failed.place {
         Some(index) => rule.body.get(index)?,
         // The body holds: the rule's value is what isn't true.
         None => {
             let value = rule.head.value.as_ref()?;
             let values = match &value.kind {
-                TermKind::Var(name) => state.bound.of_author(program, name),
-                _ => made.get(&value.span).and_then(|local| state.bound.get(local)),
+                TermKind::Var(name) => failed.bound.of_author(program, name),
+                _ => made.get(&value.span).and_then(|local| failed.bound.get(local)),
             };
             let text = texts.text(value.span).to_owned();
             let operand = Operand { text, values: values.unwrap_or_default() };
@@ -79,7 +79,7 @@ fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -
             });
         }
     };
-    let shown = shown(program, statement, (&made, &state.bound), &|_| None);
+    let shown = shown(program, statement, (&made, &failed.bound), &|_| None);
     let undefined = shown.iter().any(|operand| operand.values.is_empty());
     Some(Cause {
         case: keys.iter().map(cases::name).collect(),
@@ -94,15 +94,7 @@ struct Watch<'a> {
     rule: &'a Rule,
     /// The case that failed, of a table.
     keys: &'a [Value],
-    state: RefCell<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// The last statement that failed, by its place in the body.
-    failed: Option<usize>,
-    /// The values of variables when it failed.
-    bound: Bound,
+    failed: RefCell<LastFailed>,
 }
 
 impl Watch<'_> {
@@ -120,9 +112,9 @@ impl Tracer for Watch<'_> {
         let is_exit = event.op == TraceOp::Exit && event.node == TraceNode::Rule;
         if is_exit && event.span == self.rule.head.span {
             // The body holds: what it bound is what the rule's value is made of.
-            let mut state = self.state.borrow_mut();
-            if state.failed.is_none() {
-                state.bound.keep(event);
+            let mut failed = self.failed.borrow_mut();
+            if failed.place.is_none() {
+                failed.bound.keep(event);
             }
             return;
         }
@@ -134,14 +126,7 @@ impl Tracer for Watch<'_> {
         if !self.keys.is_empty() && !mentions(event, self.keys) {
             return;
         }
-        let mut state = self.state.borrow_mut();
-        if state.failed.is_none_or(|known| known < index) {
-            state.bound.clear();
-            state.failed = Some(index);
-        }
-        if state.failed == Some(index) {
-            state.bound.keep(event);
-        }
+        self.failed.borrow_mut().note(index, event);
     }
 }
 
