@@ -1,7 +1,7 @@
-//! Which documents can ask anybody when they are evaluated.
+//! Which documents can make calls when they are evaluated.
 //!
 //! Owns the answer for a document by its path, from the graph of rules. It is made once at a load:
-//! what asks nobody is evaluated where its caller is, and needs no passes.
+//! what makes no calls is evaluated where its caller is, and needs no passes.
 
 use crate::rego::program::Program;
 
@@ -46,7 +46,7 @@ impl Asks {
         self.any
     }
 
-    /// Whether the document at `path`, such as `data.release.deny`, can ask anybody.
+    /// Whether the document at `path`, such as `data.release.deny`, can make calls.
     pub(super) fn document(&self, path: &str) -> bool {
         if !self.any {
             return false;

@@ -182,7 +182,7 @@ impl Session {
     ) -> Result<(), Error> {
         let runtime = via.runtime()?;
         loop {
-            // Again where it was somebody else's flight, or a guess, that ended at its own limit.
+            // Again where it was another evaluation's flight, or a guess, that ended at its own limit.
             self.send(via, first, false, pass)?;
             loop {
                 let (known, on_its_way) = {

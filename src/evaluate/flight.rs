@@ -128,7 +128,7 @@ struct UnderWay {
 #[derive(Debug)]
 pub(crate) struct Boarded {
     pub flight: Arc<Flight>,
-    /// Whether somebody else's grant pays for it.
+    /// Whether another call's grant pays for it.
     pub joined: bool,
 }
 

@@ -420,7 +420,7 @@ impl Policies {
     pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, Error> {
         let compiled = self.inner.program.query_in(text, context).map_err(|error| {
             let prefix = format!("undefined function {}.", self.inner.product);
-            // A variable of nobody's, which the value would be in, is beside the point.
+            // That the variable for the value is unsafe as well is beside the point.
             let several = error.problems.len() > 1;
             let said = |problem: &&Problem| !(several && problem.message == "var _ is unsafe");
             let found = error.problems.iter().filter(said).map(|problem| {

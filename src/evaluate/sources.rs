@@ -117,7 +117,7 @@ impl Sources {
     /// content is Rego, JSON or YAML is an error.
     ///
     /// # Errors
-    /// [`Error::Policy`] with everything that can't be read, or that nobody can account for.
+    /// [`Error::Policy`] with everything that can't be read, or that can't be accounted for.
     pub fn gather<S: AsRef<str>>(
         arguments: impl IntoIterator<Item = S>,
         limits: SourceLimits,

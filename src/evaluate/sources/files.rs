@@ -26,7 +26,7 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) prefix: Vec<String>,
     pub(super) kind: Kind,
-    /// Whether a link below an argument led there: nobody named it.
+    /// Whether a link below an argument led there, which no argument names.
     pub(super) linked: bool,
     /// The account that it belongs to.
     pub(super) argument: usize,

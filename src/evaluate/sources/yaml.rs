@@ -41,7 +41,7 @@ pub(super) struct Read {
 
 /// Reads a text.
 pub(super) fn read(text: &str) -> Result<Read, Wrong> {
-    // The parser is somebody else's: should one of its checks fail, the text isn't read.
+    // The parser is a dependency: should one of its checks fail, the text isn't read.
     let done = std::panic::catch_unwind(|| Reader::new(text).stream());
     done.unwrap_or_else(|_| Err(Wrong { line: 1, column: 1, message: "no YAML".to_owned() }))
 }
