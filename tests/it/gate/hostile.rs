@@ -124,7 +124,7 @@ fn a_time_out_names_what_it_hung_on() {
         "package slow\n\ndeny contains \"x\" if {\n\tsome i in numbers.range(1, 100000)\n\t\
          some j in numbers.range(1, 100000)\n\ti * j == -1\n}\n",
     );
-    let fixed = ["--no-input", "-f", "json", "--timeout", "500ms"];
+    let fixed = ["--no-input", "-f", "json", "--timeout", "2s"];
     let report =
         sandbox.run(&[&["gate", "-d", &slow], &fixed[..]].concat()).output().code(2).json();
     let (message, line) = error(&report);
