@@ -36,7 +36,7 @@ pub(crate) use arguments::{Invalid, identifier};
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 pub(crate) use set::turn_on;
-pub(crate) use types::describe;
+pub(crate) use types::{MAX_OBJECTS, describe};
 
 /// What calling a function costs beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -148,9 +148,10 @@ impl Function {
     }
 
     /// Its types, as the language's type checker reads them: arguments are checked by the function
-    /// itself, whose messages say more, and the service may send more than is documented.
+    /// itself, whose messages say more.
     pub(crate) fn rego_signature(&self) -> String {
-        format!("{} -> any", vec!["any"; self.arguments.len()].join(", "))
+        let arguments = vec!["any"; self.arguments.len()].join(", ");
+        format!("{arguments} -> {}", self.result.in_rego())
     }
 
     /// How a call looks, without the product's prefix: `discover(digest, kind)`.

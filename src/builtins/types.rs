@@ -116,6 +116,56 @@ impl std::fmt::Display for Type {
     }
 }
 
+/// How deep the objects of a result are described to type checkers. Resources hold each other
+/// without end; no fields further in are checked.
+pub(crate) const MAX_OBJECTS: u32 = 3;
+
+impl Type {
+    /// This type as the language's type checker reads it, in the grammar of
+    /// [`crate::rego::types`]. Objects may have undocumented fields.
+    pub(crate) fn in_rego(self) -> String {
+        let mut text = String::new();
+        self.write_rego(&mut text, MAX_OBJECTS);
+        text
+    }
+
+    fn write_rego(self, out: &mut String, objects: u32) {
+        let within = |out: &mut String, open: &str, ty: Self, close: &str| {
+            out.push_str(open);
+            ty.write_rego(out, objects);
+            out.push_str(close);
+        };
+        match self {
+            Self::Any => out.push_str("any"),
+            Self::String | Self::Digest | Self::Uuid | Self::Timestamp | Self::Count => {
+                out.push_str("string");
+            }
+            Self::Boolean => out.push_str("boolean"),
+            Self::Integer | Self::Number => out.push_str("number"),
+            Self::Null => out.push_str("null"),
+            Self::Array(of) => within(out, "array[", *of, "]"),
+            Self::Map(of) => within(out, "object[string: ", *of, "]"),
+            Self::Either(one, other) => {
+                within(out, "any<", *one, ", ");
+                within(out, "", *other, ">");
+            }
+            Self::Object(fields) => {
+                out.push_str("object");
+                if let Some(objects) = objects.checked_sub(1) {
+                    for (index, field) in fields.iter().enumerate() {
+                        out.push_str(if index == 0 { "<" } else { ", " });
+                        out.push_str(field.name);
+                        out.push_str(": ");
+                        field.ty.write_rego(out, objects);
+                    }
+                    out.push('>');
+                }
+                out.push_str("[string: any]");
+            }
+        }
+    }
+}
+
 /// What a value is, for messages: `a string`, `an object`.
 pub(crate) fn describe(value: &crate::rego::Value) -> &'static str {
     use crate::rego::Value;
@@ -137,6 +187,19 @@ mod tests {
 
     static LISTS: [Type; 2] =
         [Type::Array(&Type::Object(&Section)), Type::Array(&Type::Object(&Section))];
+
+    #[test]
+    fn the_checker_reads_every_result() {
+        use crate::rego::types;
+        for function in crate::builtins::FUNCTIONS {
+            let text = function.result.in_rego();
+            let read = types::Type::parse(&text).unwrap();
+            assert!(!read.is_any(), "{}: {text}", function.name);
+            // Its members are in their order, and otherwise it is what was written.
+            assert_eq!(types::Type::parse(&read.to_string()).unwrap(), read, "{}", function.name);
+            assert_eq!(read.to_string().len(), text.len(), "{}", function.name);
+        }
+    }
 
     #[test]
     fn types_that_hold_themselves_can_be_compared_and_shown() {

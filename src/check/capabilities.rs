@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtins::{Field, Function, Type};
+use crate::builtins::{Field, Function, MAX_OBJECTS, Type};
 use crate::evaluate::HostFunction;
 use crate::evaluate::load::LoadOptions;
 use crate::{Error, ErrorKind, Product};
@@ -131,10 +131,6 @@ fn argument(ty: Type) -> Value {
         other => scalar(other),
     }
 }
-
-/// How deep the objects of a result are described. Resources hold each other without end; OPA
-/// checks no fields further in.
-const MAX_OBJECTS: u32 = 3;
 
 /// The type of what a policy sees: objects may have undocumented fields.
 fn result(ty: Type) -> Value {

@@ -800,9 +800,10 @@ fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     let mut message = problem.message.clone();
     // The lines with which OPA draws a caret say nothing beside the position.
     for detail in problem.details.iter().map(|line| line.trim()) {
-        if detail.starts_with("have") || detail.starts_with("want") {
+        if ["have", "want", "left", "right"].iter().any(|word| detail.starts_with(word)) {
             message.push_str("; ");
-            message.push_str(&detail.split_whitespace().collect::<Vec<_>>().join(" "));
+            let words: Vec<_> = detail.split_whitespace().collect();
+            message.push_str(&words.join(" ").replacen(" :", ":", 1));
         }
     }
     let starts = |text: &str| problem.message.starts_with(text);

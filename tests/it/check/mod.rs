@@ -9,6 +9,7 @@ mod names;
 mod references;
 mod reports;
 mod shapes;
+mod types;
 
 use serde_json::Value;
 

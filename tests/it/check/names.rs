@@ -51,7 +51,7 @@ fn near_misses_of_documented_fields() {
         (r"a := platform.evidence({}).results[_].workflow_nam", &[(near, 1, 39)]),
         (r"a := platform.evidence({}).results[_].annotations.nmae", &[]),
         (r#"a := platform.evidence_prompt(input.c, "x").violation"#, &[(near, 1, 45)]),
-        (r"a := platform.download_artifact(input.d).digset", &[]),
+        (r"a := platform.download_artifact(input.d).digset", &[("type-error", 1, 6)]),
         // through names
         ("a if {\n\tx := platform.discover(input.d, \"\")\n\tx.refernces\n}", &[(near, 3, 4)]),
         ("a if {\n\tx = platform.discover(input.d, \"\")\n\tx.refernces\n}", &[(near, 3, 4)]),
