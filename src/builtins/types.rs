@@ -182,6 +182,8 @@ pub(crate) fn describe(value: &crate::rego::Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::api::{Framework, Section};
 

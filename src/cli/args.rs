@@ -12,6 +12,7 @@ use secrecy::SecretString;
 use super::{call, eval};
 use crate::Error;
 use crate::builtins::FunctionSet;
+use crate::evaluate::sources::SchemaSet;
 use crate::http::{AllowedHost, Http};
 
 const SERVICE: &str = "Service options";
@@ -157,6 +158,21 @@ pub(super) struct FunctionsArgs {
     /// Turn on functions besides the five: `all`, or names with commas between them
     #[arg(long, value_name = "NAMES", value_parser = functions)]
     functions: Option<FunctionSet>,
+}
+
+/// What comes from outside is said to be.
+#[derive(Debug, Args)]
+pub(super) struct SchemaArgs {
+    /// A JSON Schema of `input`; or a folder with schemas that `# METADATA` annotations name,
+    /// `a/b.json` as `schema.a.b`
+    #[arg(short, long, value_name = "PATH")]
+    schema: Option<PathBuf>,
+}
+
+impl SchemaArgs {
+    pub fn set(&self) -> Result<SchemaSet, Error> {
+        self.schema.as_deref().map_or(Ok(SchemaSet::default()), SchemaSet::read)
+    }
 }
 
 /// Whom policies may ask besides the service.

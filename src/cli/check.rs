@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FunctionsArgs, NetworkArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation, fmt};
 use crate::evaluate::Policies;
@@ -52,6 +52,8 @@ pub(super) struct CheckArgs {
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
+    #[command(flatten)]
+    schema: SchemaArgs,
     #[command(flatten)]
     functions: FunctionsArgs,
     #[command(flatten)]
@@ -101,6 +103,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         product,
         enabled: args.functions.set(),
         rego_v0: args.v0_compatible,
+        schemas: args.schema.set()?,
         ..LoadOptions::default()
     };
     if args.print_core {
@@ -153,6 +156,7 @@ fn findings(
         product: load.product.clone(),
         enabled: load.enabled,
         rego_v0: load.rego_v0,
+        schemas: load.schemas.clone(),
         skip_verify: true,
         ..GateOptions::default()
     };

@@ -11,6 +11,7 @@ use messages::Pattern;
 
 use super::functions::HostFunction;
 use super::position;
+use super::sources::SchemaSet;
 use crate::builtins::FunctionSet;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
@@ -29,6 +30,8 @@ pub struct LoadOptions {
     pub host_functions: Vec<HostFunction>,
     /// Modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
+    /// What documents from outside are said to be.
+    pub schemas: SchemaSet,
 }
 
 impl LoadOptions {

@@ -26,7 +26,7 @@ use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
 use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
 use super::session::Session;
-use super::sources::Sources;
+use super::sources::{self, Sources};
 use crate::builtins::FunctionSet;
 use crate::check;
 use crate::http::Http;
@@ -780,6 +780,7 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
     };
     program::Options {
         data: data.clone(),
+        schemas: options.schemas.schemas(),
         host_functions: ours.chain(hosts).chain(tests.then(case)).collect(),
         ..program::Options::default()
     }
@@ -830,7 +831,9 @@ fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     {
         finding = finding.renamed(wrong, right);
     }
-    if !problem.hints.is_empty() {
+    if let Some(hint) = sources::remote_hint(&problem.message) {
+        finding = finding.with_hint(hint);
+    } else if !problem.hints.is_empty() {
         finding = finding.with_hint(problem.hints.join("; "));
     }
     finding

@@ -12,6 +12,7 @@ mod documents;
 mod files;
 pub(crate) mod json;
 mod merge;
+mod schemas;
 mod yaml;
 
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ use std::path::PathBuf;
 use crate::rego::Value;
 
 pub use account::{Account, Ignore, LeftOut};
+pub use schemas::SchemaSet;
+pub(crate) use schemas::remote_hint;
 
 use crate::{Diagnostic, Error};
 
@@ -199,7 +202,6 @@ pub(crate) fn merged(data: &[DataSource], found: &mut Vec<Diagnostic>) -> Value 
 ///
 /// # Errors
 /// What is wrong, with its place.
-#[cfg(any(feature = "cli", test))]
 pub(crate) fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     documents::any(name, text, is_yaml)
 }

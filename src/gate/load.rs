@@ -18,7 +18,7 @@ use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
 use crate::builtins::FunctionSet;
 use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
+use crate::evaluate::sources::{Account, Ignore, InexactNumber, SchemaSet, SourceLimits, Sources};
 use crate::evaluate::{Policies, is_network};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
@@ -32,6 +32,8 @@ pub struct GateOptions {
     pub enabled: FunctionSet,
     /// Modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
+    /// What documents from outside are said to be.
+    pub schemas: SchemaSet,
     /// The packages, and policy documents, that count; all when there is none.
     pub packages: Vec<String>,
     /// The kind of material that the inputs are: policies for other kinds are left out.
@@ -391,6 +393,7 @@ fn load_options(options: &GateOptions) -> LoadOptions {
         product: options.product.clone(),
         enabled: options.enabled,
         rego_v0: options.rego_v0,
+        schemas: options.schemas.clone(),
         ..LoadOptions::default()
     }
 }

@@ -246,8 +246,13 @@ fn misplaced(block: &Annotations) -> Option<Problem> {
 
 /// The ground part of a rule's path, beginning with `data`.
 pub fn document_path(module: &Module, rule: &Rule) -> Vec<Term> {
+    document_path_in(&module.package.path, rule)
+}
+
+/// The same, in the package of a path.
+pub fn document_path_in(package: &[Term], rule: &Rule) -> Vec<Term> {
     use super::syntax::tree::TermKind;
-    let mut path = module.package.path.clone();
+    let mut path = package.to_vec();
     for (at, term) in rule.head.reference.iter().enumerate() {
         match &term.kind {
             TermKind::Var(name) if at == 0 => {

@@ -138,6 +138,8 @@ pub struct CompileOptions<'a> {
     pub functions: Arc<Functions>,
     /// The base documents, for conflicts with rules.
     pub data: Option<&'a Value>,
+    /// What documents from outside are said to be.
+    pub schemas: Option<Arc<super::types::Schemas>>,
     /// OPA's strict mode.
     pub strict: bool,
     /// Calls of `print` stay; otherwise they are erased.
@@ -160,6 +162,7 @@ impl CompileOptions<'_> {
         Self {
             functions,
             data: None,
+            schemas: None,
             strict: false,
             prints: true,
             rewrite_test_rules: false,

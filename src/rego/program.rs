@@ -85,6 +85,8 @@ pub struct Options {
     pub host_functions: Vec<HostFunction>,
     /// Built-in functions that policies may not call.
     pub unsafe_builtins: Vec<String>,
+    /// What documents from outside are said to be.
+    pub schemas: Option<Arc<super::types::Schemas>>,
     /// OPA's `--strict`: unused variables and imports, deprecated functions.
     pub strict: bool,
     /// Keep `print` calls; otherwise they are erased as in OPA.
@@ -99,6 +101,7 @@ impl Default for Options {
             data: Value::new_object(),
             host_functions: Vec::new(),
             unsafe_builtins: Vec::new(),
+            schemas: None,
             strict: false,
             prints: true,
             data_conflicts: true,
@@ -323,6 +326,7 @@ impl Program {
         let functions = Arc::new(functions(options));
         let mut stages = CompileOptions::new(Arc::clone(&functions));
         stages.data = options.data_conflicts.then_some(&options.data);
+        stages.schemas.clone_from(&options.schemas);
         stages.strict = options.strict;
         stages.prints = options.prints;
         stages.unsafe_builtins =

@@ -1,7 +1,7 @@
 //! Types: what the checker knows about terms, rules and functions before anything runs.
 //!
 //! Owns the types of OPA's checker with their order, union and wording, the signatures of built-in
-//! functions, the environment of known types, and the checker.
+//! functions, what schemas say, the environment of known types, and the checker.
 //!
 //! # Signatures
 //!
@@ -34,14 +34,18 @@
 mod check;
 mod env;
 mod refs;
+mod schema;
+#[cfg(test)]
+mod schema_tests;
 mod signature;
 pub(crate) mod terms;
 mod ty;
 mod unify;
 mod wording;
 
-pub use check::{Checker, TypedRule, arity_mismatch};
+pub use check::{Checker, Declared, TypedRule, arity_mismatch};
 pub use env::TypeEnv;
+pub use schema::{Schemas, schema_type};
 pub use signature::SignatureError;
 pub use ty::{Array, Dynamic, Function, Object, Property, Type};
 

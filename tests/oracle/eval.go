@@ -69,6 +69,31 @@ func (q *question) parsed() (map[string]*ast.Module, ast.Errors) {
 	return modules, errs
 }
 
+// What OPA can, but for fetching what schemas refer to.
+func capabilities() *ast.Capabilities {
+	all := ast.CapabilitiesForThisVersion()
+	all.AllowNet = []string{}
+	return all
+}
+
+// The schemas by the path of their references: that of "" is the input's, that of "a.b" schema.a.b.
+func (q *question) schemaSet() *ast.SchemaSet {
+	if q.Schemas == nil {
+		return nil
+	}
+	set := ast.NewSchemaSet()
+	for name, schema := range q.Schemas {
+		ref := ast.SchemaRootRef.Copy()
+		if name != "" {
+			for _, part := range strings.Split(name, ".") {
+				ref = append(ref, ast.StringTerm(part))
+			}
+		}
+		set.Put(ref, schema)
+	}
+	return set
+}
+
 func (q *question) compiler() (*ast.Compiler, error) {
 	declared := make(map[string]*ast.Builtin, len(q.Host))
 	for i := range q.Host {
@@ -79,6 +104,8 @@ func (q *question) compiler() (*ast.Compiler, error) {
 	}
 	return ast.NewCompiler().
 		WithDefaultRegoVersion(versionOf(q.Version)).
+		WithCapabilities(capabilities()).
+		WithSchemas(q.schemaSet()).
 		WithEnablePrintStatements(true).
 		WithUseTypeCheckAnnotations(true).
 		WithStrict(q.Strict).

@@ -25,6 +25,7 @@ type question struct {
 	Versions map[string]string `json:"versions,omitempty"`
 	Strict   bool              `json:"strict,omitempty"`
 	Host     []hostFunction    `json:"host,omitempty"`
+	Schemas  map[string]any    `json:"schemas,omitempty"`
 
 	// What is asked of it: queries and inputs; each query is asked with each input.
 	Query      string            `json:"query,omitempty"`
@@ -61,9 +62,11 @@ type question struct {
 type problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	File    string `json:"file,omitempty"`
-	Row     int    `json:"row,omitempty"`
-	Col     int    `json:"col,omitempty"`
+	// The further lines of a compiler's error.
+	Details []string `json:"details,omitempty"`
+	File    string   `json:"file,omitempty"`
+	Row     int      `json:"row,omitempty"`
+	Col     int      `json:"col,omitempty"`
 }
 
 type answer map[string]any

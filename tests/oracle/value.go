@@ -107,6 +107,14 @@ func marshal(a any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
+func ofCompiler(one *ast.Error) problem {
+	described := problem{Code: one.Code, Message: one.Message}
+	if one.Details != nil {
+		described.Details = one.Details.Lines()
+	}
+	return place(described, one.Location)
+}
+
 // described says what an error is; the errors of a parse or a compilation are several.
 func described(err error) []problem {
 	if err == nil {
@@ -115,12 +123,12 @@ func described(err error) []problem {
 	if many, ok := errors.AsType[ast.Errors](err); ok {
 		list := make([]problem, 0, len(many))
 		for _, one := range many {
-			list = append(list, place(problem{Code: one.Code, Message: one.Message}, one.Location))
+			list = append(list, ofCompiler(one))
 		}
 		return list
 	}
 	if one, ok := errors.AsType[*ast.Error](err); ok {
-		return []problem{place(problem{Code: one.Code, Message: one.Message}, one.Location)}
+		return []problem{ofCompiler(one)}
 	}
 	if one, ok := errors.AsType[*topdown.Error](err); ok {
 		return []problem{place(problem{Code: one.Code, Message: one.Message}, one.Location)}

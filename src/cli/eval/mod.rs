@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::{FunctionsArgs, NetworkArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
 use super::context::Context;
 use super::explain::{self, Explain};
 use super::output::{self, Reporter};
@@ -61,6 +61,8 @@ pub(super) struct EvalArgs {
     #[arg(long)]
     no_strict_builtin_errors: bool,
     #[command(flatten)]
+    schema: SchemaArgs,
+    #[command(flatten)]
     functions: FunctionsArgs,
     #[command(flatten)]
     network: NetworkArgs,
@@ -105,6 +107,7 @@ impl Work<'_> {
                 product: context.product.clone(),
                 enabled: args.functions.set(),
                 rego_v0: args.v0_compatible,
+                schemas: args.schema.set()?,
                 ..LoadOptions::default()
             };
             let policies = evaluation::load(&args.data, load)?;

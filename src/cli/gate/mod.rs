@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FunctionsArgs, NetworkArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
 use super::context::Context;
 use super::explain::Explain;
 use super::output::Reporter;
@@ -145,6 +145,8 @@ pub(super) struct GateArgs {
     /// Take a built-in function's error as undefined; failed calls of the service stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
+    #[command(flatten)]
+    schema: SchemaArgs,
     #[command(flatten)]
     functions: FunctionsArgs,
     #[command(flatten)]
@@ -428,6 +430,7 @@ fn load(
         product: product.clone(),
         enabled: args.functions.set(),
         rego_v0: args.v0_compatible,
+        schemas: args.schema.set()?,
         packages: args.namespace.clone(),
         kind: args.kind.clone(),
         arguments,

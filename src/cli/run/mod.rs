@@ -17,7 +17,7 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use super::args::{FunctionsArgs, NetworkArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -52,6 +52,8 @@ pub(super) struct RunArgs {
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
     #[command(flatten)]
+    schema: SchemaArgs,
+    #[command(flatten)]
     functions: FunctionsArgs,
     #[command(flatten)]
     network: NetworkArgs,
@@ -65,6 +67,7 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
         product: context.product.clone(),
         enabled: args.functions.set(),
         rego_v0: args.v0_compatible,
+        schemas: args.schema.set()?,
         ..LoadOptions::default()
     };
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();

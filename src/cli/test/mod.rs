@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
-use super::args::{FunctionsArgs, NetworkArgs, Options};
+use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -79,6 +79,8 @@ pub(super) struct TestArgs {
     /// stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
+    #[command(flatten)]
+    schema: SchemaArgs,
     #[command(flatten)]
     functions: FunctionsArgs,
     #[command(flatten)]
@@ -179,6 +181,7 @@ impl Work<'_> {
             product: self.product.clone(),
             enabled: self.args.functions.set(),
             rego_v0: self.args.v0_compatible,
+            schemas: self.args.schema.set()?,
             ..LoadOptions::default()
         };
         let mut suite = Suite::load(evaluation::read(&self.paths)?, load)?;

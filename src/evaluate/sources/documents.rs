@@ -55,7 +55,6 @@ pub(super) fn of_number(path: &str, text: &str, found: &Inexact) -> Diagnostic {
 }
 
 /// Parses a document of any type, to the last digit.
-#[cfg(any(feature = "cli", test))]
 pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     if !is_yaml {
         return json::read(text).map_err(|wrong| of_json(path, text, &wrong));

@@ -54,6 +54,7 @@ mod yaml;
 
 pub use graph::walk_values;
 pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls, http_failure};
+pub(crate) use json_schema::{Sketch, outline};
 pub use table::{all, is_missing, lookup};
 pub use yaml::from_yaml;
 

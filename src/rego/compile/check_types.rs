@@ -1,17 +1,18 @@
 //! Types fit: rules are checked in the order of their dependencies, queries against them.
 
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 
+use crate::rego::annotations::{self, AnnotationSet, Schema, SchemaAnnotation};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, Module, Name, Term, TermKind};
-use crate::rego::types::{Checker, TypedRule};
+use crate::rego::types::{Checker, Declared, Schemas, Type, TypedRule, schema_type};
 
 use super::graph::Graph;
 use super::names::NameMap;
 use super::rule_tree::{RuleId, rule_path};
 use super::walk::{self, Node, NodeMut};
-use super::{Compiled, Compiler, exprs};
+use super::{Compiled, Compiler, RefText, exprs};
 
 impl Compiler<'_> {
     /// Types fit.
@@ -21,6 +22,9 @@ impl Compiler<'_> {
         let mut types = std::mem::take(&mut self.types);
         for function in self.options.functions.iter() {
             types.declare(&function.name, &function.signature);
+        }
+        if let Some(input) = self.options.schemas.as_ref().and_then(|schemas| schemas.input()) {
+            types.set_input(input.clone());
         }
         let hoisted = Hoisted::default();
         let names = |parts: &[Term]| {
@@ -33,7 +37,12 @@ impl Compiler<'_> {
             authors_reference(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
         };
         let dependents = |target: &[Term]| dependents(self, &self.graph, &self.modules, target);
-        let checker = Checker::new().names(&names).dependents(&dependents);
+        let annotated = Annotated::new(self);
+        let declared = |rule: &TypedRule<'_>| annotated.declared(rule);
+        let mut checker = Checker::new().names(&names).dependents(&dependents);
+        if annotated.any {
+            checker = checker.schemas(&declared);
+        }
         let rules = self.sorted.iter().filter_map(|id| {
             let module = self.modules.get(self.rules.get(*id)?.module)?;
             Some(TypedRule {
@@ -45,6 +54,69 @@ impl Compiler<'_> {
         self.types = types;
         // Later stages find what they find in any case.
         self.found.extend(found);
+    }
+}
+
+/// The schemas that annotations name.
+struct Annotated<'a> {
+    annotations: &'a AnnotationSet,
+    schemas: Option<&'a Schemas>,
+    /// Whether any annotation names one.
+    any: bool,
+    /// The types of the schemas that were read, by their references.
+    read: RefCell<HashMap<String, Type>>,
+}
+
+impl<'a> Annotated<'a> {
+    fn new(compiler: &'a Compiler<'_>) -> Self {
+        let annotations = &compiler.annotations;
+        Self {
+            annotations,
+            schemas: compiler.options.schemas.as_deref(),
+            any: annotations.iter().any(|it| !it.schemas.is_empty()),
+            read: RefCell::default(),
+        }
+    }
+
+    /// The types that documents have in a rule: as the packages above it say, its own, its document,
+    /// and the rule itself, which counts most.
+    fn declared(&self, rule: &TypedRule<'_>) -> Declared {
+        let path = annotations::document_path_in(rule.package, rule.rule);
+        let blocks = self
+            .annotations
+            .of_subpackages(rule.package)
+            .into_iter()
+            .chain(self.annotations.of_package(rule.package))
+            .chain(self.annotations.of_document(&path))
+            .chain(self.annotations.of_rule(rule.rule));
+        let (mut declared, mut problems) = (Vec::new(), Vec::new());
+        for annotation in blocks.flat_map(|block| &block.schemas) {
+            match self.schema_type(annotation) {
+                Ok(Some(tpe)) => declared.push((annotation.path.clone(), tpe)),
+                Ok(None) => {}
+                Err(why) => problems.push(Problem::types(rule.rule.span, why)),
+            }
+        }
+        (declared, problems)
+    }
+
+    /// The type that an annotation says; nothing where it refers to a schema and none were given.
+    fn schema_type(&self, annotation: &SchemaAnnotation) -> Result<Option<Type>, String> {
+        let reference = match &annotation.schema {
+            Schema::Definition(schema) => return schema_type(schema).map(Some),
+            Schema::Reference(reference) => reference,
+        };
+        let Some(schemas) = self.schemas else { return Ok(None) };
+        let name = RefText(reference).to_string();
+        if let Some(known) = self.read.borrow().get(&name) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(schema) = schemas.get(reference) else {
+            return Err(format!("undefined schema: {name}"));
+        };
+        let tpe = schema_type(schema)?;
+        self.read.borrow_mut().insert(name, tpe.clone());
+        Ok(Some(tpe))
     }
 }
 

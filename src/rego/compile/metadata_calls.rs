@@ -51,14 +51,9 @@ fn replace(node: NodeMut<'_>, chain: Option<&Name>, own: Option<&Name>) -> bool 
 }
 
 impl Compiler<'_> {
-    /// Reads annotations, if `rego.metadata` is asked.
+    /// Reads annotations: `rego.metadata` and schemas ask for them, and OPA's commands refuse those
+    /// that can't be read in any case.
     pub(super) fn parse_metadata_blocks(&mut self) {
-        let asks =
-            |node: Node<'_>| matches!(node, Node::Expr(expr) if is_chain(expr) || is_rule(expr));
-        let any = self.modules.iter().flat_map(|module| &module.rules);
-        if !any.into_iter().any(|rule| walk::any_in_rule(rule, asks)) {
-            return;
-        }
         let mut all = Vec::new();
         let mut problems = Vec::new();
         for module in &self.modules {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::env::{Env, Key, Tree, TypeEnv};
+use super::schema::overridden;
 use super::terms;
 use super::ty::{Dynamic, Function, Property, Type};
 use super::unify::unifies;
@@ -17,6 +18,7 @@ use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, Te
 pub struct Checker<'a> {
     names: Option<&'a dyn Fn(&[Term]) -> Vec<Term>>,
     dependents: Option<&'a dyn Fn(&[Term]) -> Vec<Vec<Term>>>,
+    schemas: Option<&'a dyn Fn(&TypedRule<'_>) -> Declared>,
     /// What is known of rules where a document is replaced, by the text of its reference.
     replaced: RefCell<HashMap<String, Option<Arc<Tree>>>>,
     /// What is known of each comprehension, by its address.
@@ -33,6 +35,10 @@ pub struct TypedRule<'a> {
     /// The rule; its `else` is one of its own.
     pub rule: &'a Rule,
 }
+
+/// What annotations say of documents in a rule: the path of each with its type, and what is wrong
+/// with the annotations.
+pub type Declared = (Vec<(Vec<Term>, Type)>, Problems);
 
 /// What is known of a comprehension, in the scopes that it was looked at in.
 #[derive(Default)]
@@ -76,6 +82,7 @@ impl<'a> Checker<'a> {
         Self {
             names: None,
             dependents: None,
+            schemas: None,
             replaced: RefCell::default(),
             closures: RefCell::default(),
             fuel: Cell::new(FUEL),
@@ -94,6 +101,14 @@ impl<'a> Checker<'a> {
     #[must_use]
     pub fn dependents(mut self, dependents: &'a dyn Fn(&[Term]) -> Vec<Vec<Term>>) -> Self {
         self.dependents = Some(dependents);
+        self
+    }
+
+    /// With what gives the types that annotations say documents have in a rule, those that count
+    /// less first.
+    #[must_use]
+    pub fn schemas(mut self, schemas: &'a dyn Fn(&TypedRule<'_>) -> Declared) -> Self {
+        self.schemas = Some(schemas);
         self
     }
 
@@ -139,8 +154,8 @@ impl<'a> Checker<'a> {
         rule: TypedRule<'_>,
         problems: &mut Problems,
     ) -> Option<(Vec<Key>, Type)> {
-        let around = Env::global(types);
-        let (env, found) = self.check(&around.wrap(), &rule.rule.body);
+        let around = self.declared(&Env::global(types), &rule, problems);
+        let (env, found) = self.check(&around, &rule.rule.body);
         if !found.is_empty() {
             problems.extend(found);
             return None;
@@ -172,6 +187,34 @@ impl<'a> Checker<'a> {
             }
         });
         Some((rule_path(rule, true), nested.unwrap_or_default()))
+    }
+
+    /// The scope of a rule, in which documents have the types that annotations say.
+    fn declared(&self, around: &Rc<Env>, rule: &TypedRule<'_>, problems: &mut Problems) -> Rc<Env> {
+        let Some(schemas) = self.schemas else { return around.wrap() };
+        let (declared, found) = schemas(rule);
+        problems.extend(found);
+        let (mut docs, mut scope) = (Tree::default(), around.wrap());
+        for (path, tpe) in declared {
+            // The shortest part of the path of which something is known.
+            let lengths = (path.len() == 1).then_some(1).into_iter().chain(1..path.len());
+            let known = lengths
+                .filter_map(|length| path.split_at_checked(length))
+                .map(|(start, rest)| (start, rest, scope.get_ref(start)))
+                .find(|(.., known)| !known.is_unknown());
+            match known {
+                Some((start, rest @ [_, ..], known)) => match overridden(&known, rest, &tpe) {
+                    Ok(tpe) => docs.put(start.iter().filter_map(Key::of), tpe),
+                    Err(why) => {
+                        problems.push(Problem::types(rule.rule.span, why));
+                        continue;
+                    }
+                },
+                _ => docs.put(path.iter().filter_map(Key::of), tpe),
+            }
+            scope = around.wrap_tree(docs.clone());
+        }
+        scope
     }
 
     /// Variables of arguments that the body says nothing of may be anything.

@@ -293,6 +293,11 @@ impl Env {
         Self::new(Some(Arc::clone(&types.rules)), Some(globals))
     }
 
+    /// A scope within that knows of documents, and has variables of its own.
+    pub(super) fn wrap_tree(self: &Rc<Self>, docs: Tree) -> Rc<Self> {
+        Self::new(Some(Arc::new(docs)), Some(Rc::clone(self)))
+    }
+
     /// A scope within.
     pub(super) fn wrap(self: &Rc<Self>) -> Rc<Self> {
         Self::new(None, Some(Rc::clone(self)))

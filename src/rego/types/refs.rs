@@ -10,6 +10,7 @@ use super::unify::unifies;
 use super::wording::{invalid_reference, keys_of, term_text, unsupported_reference};
 use crate::rego::problem::{Problem, Problems};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Span, Term, TermKind};
+use crate::text::nearest;
 
 impl Checker<'_> {
     /// Checks the references of a statement, without those of comprehensions.
@@ -123,7 +124,16 @@ struct Checked<'c> {
 
 impl Checked<'_> {
     fn invalid(&self, position: usize, have: &Type, want: &Type, one_of: &[String]) -> Problem {
-        invalid_reference(self.span, &self.checker.named(self.parts), position, have, want, one_of)
+        let parts = self.checker.named(self.parts);
+        let problem = invalid_reference(self.span, &parts, position, have, want, one_of);
+        let Some(TermKind::String(said)) = parts.get(position).map(|it| &it.kind) else {
+            return problem;
+        };
+        let known = one_of.iter().map(|it| it.trim_matches('"'));
+        match nearest(said, known) {
+            Some(near) => problem.hint(format!("did you mean `{near}`?")),
+            None => problem,
+        }
     }
 
     /// Follows the operands through documents whose types are known by path. Gives false where a

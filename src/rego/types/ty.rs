@@ -154,8 +154,10 @@ impl Object {
 
     /// The type of the member `key`.
     pub fn select(&self, key: &Value) -> Type {
-        if let Ok(at) = self.fixed.binary_search_by(|it| it.key.cmp(key)) {
-            return self.fixed.get(at).map(|it| it.value.clone()).unwrap_or_default();
+        // Schemas that are merged may have a key twice: the first counts.
+        let at = self.fixed.partition_point(|it| it.key < *key);
+        if let Some(found) = self.fixed.get(at).filter(|it| it.key == *key) {
+            return found.value.clone();
         }
         match &self.rest {
             Some(rest) if rest.key.contains(&Type::of(key)) => rest.value.clone(),
@@ -237,6 +239,12 @@ impl Type {
             Self::Unknown => Facts { size: 1, depth: 1, incomplete: true },
             _ => Facts { size: 1, depth: 1, incomplete: false },
         }
+    }
+
+    /// Whether it is made of more types than `size`, those that are shared counted as often as they
+    /// stand there.
+    pub fn is_larger_than(&self, size: u32) -> bool {
+        self.facts().size > size
     }
 
     /// Whether this is no type at all.

@@ -1,6 +1,7 @@
-//! Types of what comes from outside: the functions' results.
+//! Types of what comes from outside: the functions' results, and what schemas say.
 
 use super::table;
+use crate::cli::Sandbox;
 
 /// Which are errors and which aren't is what OPA 1.22.2 says with the merged capabilities.
 #[test]
@@ -56,4 +57,97 @@ fn mocks_keep_the_types() {
         &format!("d := platform.discover(input.d, \"\")\n{test}"),
         &[("type-error", 2, 11), ("type-error", 3, 11)],
     )]);
+}
+
+const SCHEMA: &str =
+    r#"{"properties": {"digest": {"type": "string"}, "size": {"type": "number"}}}"#;
+
+#[test]
+fn a_schema_says_what_input_is() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.write("schema.json", SCHEMA);
+    let policy = sandbox.write(
+        "p.rego",
+        "package p\n\ndeny contains \"1\" if input.dgest\n\ndeny contains \"2\" if input.size == \"3\"\n",
+    );
+    let input = sandbox.write("input.json", "{\"size\": 3}");
+    for arguments in [
+        &["check"][..],
+        &["test"],
+        &["eval", "data.p.deny", "-d"],
+        &["gate", "-i", &input, "-d"],
+        &["run"],
+    ] {
+        let given = [arguments, &[&policy, "--schema", &schema]].concat();
+        let code = i32::from(arguments[0] != "check") + 1;
+        let output = sandbox.run(&given).output().code(code);
+        for said in ["undefined ref: input.dgest", "want (one of): [\"digest\" \"size\"]"] {
+            let all = format!("{}{}", output.stdout, output.stderr);
+            assert!(all.contains(said), "{arguments:?}: {output:#?}");
+        }
+    }
+    let found = sandbox.run(&["check", "-s", &schema, &policy]).output().code(1).stdout;
+    assert!(found.contains("did you mean `digest`?"), "{found}");
+    assert!(found.contains("match error; left: number; right: string"), "{found}");
+    // Without it, the policy is fine; and so is a query of what is there.
+    sandbox.run(&["check", &policy]).output().code(0);
+    sandbox.run(&["eval", "-s", &schema, "-i", &input, "input.size"]).output().code(0);
+    let output = sandbox.run(&["eval", "-s", &schema, "input.sizes"]).output().code(2);
+    assert!(output.stderr.contains("undefined ref: input.sizes"), "{output:#?}");
+}
+
+#[test]
+fn annotations_name_schemas_of_a_folder() {
+    let sandbox = Sandbox::new();
+    sandbox.write("schemas/input.json", SCHEMA);
+    sandbox
+        .write("schemas/d/acl.yaml", "properties: {users: {type: array, items: {type: string}}}\n");
+    let policy = sandbox.write(
+        "q.rego",
+        "# METADATA\n# schemas:\n#   - input: schema.input\n#   - data.acl: schema.d.acl\npackage q\n\n\
+         deny contains \"1\" if input.dgest\n\n# METADATA\n# schemas:\n#   - input.more: {type: object, \
+         properties: {n: {type: number}}}\ndeny contains \"2\" if {\n\tinput.more.n == \"x\"\n\tsome user in \
+         data.acl.users\n\tuser == 3\n\tdata.acl.admins\n}\n",
+    );
+    let schemas = sandbox.path("schemas");
+    let lines = |arguments: &[&str]| -> Vec<u64> {
+        let given = [&["check", "--format", "json", policy.as_str()], arguments].concat();
+        let report = sandbox.run(&given).output().json();
+        let findings = report["findings"].as_array().unwrap();
+        findings.iter().map(|it| it["position"]["line"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(lines(&["--schema", schemas.to_str().unwrap()]), [7, 13, 15, 16]);
+    // Without the folder, only what stands in the policy itself is known.
+    assert_eq!(lines(&[]), [13]);
+    sandbox.write("schemas/d/acl.yaml", "{\"$ref\": \"https://schemas.example/acl.json\"}");
+    sandbox.write("schemas/input.json", "{\"type\": \"text\"}");
+    let output = sandbox.run(&["check", &policy, "-s", schemas.to_str().unwrap()]).output().code(1);
+    for said in [
+        "unable to compile the schema: remote reference loading disabled: https://schemas.example/acl.json",
+        "put what it refers to under `definitions`",
+        "has a primitive type that is NOT VALID -- given: /text/",
+    ] {
+        assert!(output.stdout.contains(said), "{output:#?}");
+    }
+}
+
+#[test]
+fn what_is_no_schema_is_refused() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", "package p\n\ndeny contains \"1\" if input.x\n");
+    for (text, why) in [
+        ("{\"type\": \"text\"}", "NOT VALID -- given: /text/"),
+        ("{\"properties\": 3}", "Properties must be of type object"),
+        ("[", "schema.json:1:2:"),
+        ("", "no schema"),
+        ("{\"$ref\": \"https://schemas.example/a.json\"}", "nothing is fetched"),
+        ("{\"$ref\": \"file:///etc/passwd\"}", "nothing is fetched"),
+        ("{\"allOf\": [{\"$ref\": \"#\"}]}", "refers to itself"),
+    ] {
+        let schema = sandbox.write("schema.json", text);
+        let output = sandbox.run(&["check", "--schema", &schema, &policy]).output().code(2);
+        assert!(output.stderr.contains(why), "{text}: {output:#?}");
+    }
+    let output = sandbox.run(&["check", "--schema", "none", &policy]).output().code(2);
+    assert!(output.stderr.contains("`none` doesn't exist"), "{output:#?}");
 }

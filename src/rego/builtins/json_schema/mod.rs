@@ -1,13 +1,14 @@
 //! `json.match_schema` and `json.verify_schema`: JSON Schema, drafts 4, 6 and 7.
 //!
 //! Owns the two functions. A schema is read once into a list of rules (`schema`), which documents
-//! are checked by (`validate`). Which keywords there are, how references are resolved and what is
+//! are checked by (`validate`), and of which the type checker sees an outline (`outline`). Which keywords there are, how references are resolved and what is
 //! said about a document that doesn't fit are OPA's, not those of a draft's text. Nothing is ever
 //! fetched: a reference to another document than the drafts' own is an error, as in an OPA that may
 //! reach no host.
 
 mod formats;
 mod mail;
+mod outline;
 mod schema;
 mod validate;
 
@@ -17,7 +18,8 @@ use super::operands::{answer, any};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Value};
-use schema::Schema;
+pub(crate) use outline::{Sketch, outline};
+use schema::{Patterns, Schema};
 
 /// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[
@@ -43,7 +45,8 @@ fn document(ctx: &dyn Context, value: &Value) -> Result<Value, Error> {
 }
 
 fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
-    let read = document(ctx, any(args, 0)?).and_then(|document| Schema::read(ctx, &document));
+    let read = document(ctx, any(args, 0)?)
+        .and_then(|document| Schema::read(ctx, &document, Patterns::Compiled));
     match read {
         Ok(_) => answer(vec![Value::from(true), Value::Null]),
         Err(error) if error.halt => Err(error),
@@ -59,7 +62,9 @@ fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = any(args, 1)?;
     let key = text.as_str().map_or_else(|| text.to_json(), str::to_owned);
     let kind = if text.as_str().is_some() { "json schema in text" } else { "json schema" };
-    let schema = ctx.cache().get(kind, &key, || Schema::read(ctx, &self::document(ctx, text)?))?;
+    let schema = ctx
+        .cache()
+        .get(kind, &key, || Schema::read(ctx, &self::document(ctx, text)?, Patterns::Compiled))?;
     let problems = validate::validate(ctx, &schema, &document)?;
     let shown = problems.iter().map(|problem| {
         let mut error = String::new();

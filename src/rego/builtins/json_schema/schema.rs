@@ -22,6 +22,15 @@ pub(super) struct Schema {
     pub root: Place,
 }
 
+/// Whether texts are going to be compared with `pattern`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patterns {
+    /// They are: a pattern that isn't one here is an error.
+    Compiled,
+    /// They aren't: those of other languages are fine.
+    Ignored,
+}
+
 /// What a schema says.
 #[derive(Default)]
 pub(super) struct Rules {
@@ -114,9 +123,14 @@ impl Schema {
     ///
     /// # Errors
     /// What is wrong with it, in OPA's words.
-    pub(super) fn read(ctx: &dyn Context, document: &Value) -> Result<Self, Error> {
+    pub(super) fn read(
+        ctx: &dyn Context,
+        document: &Value,
+        patterns: Patterns,
+    ) -> Result<Self, Error> {
         let mut reader = Reader {
             ctx,
+            patterns,
             documents: HashMap::new(),
             references: HashMap::new(),
             rules: Vec::new(),
@@ -147,6 +161,7 @@ fn draft(document: &Value) -> Result<Option<Draft>, Error> {
 
 struct Reader<'c> {
     ctx: &'c dyn Context,
+    patterns: Patterns,
     /// Documents and their parts by their names, with the draft that their document names.
     documents: HashMap<String, (Value, Option<Draft>)>,
     /// The schemas that references refer to.
@@ -423,7 +438,9 @@ impl Reader<'_> {
         if matches!((rules.min_length, rules.max_length), (Some(min), Some(max)) if min > max) {
             return Err(bad("minLength cannot be greater than maxLength"));
         }
-        if let Some(text) = text(node, "pattern")? {
+        if let Some(text) = text(node, "pattern")?
+            && self.patterns == Patterns::Compiled
+        {
             let pattern = pattern(self.ctx, text)?;
             let pattern = pattern.ok_or_else(|| bad("pattern must be a valid regex"))?;
             rules.pattern = Some((pattern, text.to_owned()));

@@ -1,0 +1,149 @@
+//! The schemas of documents from outside, from a file or a folder.
+//!
+//! Owns where schemas are read and under which names. What a schema says is [`crate::rego`]'s.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{SourceLimits, document, files};
+use crate::rego::types::Schemas;
+use crate::text::escape;
+use crate::{Diagnostic, Error, ErrorKind};
+
+/// JSON Schemas of what comes from outside, by which policies are checked when they are loaded.
+///
+/// A file is the schema of `input`. A folder has the schemas that `# METADATA` annotations name:
+/// `a/b.json` is `schema.a.b`. Nothing is fetched: what a schema refers to must stand in it.
+///
+/// ```
+/// use rego_platform::evaluate::sources::SchemaSet;
+///
+/// let schema = r#"{"properties": {"digest": {"type": "string"}}}"#;
+/// assert!(SchemaSet::of_input("schema.json", schema).is_ok());
+/// assert!(SchemaSet::of_input("schema.json", "{\"type\": \"text\"}").is_err());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct SchemaSet(Option<Arc<Schemas>>);
+
+/// How deep folders are nested.
+const MAX_FOLDERS: usize = 64;
+
+impl SchemaSet {
+    /// The schema of `input` in all policies; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when it isn't a schema.
+    pub fn of_input(name: &str, text: &str) -> Result<Self, Error> {
+        let mut set = Schemas::default();
+        insert(&mut set, name, Vec::new(), text)?;
+        Ok(Self(Some(Arc::new(set))))
+    }
+
+    /// Reads the schema of `input` from a file, or those that annotations name from a folder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when something can't be read, or isn't a schema.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let mut reader = Reader { set: Schemas::default(), bytes: 0, files: 0 };
+        if path.is_dir() {
+            reader.folder(path, &mut Vec::new())?;
+        } else {
+            reader.file(path, Vec::new())?;
+        }
+        Ok(Self(Some(Arc::new(reader.set))))
+    }
+
+    pub(crate) fn schemas(&self) -> Option<Arc<Schemas>> {
+        self.0.clone()
+    }
+}
+
+struct Reader {
+    set: Schemas,
+    bytes: u64,
+    files: usize,
+}
+
+impl Reader {
+    fn folder(&mut self, folder: &Path, names: &mut Vec<String>) -> Result<(), Error> {
+        let refused = |why: &str| {
+            let message = format!("the folder of schemas `{}` {why}", escape(&shown(folder)));
+            Error::new(ErrorKind::Configuration, message)
+        };
+        let unreadable = |error| refused("can't be read").with_source(error);
+        if names.len() > MAX_FOLDERS {
+            return Err(refused("is nested too deep").with_hint("does a link lead around?"));
+        }
+        let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+        let mut paths = Vec::new();
+        for entry in entries {
+            paths.push(entry.map_err(unreadable)?.path());
+        }
+        paths.sort();
+        for path in paths {
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else {
+                return Err(refused("has a name that isn't UTF-8"));
+            };
+            if path.is_dir() {
+                let whole = path.file_name().and_then(|name| name.to_str()).unwrap_or(name);
+                names.push(whole.to_owned());
+                self.folder(&path, names)?;
+                names.pop();
+            } else {
+                let place = names.iter().cloned().chain([name.to_owned()]).collect();
+                self.file(&path, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, place: Vec<String>) -> Result<(), Error> {
+        let limits = SourceLimits::default();
+        self.files += 1;
+        if self.files > limits.files {
+            let message = format!("there are more than {} schemas", limits.files);
+            return Err(Error::new(ErrorKind::Configuration, message));
+        }
+        let text = files::read(path, &mut self.bytes, limits)
+            .map_err(|found| wrong("the schema", &found))?;
+        insert(&mut self.set, &shown(path), place, &text)
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn insert(set: &mut Schemas, name: &str, place: Vec<String>, text: &str) -> Result<(), Error> {
+    let is_yaml = !text.trim_start().starts_with(['{', '[', '"']);
+    let value = document(name, text, is_yaml).map_err(|found| match &found.position {
+        Some(at) => wrong(&format!("{name}:{}:{}:", at.line, at.column), &found),
+        None => wrong(&format!("{name}:"), &found),
+    })?;
+    set.insert(place, value).map_err(|why| {
+        let message = format!("{}: {}", escape(name), escape(&why));
+        let error = Error::new(ErrorKind::Configuration, message);
+        match remote_hint(&why) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    })
+}
+
+fn wrong(place: &str, found: &Diagnostic) -> Error {
+    let message = format!("{} {}", escape(place), escape(&found.message));
+    let error = Error::new(ErrorKind::Configuration, message);
+    match &found.hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
+    }
+}
+
+/// What to do about a schema that refers to another document.
+pub(crate) fn remote_hint(why: &str) -> Option<&'static str> {
+    let refers = ["remote reference loading disabled", "reference loading from files"];
+    refers.iter().any(|text| why.contains(text)).then_some(
+        "nothing is fetched: put what it refers to under `definitions` of the schema, and refer to \
+         `#/definitions/NAME`",
+    )
+}
