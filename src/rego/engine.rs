@@ -10,6 +10,7 @@ mod context;
 mod error;
 mod host;
 mod machine;
+mod open;
 mod partial;
 mod reference;
 mod rules;
@@ -81,7 +82,7 @@ pub fn evaluate(
     let world = World::new(settings.host, settings.limits);
     let mut machine = Machine::new(core, &world, settings.tracer, input.cloned());
     let base = machine.enter_frame(&query.scope);
-    let run = machine.apart(0, (&query.body, &query.scope, base), false);
+    let run = machine.query(&query.body, &query.scope, base);
     let mut solutions = Vec::new();
     machine.trace(TraceOp::Enter, TraceNode::Body, &run, query.span);
     let flow = machine.run(&run, 0, &mut |machine| {

@@ -23,6 +23,8 @@ pub struct Case {
     pub strict: bool,
     /// OPA is asked without its index of rules, or without its early exit.
     pub without: Option<&'static str>,
+    /// Where it is from, for whoever wants to see it again.
+    pub origin: String,
     /// The productions of the grammar that it uses.
     pub productions: Vec<&'static str>,
 }
@@ -40,6 +42,7 @@ impl Case {
             strict_errors: true,
             strict: false,
             without: None,
+            origin: String::new(),
             productions: Vec::new(),
         }
     }
@@ -47,6 +50,9 @@ impl Case {
     /// As a person reads it.
     pub fn show(&self) -> String {
         let mut out = String::new();
+        if !self.origin.is_empty() {
+            out.push_str(&format!("# {}\n", self.origin));
+        }
         for (path, text) in &self.files {
             out.push_str(&format!("# {path} ({})\n{}\n", self.version, text.trim_end()));
         }

@@ -1,7 +1,8 @@
 //! The command: asks OPA and us for many cases and says what differs.
 //!
 //! `random FROM COUNT`, `small [EVERY]`, `compliance DIRECTORY [PART OF A NAME]`, `stages FROM COUNT`,
-//! `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `check FILE`, `show SEED`; options
+//! `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `remember FILE [SEED…]`, `check FILE`,
+//! `show SEED`; options
 //! `--oracle PATH`, `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--shrink N` (how many of
 //! each kind), `--found FILE`.
 
@@ -128,6 +129,17 @@ fn run() -> std::io::Result<usize> {
             println!("{stored} programs stored");
             Ok(0)
         }
+        Some("remember") => {
+            let path = settings.words.get(1).cloned().unwrap_or_default();
+            let seeds = settings.words.iter().skip(2).filter_map(|word| word.parse().ok());
+            let cases: Vec<Case> = seeds
+                .map(|seed| grammar::program(seed, dialect(&settings.dialect, seed)))
+                .map(|case| Case { productions: Vec::new(), ..case })
+                .collect();
+            let mut oracle = Oracle::start(&settings.oracle)?;
+            println!("{} programs stored", stored::remember(&path, &mut oracle, &cases)?);
+            Ok(0)
+        }
         Some("check") => {
             let (report, wrong) =
                 stored::check(&settings.words.get(1).cloned().unwrap_or_default())?;
@@ -153,7 +165,7 @@ fn run() -> std::io::Result<usize> {
             Ok(0)
         }
         _ => Err(std::io::Error::other(
-            "random FROM COUNT | small EVERY | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | check FILE | show SEED",
+            "random FROM COUNT | small EVERY | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | remember FILE [SEED…] | check FILE | show SEED",
         )),
     }
 }

@@ -56,6 +56,7 @@ fn read(line: &str) -> Option<Compliance> {
             strict_errors: case["strict_error"].as_bool().unwrap_or(false),
             strict: false,
             without: None,
+            origin: String::new(),
             productions: Vec::new(),
         },
         wanted: Wanted {

@@ -321,5 +321,6 @@ fn case(
         Case::new(text, queries, INPUTS.iter().map(|input| (*input).to_owned()).collect());
     case.data = r#"{"d":{"o":{"a":1,"c":[2]}}}"#.to_owned();
     case.strict_errors = strict_errors;
+    case.origin = "small".to_owned();
     case
 }

@@ -1,6 +1,6 @@
-//! Generated programs with OPA's answers, in a compressed file: what is compared where no Go is.
+//! Programs with OPA's answers in a file, compressed or not: what is compared where no Go is.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -45,15 +45,14 @@ pub fn store(
 fn line(case: &Case, answer: &Json) -> Json {
     json!({
         "files": case.files, "version": case.version, "queries": case.queries, "inputs": case.inputs,
-        "data": case.data, "strict_errors": case.strict_errors, "strict": case.strict, "opa": answer,
+        "data": case.data, "strict_errors": case.strict_errors, "strict": case.strict, "origin": case.origin, "opa": answer,
     })
 }
 
-fn read(line: &str) -> Option<(Case, Outcome)> {
-    let json: Json = serde_json::from_str(line).ok()?;
+fn read(json: &Json) -> Option<Case> {
     let strings =
         |json: &Json| -> Option<Vec<String>> { serde_json::from_value(json.clone()).ok() };
-    let case = Case {
+    Some(Case {
         files: serde_json::from_value(json["files"].clone()).ok()?,
         version: ["v0", "v1", "v2"].into_iter().find(|name| json["version"] == *name)?,
         queries: strings(&json["queries"])?,
@@ -63,20 +62,50 @@ fn read(line: &str) -> Option<(Case, Outcome)> {
         strict_errors: json["strict_errors"].as_bool()?,
         strict: json["strict"].as_bool()?,
         without: None,
+        origin: json["origin"].as_str().unwrap_or_default().to_owned(),
         productions: Vec::new(),
-    };
-    Some((case, oracle::outcome(&json["opa"])))
+    })
+}
+
+fn lines(path: &str) -> std::io::Result<Box<dyn BufRead>> {
+    let file = std::fs::File::open(path)?;
+    Ok(if path.ends_with(".gz") {
+        Box::new(BufReader::new(GzDecoder::new(file)))
+    } else {
+        Box::new(BufReader::new(file))
+    })
+}
+
+fn unreadable() -> std::io::Error {
+    std::io::Error::other("a stored case can't be read")
+}
+
+/// Asks OPA again for what a file holds, and for other cases, and writes all with the answers.
+pub fn remember(path: &str, oracle: &mut Oracle, cases: &[Case]) -> std::io::Result<usize> {
+    let mut known = Vec::new();
+    if std::fs::exists(path)? {
+        for line in lines(path)?.lines() {
+            let json: Json = serde_json::from_str(&line?).map_err(std::io::Error::other)?;
+            known.push(read(&json).ok_or_else(unreadable)?);
+        }
+    }
+    known.extend(cases.iter().filter(|case| !known.contains(case)).cloned().collect::<Vec<_>>());
+    let mut out = String::new();
+    for case in &known {
+        out.push_str(&format!("{}\n", line(case, &oracle.raw(case)?)));
+    }
+    std::fs::write(path, out)?;
+    Ok(known.len())
 }
 
 /// Compares what is stored with our answers: the report, and the cases in which we are wrong.
 pub fn check(path: &str) -> std::io::Result<(Report, Vec<(Case, Compared)>)> {
-    let file = BufReader::new(GzDecoder::new(std::fs::File::open(path)?));
     let mut report = Report::default();
     let mut wrong = Vec::new();
-    for line in file.lines() {
-        let line = line?;
-        let (case, opa) =
-            read(&line).ok_or_else(|| std::io::Error::other("a stored case can't be read"))?;
+    for line in lines(path)?.lines() {
+        let json: Json = serde_json::from_str(&line?).map_err(std::io::Error::other)?;
+        let case = read(&json).ok_or_else(unreadable)?;
+        let opa = oracle::outcome(&json["opa"]);
         let ours = subject::ask(&case);
         let compared = compare(&case, &opa, &ours);
         report.add(&case, &opa, &compared, &ours);

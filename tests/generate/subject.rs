@@ -167,6 +167,7 @@ pub fn is_refusal(code: &str) -> bool {
     code == ProblemCode::Unsupported.as_str()
         || code == ProblemCode::Limit.as_str()
         || code == "eval_limit_error"
+        || code == "eval_unsupported_error"
 }
 
 /// A host that answers as the oracle's does, and writes down what it is asked.

@@ -1,11 +1,17 @@
-//! What an evaluation remembers: the results of rules and functions, by `with` frame.
+//! What an evaluation remembers: the results of rules and functions, by `with` frame, and
+//! comprehensions, by the body that they were first needed in.
 //!
 //! A rule's result is kept under its path, a function's under its arguments, a part of a partial
 //! rule's under the operands that it was asked with. `with` begins an empty frame, which is
 //! dropped at its end.
+//!
+//! As in OPA, comprehensions are kept with less: what a body remembers is known to the bodies that
+//! are entered from it afterwards, and forgotten with it. It shows in prints and in calls.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
 
 use crate::rego::core::{SetId, Slot};
 use crate::rego::value::Value;
@@ -66,7 +72,6 @@ struct Frame {
     documents: Map<SetId, Kept>,
     functions: Map<SetId, BTreeMap<Box<[Value]>, Value>>,
     parts: Map<SetId, BTreeMap<Vec<Part>, Value>>,
-    comprehensions: Map<u32, Grouped>,
 }
 
 /// The frames; there is always one.
@@ -119,12 +124,35 @@ impl Caches {
     pub(super) fn keep_part(&mut self, set: SetId, key: Vec<Part>, value: Value) {
         self.last.parts.entry(set).or_default().insert(key, value);
     }
+}
 
-    pub(super) fn comprehension(&self, id: u32) -> Option<&Grouped> {
-        self.last.comprehensions.get(&id)
+/// The comprehensions that a body remembers, by `with` frame: shared with the bodies entered from
+/// it once there are any.
+#[derive(Clone, Default)]
+pub(super) struct Remembered(OnceCell<Rc<RefCell<Vec<Comprehensions>>>>);
+
+type Comprehensions = Map<u32, Rc<Grouped>>;
+
+impl Remembered {
+    fn frames(&self) -> &RefCell<Vec<Comprehensions>> {
+        self.0.get_or_init(|| Rc::new(RefCell::new(vec![Comprehensions::default()])))
     }
 
-    pub(super) fn keep_comprehension(&mut self, id: u32, grouped: Grouped) {
-        self.last.comprehensions.insert(id, grouped);
+    pub(super) fn push(&self) {
+        self.frames().borrow_mut().push(Comprehensions::default());
+    }
+
+    pub(super) fn pop(&self) {
+        self.frames().borrow_mut().pop();
+    }
+
+    pub(super) fn comprehension(&self, id: u32) -> Option<Rc<Grouped>> {
+        self.0.get()?.borrow().last()?.get(&id).cloned()
+    }
+
+    pub(super) fn keep_comprehension(&self, id: u32, grouped: Rc<Grouped>) {
+        if let Some(last) = self.frames().borrow_mut().last_mut() {
+            last.insert(id, grouped);
+        }
     }
 }

@@ -4,7 +4,7 @@
 use super::host::{CallSite, HostAnswer, HostCall};
 use super::machine::{Flow, Given, Machine, Next, Run, Step, Stop};
 use super::reference::{Other, is_false};
-use super::rules::Single;
+use super::rules::{Single, Terms};
 use super::with::Standin;
 use super::{ErrorCode, EvalError};
 use crate::rego::builtins::{self, Builtin};
@@ -37,7 +37,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         let target = match self.standin(&call.name) {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(_) | Standin::Ref(..)) => return Ok(Step::Many),
+            Some(Standin::Function(_) | Standin::Ref(..) | Standin::Open(_)) => {
+                return Ok(Step::Many);
+            }
         };
         match target {
             Target::Function(id) => {
@@ -48,7 +50,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                 if !set.single || !free || self.tracer.is_some() || !call.args.iter().all(regular) {
                     return Ok(Step::Many);
                 }
-                let args = self.args(run, op, call)?;
+                let args = call.args.iter().map(|term| self.value(term, run.base));
+                let args = args.map(|value| value.map(std::borrow::Cow::into_owned));
+                // What has no value yet is an argument all the same.
+                let Some(args) = args.collect() else { return Ok(Step::Many) };
                 let found = self.function_single(run, id, args, call.output.is_some())?;
                 Ok(match found {
                     Single::Value(value) => self.answer(run, call, value).into(),
@@ -90,10 +95,16 @@ impl<'p, 'r> Machine<'p, 'r> {
             Some(Standin::Value(value)) => self.answered(run, call, value, next),
             Some(Standin::Ref(reference, base)) => match &call.output {
                 Some(output) => {
-                    let apart = Run { base, ..*run };
+                    let apart = Run { base, ..run.clone() };
                     self.refer(&apart, reference, Other::Term(output, run.base), next)
                 }
                 // As in OPA, what isn't taken isn't looked at.
+                None => next(self),
+            },
+            Some(Standin::Open(open)) => match &call.output {
+                Some(output) => {
+                    self.meet_open(run, &open, &[], Other::Term(output, run.base), next)
+                }
                 None => next(self),
             },
             None => self.call_target(run, op, call, call.target, next),
@@ -110,12 +121,16 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match target {
             Target::Function(id) => {
-                let args = self.args(run, op, call)?;
+                let (args, open) = self.open_args(run, call);
                 let output = call.output.as_ref().filter(|output| !self.is_free(output, run.base));
                 let captured = call.output.is_some();
                 let irregular =
                     call.args.iter().any(|term| self.irregular(term, run.base).is_some());
-                let terms = irregular.then_some(&*call.args);
+                let terms = match (open, irregular) {
+                    (true, _) => Terms::Open(&call.args),
+                    (false, true) => Terms::Irregular(&call.args),
+                    (false, false) => Terms::Plain,
+                };
                 self.function(run, id, (args, terms), (output, captured), &mut |machine, given| {
                     match (given, &call.output) {
                         (Given::Value(value), _) => machine.answered(run, call, value, &mut *next),
@@ -185,6 +200,20 @@ impl<'p, 'r> Machine<'p, 'r> {
             args.push(value.into_owned());
         }
         Ok(args)
+    }
+
+    /// The values of a function's arguments, and whether one has none: then they are as the rule
+    /// index sees them.
+    fn open_args(&self, run: &Run<'p>, call: &'p Call) -> (Vec<Value>, bool) {
+        let mut open = false;
+        let args = call.args.iter().map(|term| match self.value(term, run.base) {
+            Some(value) => value.into_owned(),
+            None => {
+                open = true;
+                self.outline(term, run.base)
+            }
+        });
+        (args.collect(), open)
     }
 
     /// Calls what has one value.

@@ -1,5 +1,7 @@
 //! Comprehensions and `every`: bodies evaluated on the spot.
 
+use std::rc::Rc;
+
 use super::cache::{Grouped, Made};
 use super::machine::{Bound, Machine, Run, Stop, within_rule};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
@@ -87,10 +89,8 @@ impl<'p> Machine<'p, '_> {
     }
 
     fn head(&self, term: &'p Term, base: u32, span: Span) -> Result<Value, Stop> {
-        self.value(term, base).map(std::borrow::Cow::into_owned).ok_or_else(|| {
-            let message = "a variable of a comprehension's head has no value";
-            EvalError::new(ErrorCode::Internal, Some(span), message).into()
-        })
+        let value = self.value(term, base).map(std::borrow::Cow::into_owned);
+        value.ok_or_else(|| self.without_value(span))
     }
 
     /// The value of a comprehension that is made once for all values of its variables; nothing
@@ -101,17 +101,20 @@ impl<'p> Machine<'p, '_> {
         comprehension: &'p Comprehension,
         index: &'p ComprehensionIndex,
     ) -> Result<Option<Value>, Stop> {
-        if self.caches.comprehension(index.id).is_none() {
-            let grouped = self.group(run, comprehension, index)?;
-            self.caches.keep_comprehension(index.id, grouped);
-        }
+        let grouped = match run.remembered.comprehension(index.id) {
+            Some(grouped) => grouped,
+            None => {
+                let grouped = Rc::new(self.group(run, comprehension, index)?);
+                run.remembered.keep_comprehension(index.id, Rc::clone(&grouped));
+                grouped
+            }
+        };
         let keys = index.keys.iter().map(|slot| self.seen(&Term::Var(*slot), run.base));
         let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        match self.caches.comprehension(index.id).and_then(|grouped| grouped.get(&keys)) {
+        match grouped.get(&keys) {
             Some(Made::Value(value)) => Ok(Some(value.clone())),
             Some(Made::Heads(solutions)) => {
-                let solutions = solutions.clone();
-                self.with_heads(run.base, comprehension, &solutions).map(Some)
+                self.with_heads(run.base, comprehension, solutions).map(Some)
             }
             None => Ok(None),
         }
@@ -180,7 +183,7 @@ impl<'p> Machine<'p, '_> {
     ) -> Result<Grouped, Stop> {
         let span = comprehension.span;
         let base = self.enter_frame(run.scope);
-        let within = self.apart(run.query, (&comprehension.body, run.scope, base), false);
+        let within = self.apart(run, (&comprehension.body, run.scope, base), false);
         let mut grouped = Grouped::new();
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
         let flow = self.collect(&within, span, &mut |machine| {

@@ -22,6 +22,8 @@ pub enum ErrorCode {
     WithMerge,
     /// `eval_limit_error`: over one of our limits.
     Limit,
+    /// `eval_unsupported_error`: what OPA would evaluate and we don't.
+    Unsupported,
     /// `eval_host_error`: a host function ended the evaluation.
     Host,
 }
@@ -37,6 +39,7 @@ impl ErrorCode {
             Self::Builtin => "eval_builtin_error",
             Self::WithMerge => "eval_with_merge_error",
             Self::Limit => "eval_limit_error",
+            Self::Unsupported => "eval_unsupported_error",
             Self::Host => "eval_host_error",
         }
     }

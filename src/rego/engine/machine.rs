@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::cache::Caches;
+use super::cache::{Caches, Remembered};
 use super::context::World;
+use super::open::Opens;
 use super::with::{Mock, Replaced};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::core::{Body, Candidate, Core, Op, OpKind, Scope, Side, Term};
@@ -89,7 +90,7 @@ impl From<bool> for Step {
 }
 
 /// A body being run.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Run<'p> {
     pub(super) body: &'p [Op],
     /// Where its frame begins.
@@ -99,6 +100,7 @@ pub(super) struct Run<'p> {
     pub(super) scope: &'p Scope,
     pub(super) query: u64,
     pub(super) parent: u64,
+    pub(super) remembered: Remembered,
 }
 
 /// An evaluation.
@@ -116,6 +118,9 @@ pub(super) struct Machine<'p, 'r> {
     pub(super) replaced_data: usize,
     /// Functions that are replaced; only the last group is in force.
     pub(super) mocks: Vec<Vec<Vec<Mock<'p>>>>,
+    /// What those put in place without a value, and how many slots frames need for it.
+    pub(super) opens: Opens<'p>,
+    pub(super) shadow: u32,
     pub(super) caches: Caches,
     /// The candidates of all rules that are being evaluated, one after the other.
     pub(super) candidates: Vec<Candidate>,
@@ -150,6 +155,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             replaced: Vec::new(),
             replaced_data: 0,
             mocks: Vec::new(),
+            opens: Opens::default(),
+            shadow: 0,
             caches: Caches::new(),
             candidates: Vec::new(),
             lookup: Lookup::new(),
@@ -192,7 +199,16 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// Adds a frame of free slots, and says where it begins.
     pub(super) fn enter_frame(&mut self, scope: &Scope) -> u32 {
         let base = self.slots.len();
-        self.slots.resize(base + scope.slots as usize, Bound::Free);
+        self.slots.resize(base + (scope.slots + self.shadow) as usize, Bound::Free);
+        if self.shadow > 0 {
+            for open in self.opens.iter() {
+                open.give(|slot, value| {
+                    if let Some(place) = self.slots.get_mut(base + (scope.slots + slot) as usize) {
+                        *place = Bound::Value(value.clone());
+                    }
+                });
+            }
+        }
         u32::try_from(base).unwrap_or(u32::MAX)
     }
 
@@ -215,18 +231,26 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// A body entered from another.
     pub(super) fn within(&mut self, run: &Run<'p>, body: &'p Body, once: bool) -> Run<'p> {
         self.queries += 1;
-        Run { body, once, query: self.queries, parent: run.query, ..*run }
+        Run { body, once, query: self.queries, parent: run.query, ..run.clone() }
+    }
+
+    /// The body of a query.
+    pub(super) fn query(&mut self, body: &'p Body, scope: &'p Scope, base: u32) -> Run<'p> {
+        self.queries += 1;
+        let remembered = Remembered::default();
+        Run { body, base, once: false, scope, query: self.queries, parent: 0, remembered }
     }
 
     /// A body with a frame of its own.
     pub(super) fn apart(
         &mut self,
-        parent: u64,
+        from: &Run<'p>,
         (body, scope, base): (&'p Body, &'p Scope, u32),
         once: bool,
     ) -> Run<'p> {
         self.queries += 1;
-        Run { body, base, once, scope, query: self.queries, parent }
+        let remembered = from.remembered.clone();
+        Run { body, base, once, scope, query: self.queries, parent: from.query, remembered }
     }
 
     /// Runs a body from an expression on, and calls `next` for each of its solutions.
@@ -327,9 +351,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                     return Ok(Step::Many);
                 }
                 let replacement = self.replacement(run, with, op.span)?;
-                let before = self.enter_with(&replacement);
+                let before = self.enter_with(run, &replacement);
                 let step = self.single(run, inner);
-                self.leave_with(before);
+                self.leave_with(run, before);
                 step
             }
         }
@@ -343,18 +367,18 @@ impl<'p, 'r> Machine<'p, 'r> {
             OpKind::Call(call) => self.call_many(run, op, call, next),
             OpKind::With(with, inner) => {
                 let replacement = self.replacement(run, with, op.span)?;
-                let mut before = Some(self.enter_with(&replacement));
+                let mut before = Some(self.enter_with(run, &replacement));
                 let flow = self.any(run, inner, &mut |machine| {
                     // What follows isn't under the modifiers.
                     if let Some(before) = before.take() {
-                        machine.leave_with(before);
+                        machine.leave_with(run, before);
                     }
                     let flow = next(machine);
-                    before = Some(machine.enter_with(&replacement));
+                    before = Some(machine.enter_with(run, &replacement));
                     flow
                 });
                 if let Some(before) = before.take() {
-                    self.leave_with(before);
+                    self.leave_with(run, before);
                 }
                 flow
             }
@@ -372,7 +396,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         span: Span,
     ) -> Result<bool, Stop> {
         self.queries += 1;
-        let within = Run { body, once, query: self.queries, parent: run.query, ..*run };
+        let within = Run { body, once, query: self.queries, parent: run.query, ..run.clone() };
         let mut holds = false;
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
         let flow = self.deeper(|machine| {

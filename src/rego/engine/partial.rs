@@ -169,7 +169,7 @@ impl<'p> Machine<'p, '_> {
                 continue;
             }
             let base = self.enter_frame(&rule.scope);
-            let within = self.apart(run.query, (&rule.body, &rule.scope, base), false);
+            let within = self.apart(run, (&rule.body, &rule.scope, base), false);
             self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
             let flow = self.deeper(|machine| {
                 machine.run(&within, 0, &mut |machine| {
@@ -196,7 +196,7 @@ impl<'p> Machine<'p, '_> {
     ) -> Result<(), Stop> {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(run.query, (&rule.body, &rule.scope, base), false);
+        let within = self.apart(run, (&rule.body, &rule.scope, base), false);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let flow = if self.bind_head(run, set, rule, path, base) {
             self.run(&within, 0, &mut |machine| {
@@ -235,6 +235,11 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
+    fn head_term(&self, rule: &'p Rule, term: &'p Term, base: u32) -> Result<Value, Stop> {
+        let value = self.value(term, base).map(std::borrow::Cow::into_owned);
+        value.ok_or_else(|| self.without_value(rule.head_span))
+    }
+
     /// Adds what a definition's head says when its body holds.
     fn add(
         &mut self,
@@ -244,15 +249,9 @@ impl<'p> Machine<'p, '_> {
         making: &mut Making,
     ) -> Result<(), Stop> {
         self.world.spend(96)?;
-        let internal = || -> Stop {
-            let message = "a variable of the head has no value";
-            EvalError::new(ErrorCode::Internal, Some(rule.head_span), message).into()
-        };
         let leaf = match (&rule.value, &rule.key) {
-            (Some(term), _) | (None, Some(term)) => {
-                self.value(term, base).ok_or_else(internal)?.into_owned()
-            }
-            (None, None) => return Err(internal()),
+            (Some(term), _) | (None, Some(term)) => self.head_term(rule, term, base)?,
+            (None, None) => return Err(self.without_value(rule.head_span)),
         };
         let own = rule.reference.get(set.parts.len()..).unwrap_or_default();
         if let Value::Set(elements) = &mut making.value {
@@ -261,7 +260,7 @@ impl<'p> Machine<'p, '_> {
         }
         let mut keys = Vec::with_capacity(own.len());
         for term in own {
-            keys.push(self.value(term, base).ok_or_else(internal)?.into_owned());
+            keys.push(self.head_term(rule, term, base)?);
         }
         if set.uneven {
             let within = (0..keys.len())

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Step, Stop};
+use super::open::unread;
 use crate::rego::core::{
     Comprehension, ComprehensionKind, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
 };
@@ -207,6 +208,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let base = run.base;
         let path = &*reference.path;
         match &reference.head {
+            Head::Input if !self.opens.is_empty() => Look::Many,
             Head::Input => match &self.input {
                 Some(input) => self.descend(input, path, base),
                 None => Look::Undefined,
@@ -270,7 +272,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         match &reference.head {
             Head::Nothing => Ok(()),
             Head::Input => match self.input.clone() {
-                Some(value) => self.walk(run, value, path, other, next),
+                Some(value) if self.opens.is_empty() => self.walk(run, value, path, other, next),
+                Some(value) => self.walk_input(run, (&value, &[]), path, other, next),
                 None => Ok(()),
             },
             Head::Var(slot) => {
@@ -529,6 +532,21 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Term::Const(_) | Term::Var(_) => Vec::new(),
             },
         };
+        // An operand without value may also be made equal to a key without one.
+        let valueless = |machine: &Self, key: &'p Term| {
+            machine.is_free(operand, run.base) && machine.seen(key, base).is_none()
+        };
+        let open: Vec<(&'p Term, &'p Term)> = match within {
+            Term::Object(members) => members
+                .iter()
+                .filter(|(key, _)| valueless(self, key))
+                .map(|(key, value)| (key, value))
+                .collect(),
+            Term::Set(items) => {
+                items.iter().filter(|item| valueless(self, item)).map(|item| (item, item)).collect()
+            }
+            _ => Vec::new(),
+        };
         let mut alternatives = Alternatives::new(run);
         for key in keys {
             self.step()?;
@@ -559,6 +577,17 @@ impl<'p, 'r> Machine<'p, 'r> {
             let Some(item) = item else { continue };
             let mark = self.trail.len();
             let flow = if self.unify_value(operand, run.base, &key) {
+                self.deeper(|machine| machine.walk_term(run, (item, base), rest, other, &mut *next))
+            } else {
+                Ok(())
+            };
+            self.undo(mark);
+            alternatives.tried(flow)?;
+        }
+        for (key, item) in open {
+            self.step()?;
+            let mark = self.trail.len();
+            let flow = if self.unify(operand, run.base, key, base) {
                 self.deeper(|machine| machine.walk_term(run, (item, base), rest, other, &mut *next))
             } else {
                 Ok(())
@@ -648,6 +677,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         other: Other<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
+        if !self.opens.is_empty()
+            && let Some(open) = self.open_at(false, &done)
+        {
+            return self.meet_open(run, &open, path, other, next);
+        }
         let Some((term, rest)) = path.split_first() else {
             return match self.document(run, node, &done)? {
                 Some(value) => self.meet_document(run, value, other, next),
@@ -753,6 +787,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         node: Option<NodeId>,
         path: &[Value],
     ) -> Result<Option<Value>, Stop> {
+        if !self.opens.is_empty() && self.is_open(false, path) {
+            return Err(unread(run));
+        }
         let base = self.resolve(path);
         let rules = match node {
             Some(node) => Some(Value::from(self.leaves(run, node, path)?)),
@@ -795,6 +832,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         let replaced =
             (1..=path.len()).any(|end| self.is_replaced(path.get(..end).unwrap_or_default()));
         if replaced {
+            if self.is_open(false, path) {
+                return Err(unread(run));
+            }
             return Ok(self.resolve(path));
         }
         let place = RefCell::new(None);

@@ -9,6 +9,7 @@ use super::reference::{Other, is_false};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Candidate, Rule, RuleId, RuleSet, SetId, Term};
 use crate::rego::index::{Reference, Resolver, Root};
+use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
 /// The definitions that may hold.
@@ -263,7 +264,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: NextWith<'_, 'p, 'r>,
     ) -> (Option<Value>, Flow) {
         let base = self.enter_frame(&rule.scope);
-        let within = self.apart(run.query, (&rule.body, &rule.scope, base), once);
+        let within = self.apart(run, (&rule.body, &rule.scope, base), once);
         let mut result = None;
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let flow = self.run(&within, 0, &mut |machine| {
@@ -291,10 +292,14 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// The value that a definition's head has when its body holds.
     fn head_value(&self, rule: &'p Rule, base: u32) -> Result<Value, Stop> {
         let value = rule.value.as_ref().and_then(|value| self.value(value, base));
-        value.map(std::borrow::Cow::into_owned).ok_or_else(|| {
-            let message = "a variable of the head has no value";
-            EvalError::new(ErrorCode::Internal, Some(rule.head_span), message).into()
-        })
+        value.map(std::borrow::Cow::into_owned).ok_or_else(|| self.without_value(rule.head_span))
+    }
+
+    /// A head whose variables haven't all a value. In OPA it has a variable then.
+    #[cold]
+    pub(super) fn without_value(&self, head: Span) -> Stop {
+        let code = if self.opens.is_empty() { ErrorCode::Internal } else { ErrorCode::Unsupported };
+        EvalError::new(code, Some(head), "a variable of the head has no value").into()
     }
 
     /// What a definition gives when its body holds.
@@ -325,13 +330,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         EvalError::new(ErrorCode::Conflict, Some(rule.span), message)
     }
 
-    /// Calls a function. `terms` are the arguments, where one is irregular; `output` is what its value is made equal to before its body runs, where
+    /// Calls a function. `output` is what its value is made equal to before its body runs, where
     /// that isn't a free variable; `captured` says whether the value is taken at all.
     pub(super) fn function(
         &mut self,
         run: &Run<'p>,
         id: SetId,
-        (args, terms): (Vec<Value>, Option<&'p [Term]>),
+        (args, terms): (Vec<Value>, Terms<'p>),
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
@@ -362,7 +367,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let flow = self.function_of(
             run,
             (id, candidates),
-            (args, None),
+            (args, Terms::Plain),
             (None, captured),
             &mut |machine, given| {
                 found = machine.taken(given);
@@ -378,14 +383,16 @@ impl<'p, 'r> Machine<'p, 'r> {
         &mut self,
         run: &Run<'p>,
         (id, candidates): (SetId, Candidates<'p>),
-        (args, terms): (Vec<Value>, Option<&'p [Term]>),
+        (args, terms): (Vec<Value>, Terms<'p>),
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
         if Self::has_none(candidates) {
             return Ok(());
         }
-        if let Some(value) = self.caches.function(id, &args).cloned() {
+        if !terms.are_open()
+            && let Some(value) = self.caches.function(id, &args).cloned()
+        {
             if !captured && is_false(&value) {
                 return Ok(());
             }
@@ -445,16 +452,32 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> (Option<Value>, Flow) {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(call.run.query, (&rule.body, &rule.scope, base), once);
+        let within = self.apart(call.run, (&rule.body, &rule.scope, base), once);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let mut result = None;
         let flow = if self.bind_args(call, rule, base) {
             self.run(&within, 0, &mut |machine| {
                 machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
+                if call.terms.are_open()
+                    && let Some(term) = &rule.value
+                    && machine.seen(term, base).is_none()
+                {
+                    let outline = machine.outline(term, base);
+                    result = Some(outline.clone());
+                    return match first.replace(outline.clone()) {
+                        Some(first) if first != outline => {
+                            Err(machine.conflict(rule, "function").into())
+                        }
+                        Some(_) => Ok(()),
+                        None => next(machine, Given::Term(term, base)),
+                    };
+                }
                 let value = machine.head_value(rule, base)?;
                 result = Some(value.clone());
-                machine.world.spend(KEPT)?;
-                machine.caches.keep_function(call.id, call.args, value.clone());
+                if !call.terms.are_open() {
+                    machine.world.spend(KEPT)?;
+                    machine.caches.keep_function(call.id, call.args, value.clone());
+                }
                 let dropped = !call.captured && is_false(&value);
                 if let Some(first) = &first {
                     if *first != value {
@@ -485,11 +508,11 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// Binds a function's arguments, and what its value must be.
     fn bind_args(&mut self, call: &Calling<'_, 'p>, rule: &'p Rule, base: u32) -> bool {
         let bound = match call.terms {
-            None => {
+            Terms::Plain => {
                 let mut pairs = rule.args.iter().zip(call.args);
                 pairs.all(|(arg, value)| self.unify_value(arg, base, value))
             }
-            Some(terms) => {
+            Terms::Irregular(terms) | Terms::Open(terms) => {
                 let mut pairs = rule.args.iter().zip(terms);
                 pairs.all(|(arg, term)| self.unify(term, call.run.base, arg, base))
             }
@@ -554,7 +577,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         const MOST: usize = 10;
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(run.query, (&rule.body, &rule.scope, base), once);
+        let within = self.apart(run, (&rule.body, &rule.scope, base), once);
         let mut produced = false;
         let mut found = false;
         let bound =
@@ -609,12 +632,30 @@ impl Resolver for Known<'_, '_, '_> {
     }
 }
 
+/// The arguments of a function's call as they were written.
+#[derive(Clone, Copy)]
+pub(super) enum Terms<'p> {
+    /// Their values say everything.
+    Plain,
+    /// One is looked through in another order than that of its elements' values.
+    Irregular(&'p [Term]),
+    /// One has no value yet. The compile stages see to it that there is none such, but where a
+    /// comprehension is evaluated for all values of its variables at once.
+    Open(&'p [Term]),
+}
+
+impl Terms<'_> {
+    fn are_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+}
+
 /// A call of a function.
 struct Calling<'c, 'p> {
     run: &'c Run<'p>,
     id: SetId,
     args: &'c [Value],
-    terms: Option<&'p [Term]>,
+    terms: Terms<'p>,
     output: Option<&'p Term>,
     captured: bool,
 }

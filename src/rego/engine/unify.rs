@@ -106,6 +106,33 @@ impl<'p> Machine<'p, '_> {
         })
     }
 
+    /// A term's value as the rule index sees it: with an empty object for each variable without one.
+    pub(super) fn outline(&self, term: &Term, base: u32) -> Value {
+        if let Some(value) = self.seen(term, base) {
+            return value;
+        }
+        let (term, base) = match term {
+            Term::Var(slot) => match self.see_slot(base + slot) {
+                Seen::Term(term, base) => (term, base),
+                _ => return Value::new_object(),
+            },
+            term => (term, base),
+        };
+        match term {
+            Term::Array(items) => {
+                let items = items.iter().map(|item| deeper(|| self.outline(item, base)));
+                Value::from(items.collect::<Vec<_>>())
+            }
+            Term::Object(members) => {
+                let members = members.iter().filter_map(|(key, value)| {
+                    Some((self.seen(key, base)?, deeper(|| self.outline(value, base))))
+                });
+                Value::from(object_of(members.collect::<Vec<_>>()))
+            }
+            _ => Value::new_object(),
+        }
+    }
+
     fn build_all(&self, items: &[Term], base: u32) -> Option<Vec<Value>> {
         items.iter().map(|item| self.seen(item, base)).collect()
     }

@@ -1,9 +1,9 @@
 //! Modifiers: what `with` replaces, for as long as its expression is evaluated.
 
-use std::cell::RefCell;
+use std::rc::Rc;
 
 use super::machine::{Machine, Run, Stop};
-use super::reference::Other;
+use super::open::{Open, Opens, Place, What, unread};
 use super::{ErrorCode, EvalError};
 use crate::rego::core::{Ref, Target, With, WithTarget, WithValue};
 use crate::rego::syntax::tree::Span;
@@ -18,6 +18,8 @@ pub(super) enum Standin<'p> {
     Function(Target),
     /// What a reference finds, whatever the arguments; its variables are of a frame.
     Ref(&'p Ref, u32),
+    /// A term that has no value yet, whatever the arguments.
+    Open(Rc<Open<'p>>),
 }
 
 /// A function and what stands in for it.
@@ -45,15 +47,19 @@ pub(super) struct Replacement<'p> {
     with: &'p [With],
     input: Option<Value>,
     data: Option<Value>,
+    opens: Opens<'p>,
+    shadow: u32,
     mocks: Vec<Mock<'p>>,
     /// How many replace data.
     data_targets: usize,
 }
 
 /// What was in force before.
-pub(super) struct Before {
+pub(super) struct Before<'p> {
     input: Option<Value>,
     data: Option<Value>,
+    opens: Opens<'p>,
+    shadow: u32,
     data_targets: usize,
 }
 
@@ -69,62 +75,95 @@ impl<'p> Machine<'p, '_> {
         let mut data = self.data.clone();
         let mut mocks = Vec::new();
         let mut data_targets = 0;
+        let mut opens = self.opens.to_vec();
+        let mut shadow = self.shadow;
         for with in with {
-            let by = match &with.value {
-                WithValue::Term(term) => {
-                    let value = self.value(term, run.base).ok_or_else(|| {
-                        let message = "the value of a modifier has no value";
-                        EvalError::new(ErrorCode::Internal, Some(span), message)
-                    })?;
-                    Standin::Value(value.into_owned())
-                }
-                WithValue::Function(target, _) => Standin::Function(*target),
-                WithValue::Ref(reference) => Standin::Ref(reference, run.base),
+            let place = match &with.target {
+                WithTarget::Input(path) => Place::Input(path),
+                WithTarget::Data(path) => Place::Data(path),
+                WithTarget::Function(_) => Place::Function,
             };
-            match (&with.target, by) {
-                (WithTarget::Function(name), by) => mocks.push(Mock { name, by }),
-                (WithTarget::Input(path), Standin::Value(value)) => {
-                    input = Some(place(input.as_ref(), path, value, span)?);
-                }
-                (WithTarget::Data(path), Standin::Value(value)) => {
-                    data = Some(place(data.as_ref(), path, value, span)?);
-                    data_targets += 1;
-                }
-                // The compile stages leave these in closures of queries only.
-                (target, Standin::Ref(reference, _)) => {
-                    let found = RefCell::new(None);
-                    self.refer(run, reference, Other::Any(&found), &mut |_| Ok(()))?;
-                    let Some(value) = found.into_inner() else { continue };
-                    match target {
-                        WithTarget::Input(path) => {
-                            input = Some(place(input.as_ref(), path, value, span)?);
-                        }
-                        WithTarget::Data(path) => {
-                            data = Some(place(data.as_ref(), path, value, span)?);
-                            data_targets += 1;
-                        }
-                        WithTarget::Function(_) => {}
+            let what = match &with.value {
+                WithValue::Term(term) => Err(What::Term(term)),
+                WithValue::Function(target, _) => Ok(Standin::Function(*target)),
+                WithValue::Ref(reference) => match place {
+                    Place::Function => Ok(Standin::Ref(reference, run.base)),
+                    // The compile stages leave these in closures of queries only.
+                    Place::Input(_) | Place::Data(_) => Err(What::Ref(reference)),
+                },
+            };
+            let by = match what {
+                Ok(by) => by,
+                Err(what) => match self.given_value(run, what) {
+                    Some(value) => Standin::Value(value),
+                    None => {
+                        let open = Rc::new(Open::new(self, run, (what, place), shadow));
+                        shadow = open.shadow_end();
+                        Standin::Open(open)
                     }
+                },
+            };
+            let (path, document) = match &with.target {
+                WithTarget::Function(name) => {
+                    if let Standin::Open(open) = &by {
+                        opens.push(Rc::clone(open));
+                    }
+                    mocks.push(Mock { name, by });
+                    continue;
                 }
-                (_, Standin::Function(_)) => {
+                WithTarget::Input(path) => (path, &mut input),
+                WithTarget::Data(path) => {
+                    data_targets += 1;
+                    (path, &mut data)
+                }
+            };
+            opens.retain(|open: &Rc<Open<'p>>| !open.is_at_or_below(place));
+            if opens.iter().any(|open| open.is_above(place)) {
+                return Err(unread(run));
+            }
+            let value = match by {
+                Standin::Value(value) => value,
+                Standin::Open(open) => {
+                    let outline = self.outline_of(run, &open);
+                    opens.push(open);
+                    outline
+                }
+                Standin::Function(_) | Standin::Ref(..) => {
                     let message = "a function replaces what isn't one";
                     return Err(EvalError::new(ErrorCode::Internal, Some(span), message).into());
                 }
-            }
+            };
+            *document = Some(self::place(document.as_ref(), path, value, span)?);
         }
-        Ok(Replacement { with, input, data, mocks, data_targets })
+        let opens = if opens.is_empty() { Opens::default() } else { opens.into() };
+        Ok(Replacement { with, input, data, opens, shadow, mocks, data_targets })
+    }
+
+    /// The value of what a modifier gives, if it has one.
+    fn given_value(&self, run: &Run<'p>, what: What<'p>) -> Option<Value> {
+        match what {
+            What::Term(term) => self.value(term, run.base).map(std::borrow::Cow::into_owned),
+            What::Ref(_) => None,
+        }
     }
 
     /// Puts modifiers in force.
-    pub(super) fn enter_with(&mut self, replacement: &Replacement<'p>) -> Before {
+    pub(super) fn enter_with(
+        &mut self,
+        run: &Run<'p>,
+        replacement: &Replacement<'p>,
+    ) -> Before<'p> {
         let before = Before {
             input: std::mem::replace(&mut self.input, replacement.input.clone()),
             data: std::mem::replace(&mut self.data, replacement.data.clone()),
+            opens: std::mem::replace(&mut self.opens, Rc::clone(&replacement.opens)),
+            shadow: std::mem::replace(&mut self.shadow, replacement.shadow),
             data_targets: replacement.data_targets,
         };
         self.replaced.push(Replaced(replacement.with));
         self.replaced_data += replacement.data_targets;
         self.caches.push();
+        run.remembered.push();
         if self.mocks.is_empty() {
             self.mocks.push(Vec::new());
         }
@@ -135,15 +174,18 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// Ends them.
-    pub(super) fn leave_with(&mut self, before: Before) {
+    pub(super) fn leave_with(&mut self, run: &Run<'p>, before: Before<'p>) {
         if let Some(group) = self.mocks.last_mut() {
             group.pop();
         }
+        run.remembered.pop();
         self.caches.pop();
         self.replaced.pop();
         self.replaced_data -= before.data_targets;
         self.input = before.input;
         self.data = before.data;
+        self.opens = before.opens;
+        self.shadow = before.shadow;
     }
 
     /// What stands in for a function.

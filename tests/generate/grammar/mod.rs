@@ -138,6 +138,7 @@ pub fn program(seed: u64, dialect: Dialect) -> Case {
         strict_errors,
         strict,
         without: None,
+        origin: format!("seed {seed}, {dialect:?}"),
         productions: generator.hits,
     }
 }
