@@ -47,7 +47,7 @@ fn what_was_answered_wrongly_once_is_answered_as_opa_does() {
     let report = check(MENDED);
     // All of it compiles, and nearly all of it says something.
     assert_eq!(report.compiled, report.programs, "{}", report.show(false));
-    assert!(report.answers > 70, "{}", report.show(false));
+    assert!(report.answers >= 70, "{}", report.show(false));
 }
 
 #[test]
