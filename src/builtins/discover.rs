@@ -22,7 +22,7 @@ const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
 /// References asked for per page.
 const PAGE_SIZE: u64 = 100;
 
-static REFERENCE: &[Field] = &[
+pub(super) static REFERENCE: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
     Field::required("kind", Type::String, "what it is, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
     Field::optional("downloadable", Type::Boolean, "whether its content can be had"),
@@ -30,7 +30,7 @@ static REFERENCE: &[Field] = &[
     Field::optional("createdAt", Type::Timestamp, "when the service learned of it"),
 ];
 
-static RESULT: &[Field] = &[
+pub(super) static RESULT: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest asked about"),
     Field::required("kind", Type::String, "what it is, such as `CONTAINER_IMAGE`"),
     Field::required("downloadable", Type::Boolean, "whether `download_artifact` can have it"),

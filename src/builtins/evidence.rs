@@ -4,7 +4,7 @@ use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
 use crate::client::{EVIDENCE, Paging};
 
-static FILTERS: &[Field] = &[
+pub(super) static FILTERS: &[Field] = &[
     Field::optional("project_name", Type::String, "of this project"),
     Field::optional("project_version_name", Type::String, "of this version of the project"),
     Field::optional("kind", Type::Array(&Type::String), "of one of these material types"),
@@ -17,7 +17,7 @@ static FILTERS: &[Field] = &[
     Field::optional("limit", Type::Integer, "at most this many results, at least 1"),
 ];
 
-static EVIDENCE_ROW: &[Field] = &[
+pub(super) static EVIDENCE_ROW: &[Field] = &[
     Field::required("id", Type::String, "identifier"),
     Field::required("name", Type::String, "the evidence's name"),
     Field::required("digest", Type::Digest, "the digest of its content"),

@@ -12,6 +12,7 @@ pub(crate) mod environments;
 mod evidence;
 mod evidence_prompt;
 mod lists;
+pub(crate) mod practice;
 pub(crate) mod product_compliance;
 mod product_version;
 pub(crate) mod products;

@@ -14,7 +14,7 @@ static FILTERS: &[Field] = &[
     Field::optional("limit", Type::Integer, "at most this many evaluations, at least 1"),
 ];
 
-static EVALUATION: &[Field] = &[
+pub(super) static EVALUATION: &[Field] = &[
     Field::required("requirement_id", Type::String, "the requirement's identifier"),
     Field::required("requirement_version_id", Type::String, "the requirement's version"),
     Field::required("requirement_revision", Type::Integer, "the requirement's revision"),

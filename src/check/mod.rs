@@ -9,22 +9,26 @@ mod capabilities;
 mod fields;
 mod fix;
 mod ignore;
+mod infer;
 mod limit;
 mod model;
 mod names;
 mod negation;
 mod network;
+mod optional;
 mod packages;
 mod rules;
 mod shapes;
 mod unknown;
 mod unused;
+mod values;
 
 use std::collections::{HashMap, HashSet};
 
 use crate::builtins::FunctionSet;
 use crate::evaluate::load::{LoadOptions, Package};
 use crate::evaluate::sources::{DataSource, Sources};
+use crate::rego::Value;
 use crate::rego::compile::NameMap;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{ExprKind, FileId, Module, Name, Span, Term, TermKind};
@@ -61,6 +65,8 @@ pub(crate) struct Policies<'a> {
     pub packages: &'a [Package],
     /// Base documents.
     pub data: &'a [DataSource],
+    /// The schema of `input`, if there is one.
+    pub input_schema: Option<&'a Value>,
 }
 
 impl<'a> Policies<'a> {
@@ -228,8 +234,9 @@ fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
     let known = unknown::Known::new(all, &files);
     let cut = limit::CutRules::new(all, &files, &constants);
     let mut ignores = Vec::new();
-    for file in &files {
-        fields::check(all, file, &constants, &mut found);
+    let types = infer::Types::new(all, &files);
+    for (at, file) in files.iter().enumerate() {
+        fields::check((at, file), &types, &mut found);
         negation::check(all, file, &mut found);
         network::check(all, file, &mut found);
         unknown::check(all, file, &known, &mut found);
@@ -237,7 +244,9 @@ fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
         unused::variables(all, file, &mut found);
         // A mock's list isn't cut.
         if !file.is_test {
-            shapes::check(all, file, &mut found);
+            shapes::check(all, (at, file), &types, &mut found);
+            values::check(all, (at, file), &types, &constants, &mut found);
+            optional::check(all, (at, file), &types, &mut found);
             limit::check(all, file, &constants, &cut, &mut found);
         }
         ignores.extend(ignore::comments(all, file));

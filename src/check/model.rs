@@ -101,6 +101,19 @@ pub(super) enum Compared {
     AtLeast,
 }
 
+/// Two values that are compared.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison<'a> {
+    /// The operator's name: `equal`, `neq`, `lt`.
+    pub operator: &'static str,
+    pub left: &'a Term,
+    pub right: &'a Term,
+    pub span: Span,
+}
+
+/// The operators that compare.
+const COMPARISONS: [&str; 7] = ["equal", "eq", "neq", "lt", "lte", "gt", "gte"];
+
 /// Everything that the checks look at.
 #[derive(Default)]
 pub(super) struct Model<'a> {
@@ -110,6 +123,10 @@ pub(super) struct Model<'a> {
     pub references: Vec<&'a Term>,
     /// Calls of functions other than the product's, with the name and where it stands.
     pub others: Vec<(String, &'a [Term], Span)>,
+    /// What is compared.
+    pub comparisons: Vec<Comparison<'a>>,
+    /// Values that statements ask to hold, and whether they are negated.
+    pub statements: Vec<(&'a Term, bool)>,
     /// Lists used as a whole.
     pub wholes: Vec<Whole<'a>>,
     /// Negated statements, with the word `not`.
@@ -228,7 +245,10 @@ impl<'a> Walk<'a> {
             self.model.wholes.push(Whole { list, span: word(3), how: How::Negated });
         }
         match &expr.kind {
-            ExprKind::Term(term) => self.term(term, None),
+            ExprKind::Term(term) => {
+                self.model.statements.push((term, expr.negated));
+                self.term(term, None);
+            }
             ExprKind::Call(terms) => self.statement(terms, expr.span),
             ExprKind::Some(declared) => {
                 for symbol in &declared.symbols {
@@ -379,6 +399,9 @@ impl<'a> Walk<'a> {
         } else if let [left, right] = arguments
             && let Some(sides) = super::limit::comparison(&name, left, right)
         {
+            if let Some(operator) = COMPARISONS.into_iter().find(|it| *it == name) {
+                self.model.comparisons.push(Comparison { operator, left, right, span });
+            }
             for (side, compared) in sides {
                 self.term(side, compared);
             }

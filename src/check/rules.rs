@@ -84,6 +84,11 @@ pub static RULES: &[Rule] = &[
         "a package without a verdict rule that nothing imports",
         "A gate looks at `result`, `deny`, `deny_*`, `violations`, `warn` and `warn_*`; a misspelt one would never be seen. Name the rule so, or import the package where it is used.",
     ),
+    warning(
+        "optional-argument",
+        "an argument of a call that may be absent",
+        "The function that it comes from, or the schema of `input`, says that the field is optional: without it the call is undefined, and a rule that would deny doesn't.",
+    ),
     error("parse-error", "text that isn't Rego", "Only the first error of a file is reported."),
     error(
         "recursion",
@@ -108,8 +113,13 @@ pub static RULES: &[Rule] = &[
     ),
     warning(
         "unknown-field",
-        "a near miss of a documented field",
-        "The field would be undefined. Fields that resemble no documented one are not reported, since the service may send more than is documented.",
+        "a near miss of a known field",
+        "The field would be undefined. Fields that resemble no documented or known one are not reported, since the service may send more.",
+    ),
+    warning(
+        "unknown-value",
+        "a comparison with a value that the service isn't known to send",
+        "The value is nearly a known kind or status, or of another type than the field: the comparison comes out the same whatever the service sends. The hint has the likely form.",
     ),
     error(
         "unknown-function",

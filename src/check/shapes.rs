@@ -1,24 +1,29 @@
 //! Verdict rules whose values a gate doesn't read.
 //!
 //! Owns what can be told of a value before anything is evaluated: what is written down, what a
-//! variable is bound to, what a built-in function gives. A gate refuses such a value when it meets
+//! variable is bound to, what a function or a rule gives. A gate refuses such a value when it meets
 //! it, which for a rule that seldom holds is on the worst day.
 
-use super::model::{Binding, function_name};
+use super::infer::{Shape, Types};
+use super::model::Binding;
 use super::packages::is_verdict;
 use super::{File, Policies};
 use crate::Diagnostic;
-use crate::rego::builtins;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 
 /// How far variables are followed.
 const MAX_DEPTH: usize = 20;
 
 /// Finds verdict rules of the wrong shape.
-pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check<'a>(
+    all: &Policies<'_>,
+    (at, file): (usize, &'a File<'a>),
+    types: &Types<'a>,
+    out: &mut Vec<Diagnostic>,
+) {
     for rule in &file.module.rules {
         let Some(name) = verdict_name(rule) else { continue };
-        let look = Look { file, name };
+        let look = Look { file, at, types, name };
         let mut next = Some(rule);
         while let Some(rule) = next {
             if let Some((span, wrong)) = look.rule(rule) {
@@ -39,15 +44,18 @@ fn verdict_name(rule: &Rule) -> Option<&str> {
     (named && whole && !head.is_function).then_some(name)
 }
 
-struct Look<'a> {
+struct Look<'l, 'a> {
     file: &'a File<'a>,
+    /// The file's place among all.
+    at: usize,
+    types: &'l Types<'a>,
     name: &'a str,
 }
 
 type Wrong = (Span, Diagnostic);
 
-impl Look<'_> {
-    fn rule(&self, rule: &Rule) -> Option<Wrong> {
+impl<'a> Look<'_, 'a> {
+    fn rule(&self, rule: &'a Rule) -> Option<Wrong> {
         let head = &rule.head;
         match (&head.key, &head.value) {
             (Some(key), None) => self.item(key, MAX_DEPTH),
@@ -80,7 +88,7 @@ impl Look<'_> {
         (span, warning(message).with_hint(hint))
     }
 
-    fn list(&self, value: &Term, depth: usize) -> Option<Wrong> {
+    fn list(&self, value: &'a Term, depth: usize) -> Option<Wrong> {
         let depth = depth.checked_sub(1)?;
         match &value.kind {
             TermKind::Array(items) | TermKind::Set(items) => {
@@ -110,7 +118,7 @@ impl Look<'_> {
     }
 
     /// One message of a list.
-    fn item(&self, item: &Term, depth: usize) -> Option<Wrong> {
+    fn item(&self, item: &'a Term, depth: usize) -> Option<Wrong> {
         let depth = depth.checked_sub(1)?;
         let name = self.name;
         let of = match name {
@@ -157,7 +165,7 @@ impl Look<'_> {
     }
 
     /// What a value is, where that is known.
-    fn sort(&self, value: &Term, depth: usize) -> Option<&'static str> {
+    fn sort(&self, value: &'a Term, depth: usize) -> Option<&'static str> {
         let depth = depth.checked_sub(1)?;
         Some(match &value.kind {
             TermKind::Null => "null",
@@ -170,18 +178,11 @@ impl Look<'_> {
             TermKind::Group(inner) => return self.sort(inner, depth),
             TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
                 Binding::Value(bound) => return self.sort(bound, depth),
-                _ => return None,
+                _ => return self.types.shape(self.at, value).and_then(Shape::sort),
             },
-            TermKind::Call(terms) => {
-                let builtin = builtins::lookup(&function_name(terms.first()?)?)?;
-                match builtin.signature.rsplit_once("->")?.1.trim() {
-                    "string" => "a string",
-                    "number" => "a number",
-                    "boolean" => "a boolean",
-                    _ => return None,
-                }
+            TermKind::Call(_) | TermKind::Ref(_) => {
+                return self.types.shape(self.at, value).and_then(Shape::sort);
             }
-            TermKind::Ref(_) => return None,
         })
     }
 }

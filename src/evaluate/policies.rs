@@ -754,6 +754,7 @@ impl Hooks for Looking<'_, '_> {
             locals: resolved.locals,
             packages: &packages,
             data: &self.sources.data,
+            input_schema: self.options.schemas.of_input_value(),
         }));
         self.packages = packages;
         if let Some(tests) = &mut self.tests {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{SourceLimits, document, files};
+use crate::rego::Value;
 use crate::rego::types::Schemas;
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
@@ -51,6 +52,11 @@ impl SchemaSet {
             reader.file(path, Vec::new())?;
         }
         Ok(Self(Some(Arc::new(reader.set))))
+    }
+
+    /// The schema of `input` in all policies.
+    pub(crate) fn of_input_value(&self) -> Option<&Value> {
+        self.0.as_deref()?.get(&[])
     }
 
     pub(crate) fn schemas(&self) -> Option<Arc<Schemas>> {

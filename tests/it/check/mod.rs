@@ -10,6 +10,7 @@ mod references;
 mod reports;
 mod shapes;
 mod types;
+mod values;
 
 use serde_json::Value;
 

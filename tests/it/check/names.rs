@@ -100,9 +100,9 @@ fn packages_need_a_verdict() {
     assert_eq!(of("package a_test\ntest_x if true\n"), []);
 
     let library = ("l.rego", "package l\nf(x) := x\n");
-    let user = ("u.rego", "package u\nimport data.l\ndeny contains l.f(1) if input.x\n");
+    let user = ("u.rego", "package u\nimport data.l\ndeny contains l.f(\"1\") if input.x\n");
     assert_eq!(findings(&[library, user]), []);
-    let user = ("u.rego", "package u\ndeny contains data.l.f(1) if input.x\n");
+    let user = ("u.rego", "package u\ndeny contains data.l.f(\"1\") if input.x\n");
     assert_eq!(findings(&[library, user]), []);
     let test = ("l_test.rego", "package l_test\nimport data.l\ntest_x if l.f(1) == 1\n");
     assert_eq!(findings(&[library, test]), expected(9), "a gate loads no tests");

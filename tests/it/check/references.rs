@@ -9,7 +9,7 @@ const ONE: &str = "package release.one\n\ndeny contains \"1\" if input.x\n\nhelp
 /// What is found at a value in a module that imports the package.
 fn found(value: &str) -> Vec<(String, u64, u64)> {
     let two = format!(
-        "package release.two\n\nimport data.release.one\n\ndeny contains one.f(1)\n\n\
+        "package release.two\n\nimport data.release.one\n\ndeny contains one.f(\"1\")\n\n\
         deny contains \"1\" if {value}\n"
     );
     findings(&[
@@ -66,7 +66,7 @@ fn imports_and_tests_are_looked_at() {
         test_nothing_is_denied if not denied\n";
     let found = findings(&[
         ("one.rego", ONE),
-        ("use.rego", "package u\n\ndeny contains data.release.one.f(1)\n"),
+        ("use.rego", "package u\n\ndeny contains data.release.one.f(\"1\")\n"),
         ("a_test.rego", tests),
     ]);
     assert_eq!(found, [("unknown-rule".to_owned(), 5, 31)]);

@@ -36,8 +36,6 @@ fn documented_fields_have_their_types() {
         // Fields that aren't documented, and what OPA's checker says nothing of.
         "a if d.metadata.size == 3",
         "a if d.references[_].metadata.labels[0].x",
-        "a if d.public != \"no\"",
-        "a if d.kind > 3",
         "a if true in d.kind",
         "a if platform.evidence({}).results[_].annotations.approved == true",
         "a if d == {\"kind\": \"SARIF\"}",
@@ -150,4 +148,51 @@ fn what_is_no_schema_is_refused() {
     }
     let output = sandbox.run(&["check", "--schema", "none", &policy]).output().code(2);
     assert!(output.stderr.contains("`none` doesn't exist"), "{output:#?}");
+}
+
+#[test]
+fn arguments_that_may_be_absent_are_a_warning() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.write(
+        "schema.json",
+        "{\"required\": [\"a\", \"items\", \"free\"], \"properties\": {\"a\": {\"type\": \"string\"}, \
+         \"b\": {\"type\": \"string\"}, \"free\": {\"properties\": {\"x\": {\"type\": \"string\"}}}, \
+         \"items\": {\"type\": \"array\", \"items\": {\"$ref\": \"#/definitions/item\"}}}, \
+         \"definitions\": {\"item\": {\"required\": [\"n\"], \"properties\": {\"n\": {}, \"o\": {\"type\": \
+         \"string\"}}}}}",
+    );
+    let found = |rule: &str| -> Vec<u64> {
+        let policy = sandbox.write("p.rego", format!("package p\n\n{rule}\n"));
+        let arguments = ["check", "--format", "json", "-s", &schema, &policy];
+        let report = sandbox.run(&arguments).output().json();
+        let findings = report["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|it| it["code"] == "optional-argument"), "{report:#}");
+        findings.iter().map(|it| it["position"]["column"].as_u64().unwrap()).collect()
+    };
+    for (rule, column) in [
+        ("deny contains \"1\" if startswith(input.b, \"x\")", 33),
+        ("deny contains \"1\" if not startswith(input.b, \"x\")", 37),
+        ("deny contains \"1\" if startswith(input.items[_].o, \"x\")", 33),
+        ("deny contains \"1\" if f(input.b)\n\nf(x) if x == \"y\"", 24),
+        ("deny contains sprintf(\"%v\", [count(input.b)]) if input.a", 36),
+        (
+            "deny contains \"1\" if time.parse_rfc3339_ns(platform.discover(input.a, \"\").references[_].createdAt) > 1",
+            44,
+        ),
+    ] {
+        assert_eq!(found(rule), [column], "{rule}");
+    }
+    for rule in [
+        "deny contains \"1\" if startswith(input.a, \"x\")",
+        "deny contains \"1\" if startswith(input.items[_].n, \"x\")",
+        "deny contains \"1\" if startswith(input.free.x, \"x\")",
+        "deny contains \"1\" if startswith(object.get(input, \"b\", \"\"), \"x\")",
+        "deny contains \"1\" if { input.b; startswith(input.b, \"x\") }",
+        "deny contains \"1\" if { b := input.b; startswith(b, \"x\") }",
+        "deny contains \"1\" if input.b == \"x\"",
+        "deny contains \"1\" if startswith(platform.discover(input.a, \"\").kind, \"S\")",
+        "deny contains \"1\" if startswith(platform.discover(input.a, \"\").metadata.name, \"S\")",
+    ] {
+        assert_eq!(found(rule), [0_u64; 0], "{rule}");
+    }
 }

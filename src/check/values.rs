@@ -1,0 +1,240 @@
+//! Comparisons with what the service doesn't send.
+//!
+//! Owns what is said of a value that is nearly a known one (`"CONTAINER_IMGE"`), of one of another
+//! sort than a field has (`!= 3`, which always holds), and of strings that say `"false"` and hold.
+
+use super::infer::{Shape, Types};
+use super::model::Comparison;
+use super::{Constants, File, Policies, arguments};
+use crate::Diagnostic;
+use crate::builtins::practice::{self, BOOLEANS};
+use crate::builtins::{Field, Type};
+use crate::rego::syntax::tree::{Span, Term, TermKind};
+
+/// How many values of a list are looked at.
+const MAX_PARTS: usize = 100;
+
+/// Finds comparisons and arguments that can't mean what they say.
+pub(super) fn check<'a>(
+    all: &Policies<'_>,
+    (at, file): (usize, &'a File<'a>),
+    types: &Types<'a>,
+    constants: &Constants<'a>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let look = Look { all, at, file, types, constants };
+    for comparison in &file.model.comparisons {
+        look.comparison(comparison, out);
+    }
+    for (name, arguments, span) in &file.model.others {
+        match (name.as_str(), *arguments) {
+            ("internal.member_2", [value, list]) | ("internal.member_3", [_, value, list]) => {
+                look.membership(value, list, *span, out);
+            }
+            _ => {}
+        }
+    }
+    for (term, negated) in &file.model.statements {
+        look.statement(term, *negated, out);
+    }
+    for call in &file.model.calls {
+        for (argument, term) in call.function.arguments.iter().zip(call.arguments) {
+            let known = practice::argument(call.function.name, argument.name);
+            look.near_misses(argument.name, known, term, out);
+            if let Type::Object(fields) = argument.ty {
+                look.filters(fields, term, out);
+            }
+        }
+    }
+}
+
+struct Look<'l, 'a> {
+    all: &'l Policies<'l>,
+    at: usize,
+    file: &'a File<'a>,
+    types: &'l Types<'a>,
+    constants: &'l Constants<'a>,
+}
+
+impl<'a> Look<'_, 'a> {
+    fn literal(&self, term: &'a Term) -> &'a Term {
+        arguments::literal(self.file, self.constants, term)
+    }
+
+    fn found(&self, span: Span, message: String, hint: impl Into<String>) -> Diagnostic {
+        let finding = Diagnostic::warning("unknown-value", message);
+        finding.with_hint(hint).at(self.all.position(span))
+    }
+
+    fn comparison(&self, comparison: &Comparison<'a>, out: &mut Vec<Diagnostic>) {
+        let Comparison { operator, left, right, span } = *comparison;
+        let shape = |term| self.types.shape(self.at, term);
+        for (one, other) in [(left, right), (right, left)] {
+            if let Some(it) = shape(one) {
+                self.near_misses(it.field, it.values, other, out);
+            }
+        }
+        let (Some(one), Some(other)) = (shape(left), shape(right)) else { return };
+        let (Some(a), Some(b)) = (one.sort(), other.sort()) else { return };
+        if a == b {
+            return;
+        }
+        let is_practice = one.practice || other.practice;
+        let message = match operator {
+            // Of what is documented, the type checker says so.
+            "equal" | "eq" if !is_practice => return,
+            "equal" | "eq" => format!("{a} never equals {b}"),
+            "neq" => format!("{a} is always unequal to {b}"),
+            _ => format!("{a} and {b} are ordered by their types, whatever they are"),
+        };
+        let field = if one.field.is_empty() { other } else { one };
+        out.push(self.found(span, message, sends(field)));
+    }
+
+    /// A list that holds no value of a field.
+    fn membership(&self, value: &'a Term, list: &'a Term, span: Span, out: &mut Vec<Diagnostic>) {
+        if let Some(of) = self.types.shape(self.at, list).and_then(Shape::element) {
+            self.near_misses(of.field, of.values, value, out);
+        }
+        let Some(of) = self.types.shape(self.at, value) else { return };
+        let (TermKind::Array(items) | TermKind::Set(items)) = &self.literal(list).kind else {
+            return;
+        };
+        self.near_misses(of.field, of.values, list, out);
+        let other = |item: &'a Term| {
+            let sort = self.types.shape(self.at, item).and_then(Shape::sort);
+            matches!((of.sort(), sort), (Some(of), Some(item)) if of != item)
+        };
+        if of.practice && !items.is_empty() && items.len() < MAX_PARTS && items.iter().all(other) {
+            let sort = of.sort().unwrap_or_default();
+            out.push(self.found(span, format!("{sort} never is one of these"), sends(of)));
+        }
+    }
+
+    /// A value that holds whatever it says.
+    fn statement(&self, term: &'a Term, negated: bool, out: &mut Vec<Diagnostic>) {
+        let Some(shape) = self.types.shape(self.at, term) else { return };
+        if !std::ptr::eq(shape.values, BOOLEANS) || shape.lists > 0 {
+            return;
+        }
+        let message = if negated {
+            format!("`not` of `{}` fails for `\"false\"` too: it is a string", shape.field)
+        } else {
+            format!("`{}` holds when it is `\"false\"` too: it is a string", shape.field)
+        };
+        out.push(self.found(term.span, message, "compare it: `== \"true\"`"));
+    }
+
+    fn filters(&self, fields: &'static [Field], term: &'a Term, out: &mut Vec<Diagnostic>) {
+        let TermKind::Object(members) = &self.literal(term).kind else { return };
+        for (key, value) in members.iter().take(MAX_PARTS) {
+            let TermKind::String(key) = &key.kind else { continue };
+            let known = practice::practice(fields).iter().find(|known| known.name == &**key);
+            if let Some(known) = known {
+                self.near_misses(known.name, known.values, value, out);
+            }
+        }
+    }
+
+    /// Values that are nearly known ones: one, or several in a list.
+    fn near_misses(
+        &self,
+        field: &str,
+        known: &[&'static str],
+        term: &'a Term,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        if known.is_empty() {
+            return;
+        }
+        let literal = self.literal(term);
+        let items = match &literal.kind {
+            TermKind::Array(items) | TermKind::Set(items) => items.as_slice(),
+            _ => std::slice::from_ref(literal),
+        };
+        for item in items.iter().take(MAX_PARTS) {
+            let item = self.literal(item);
+            let TermKind::String(said) = &item.kind else { continue };
+            let Some(near) = nearly(said, known) else { continue };
+            // A literal in another file is shown where it is used.
+            let place = if item.span.file == self.file.id() { item } else { term };
+            let message = format!("`{}` is no known `{field}`", crate::text::escape(said));
+            out.push(self.found(place.span, message, format!("did you mean `\"{near}\"`?")));
+        }
+    }
+}
+
+/// What the service sends.
+fn sends(field: Shape) -> String {
+    let Some(sort) = field.sort().filter(|_| !field.field.is_empty()) else {
+        return "compare values of one type".to_owned();
+    };
+    match field.values {
+        [one, other] => format!("`{}` is {sort}: `\"{one}\"` or `\"{other}\"`", field.field),
+        _ => format!("`{}` is {sort}", field.field),
+    }
+}
+
+/// The known value that must be meant: with other capitals or separators, a slip of the keyboard,
+/// or another ending.
+fn nearly(said: &str, known: &[&'static str]) -> Option<&'static str> {
+    if said.len() < 3 || said.len() > 100 || known.contains(&said) {
+        return None;
+    }
+    let plain = |text: &str| text.replace(['_', '-', ' ', '.'], "").to_lowercase();
+    let plain_said = plain(said);
+    let slips = |name: &str| strsim::damerau_levenshtein(&plain_said, name);
+    let nearest = known.iter().map(|name| (slips(&plain(name)), *name)).min();
+    if let Some((distance, name)) = nearest
+        && distance <= (plain(name).len() / 4).min(crate::text::FARTHEST)
+    {
+        return Some(name);
+    }
+    let mut alike = known.iter().filter(|name| {
+        let (said, name) = (plain_said.as_str(), plain(name));
+        let longer = said.strip_prefix(name.as_str()).map(str::len);
+        longer.is_some_and(|more| more <= 3) || said.len() > 3 && name.starts_with(said)
+    });
+    match (alike.next(), alike.next()) {
+        (Some(name), None) => Some(name),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_near_and_other_values_are_not() {
+        let statuses = ["pass", "fail", "pending", "partial", "inactive"];
+        for (said, meant) in [
+            ("failed", "fail"),
+            ("FAIL", "fail"),
+            ("failing", "fail"),
+            ("failure", "fail"),
+            ("passed", "pass"),
+            ("pendign", "pending"),
+            ("in-active", "inactive"),
+        ] {
+            assert_eq!(nearly(said, &statuses), Some(meant), "{said}");
+        }
+        for said in ["fail", "skipped", "waived", "p", "unknown", "exempt", "passphrase", ""] {
+            assert_eq!(nearly(said, &statuses), None, "{said}");
+        }
+        let kinds =
+            ["CONTAINER_IMAGE", "SBOM_SPDX_JSON", "SBOM_CYCLONEDX_JSON", "OPENVEX", "SARIF"];
+        for (said, meant) in [
+            ("CONTAINER_IMGE", "CONTAINER_IMAGE"),
+            ("container-image", "CONTAINER_IMAGE"),
+            ("CONTAINER", "CONTAINER_IMAGE"),
+            ("SBOM_SPDX", "SBOM_SPDX_JSON"),
+            ("SARIFF", "SARIF"),
+        ] {
+            assert_eq!(nearly(said, &kinds), Some(meant), "{said}");
+        }
+        for said in ["SBOM", "CSAF_VEX", "IMAGE", "HELM_CHART", "JUNIT_XML"] {
+            assert_eq!(nearly(said, &kinds), None, "{said}");
+        }
+    }
+}
