@@ -1,8 +1,8 @@
 //! The command: asks OPA and us for many cases and says what differs.
 //!
-//! `random FROM COUNT`, `small [EVERY]`, `compliance DIRECTORY [PART OF A NAME]`, `stages FROM COUNT`,
-//! `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `remember FILE [SEED…]`, `check FILE`,
-//! `show SEED`; options
+//! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A NAME]`,
+//! `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`,
+//! `store-calls FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options
 //! `--oracle PATH`, `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--shrink N` (how many of
 //! each kind), `--found FILE`.
 
@@ -14,7 +14,7 @@ use super::compare::{Compared, Verdict, compare};
 use super::grammar::{self, Dialect};
 use super::oracle::Oracle;
 use super::report::{Report, shape};
-use super::{compliance, shrink, small, stages, stored, subject};
+use super::{calls, compliance, shrink, small, stages, stored, subject};
 
 struct Settings {
     words: Vec<String>,
@@ -98,6 +98,10 @@ fn run() -> std::io::Result<usize> {
             many(&settings, cases)
         }
         Some("small") => many(&settings, small::cases(number(1, 1))),
+        Some("calls") => {
+            let (from, count) = (number(1, 0), number(2, calls::round()));
+            many(&settings, (from..from + count).map(calls::case))
+        }
         Some("compliance") => {
             let directory = settings.words.get(1).cloned().unwrap_or_default();
             compliance::run(
@@ -119,13 +123,8 @@ fn run() -> std::io::Result<usize> {
         Some("small-stages") => stages_of(&settings, small::cases(number(1, 1))),
         Some("store") => {
             let path = settings.words.get(1).cloned().unwrap_or_default();
-            let stored = stored::store(
-                &path,
-                &mut Oracle::start(&settings.oracle)?,
-                number(2, 0),
-                number(3, 1000),
-                number(4, 101),
-            )?;
+            let cases = stored::programs(number(2, 0), number(3, 1000), number(4, 101));
+            let stored = stored::store(&path, &mut Oracle::start(&settings.oracle)?, cases)?;
             println!("{stored} programs stored");
             Ok(0)
         }
@@ -138,6 +137,14 @@ fn run() -> std::io::Result<usize> {
                 .collect();
             let mut oracle = Oracle::start(&settings.oracle)?;
             println!("{} programs stored", stored::remember(&path, &mut oracle, &cases)?);
+            Ok(0)
+        }
+        Some("store-calls") => {
+            let path = settings.words.get(1).cloned().unwrap_or_default();
+            let (from, count) = (number(2, 0), number(3, calls::round()));
+            let cases = (from..from + count).map(calls::case);
+            let stored = stored::store(&path, &mut Oracle::start(&settings.oracle)?, cases)?;
+            println!("calls of {stored} seeds stored");
             Ok(0)
         }
         Some("check") => {
@@ -165,7 +172,7 @@ fn run() -> std::io::Result<usize> {
             Ok(0)
         }
         _ => Err(std::io::Error::other(
-            "random FROM COUNT | small EVERY | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | remember FILE [SEED…] | check FILE | show SEED",
+            "random FROM COUNT | small EVERY | calls FROM COUNT | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | store-calls FILE FROM COUNT | remember FILE [SEED…] | check FILE | show SEED",
         )),
     }
 }

@@ -160,6 +160,10 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
     if opa.error.as_ref().is_some_and(|fault| fault.code == "eval_cancel_error") {
         return Verdict::Unknown;
     }
+    // OPA asked the network, which is not there.
+    if opa.show().contains("dial tcp: lookup") {
+        return Verdict::Unknown;
+    }
     if let Some(fault) = &ours.error
         && is_refusal(&fault.code)
     {
@@ -207,7 +211,11 @@ fn same_rows(opa: &Answer, ours: &Answer) -> bool {
         })
 }
 
-/// A host's end of the evaluation is an error of a built-in function in OPA.
+/// A host's end of the evaluation is an error of a built-in function in OPA, and what
+/// `rego.parse_module` finds is one of ours.
 fn kind(code: &str) -> &str {
-    if code == "eval_host_error" { "eval_builtin_error" } else { code }
+    match code {
+        "eval_host_error" | "rego_parse_error" => "eval_builtin_error",
+        code => code,
+    }
 }

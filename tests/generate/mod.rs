@@ -17,6 +17,7 @@
     clippy::pedantic
 )]
 
+pub mod calls;
 pub mod case;
 pub mod command;
 pub mod compare;

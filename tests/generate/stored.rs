@@ -13,24 +13,26 @@ use super::oracle::{self, Oracle};
 use super::report::Report;
 use super::{small, subject};
 
-/// Asks OPA for `count` random programs from a seed on and for every `small`th small one, and stores
-/// programs and answers.
-pub fn store(
-    path: &str,
-    oracle: &mut Oracle,
-    from: u64,
-    count: u64,
-    every: u64,
-) -> std::io::Result<usize> {
-    let mut out = GzEncoder::new(std::fs::File::create(path)?, flate2::Compression::best());
+/// `count` random programs from a seed on, and every `small`th small one.
+pub fn programs(from: u64, count: u64, small: u64) -> impl Iterator<Item = Case> {
     let random = (from..from + count).map(|seed| {
         grammar::program(
             seed,
             [Dialect::V1, Dialect::V0, Dialect::V1, Dialect::V2][(seed % 4) as usize],
         )
     });
+    random.chain(small::cases(small))
+}
+
+/// Asks OPA about cases and stores them with its answers.
+pub fn store(
+    path: &str,
+    oracle: &mut Oracle,
+    cases: impl Iterator<Item = Case>,
+) -> std::io::Result<usize> {
+    let mut out = GzEncoder::new(std::fs::File::create(path)?, flate2::Compression::best());
     let mut stored = 0;
-    for case in random.chain(small::cases(every)) {
+    for case in cases {
         let answer = oracle.raw(&case)?;
         if matches!(oracle::outcome(&answer), Outcome::Broken(_)) {
             continue;
@@ -45,7 +47,8 @@ pub fn store(
 fn line(case: &Case, answer: &Json) -> Json {
     json!({
         "files": case.files, "version": case.version, "queries": case.queries, "inputs": case.inputs,
-        "data": case.data, "strict_errors": case.strict_errors, "strict": case.strict, "origin": case.origin, "opa": answer,
+        "data": case.data, "strict_errors": case.strict_errors, "strict": case.strict,
+        "term_inputs": case.term_inputs, "origin": case.origin, "opa": answer,
     })
 }
 
@@ -57,7 +60,7 @@ fn read(json: &Json) -> Option<Case> {
         version: ["v0", "v1", "v2"].into_iter().find(|name| json["version"] == *name)?,
         queries: strings(&json["queries"])?,
         inputs: strings(&json["inputs"])?,
-        term_inputs: false,
+        term_inputs: json["term_inputs"].as_bool().unwrap_or(false),
         data: json["data"].as_str()?.to_owned(),
         strict_errors: json["strict_errors"].as_bool()?,
         strict: json["strict"].as_bool()?,

@@ -23,7 +23,12 @@ const TIME: Duration = Duration::from_secs(5);
 
 /// What we make of a case.
 pub fn ask(case: &Case) -> Outcome {
-    match catch_unwind(AssertUnwindSafe(|| outcome(case))) {
+    ask_at(case, NOW)
+}
+
+/// What we make of a case at a time, in nanoseconds since 1970.
+pub fn ask_at(case: &Case, now: i64) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(|| outcome(case, now))) {
         Ok(outcome) => outcome,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
@@ -49,7 +54,7 @@ pub fn json(text: &str) -> Option<Value> {
 }
 
 /// A constant in Rego's syntax as a value.
-fn term(text: &str) -> Option<Value> {
+pub fn term(text: &str) -> Option<Value> {
     let program = Program::compile(Vec::new(), &Options::default()).ok()?;
     let query = program.query(&format!("x := {text}")).ok()?;
     let outcome = program.evaluate(&query, &Run::new(&crate::rego::engine::NoHost));
@@ -79,7 +84,7 @@ pub fn compile(case: &Case) -> Result<Program, LoadError> {
     Program::compile(sources.collect(), &options)
 }
 
-fn outcome(case: &Case) -> Outcome {
+fn outcome(case: &Case, now: i64) -> Outcome {
     let program = match compile(case) {
         Ok(program) => program,
         Err(error) => return Outcome::Refused(faults(&error)),
@@ -96,7 +101,7 @@ fn outcome(case: &Case) -> Outcome {
             Err(error) => answers.push(Err(faults(&error))),
             Ok(query) => {
                 for input in &inputs {
-                    let recorder = Recorder::new(program.sources());
+                    let recorder = Recorder::new(program.sources(), now);
                     let mut run = Run::new(&recorder);
                     run.strict_builtin_errors = case.strict_errors;
                     run.input = input.as_ref();
@@ -176,12 +181,14 @@ struct Recorder<'a> {
     calls: RefCell<Vec<String>>,
     prints: RefCell<Vec<(u32, String)>>,
     end: Instant,
+    now: i64,
 }
 
 impl<'a> Recorder<'a> {
-    fn new(sources: &'a Sources) -> Self {
+    fn new(sources: &'a Sources, now: i64) -> Self {
         Self {
             sources,
+            now,
             calls: RefCell::default(),
             prints: RefCell::default(),
             end: Instant::now() + TIME,
@@ -228,7 +235,7 @@ impl Host for Recorder<'_> {
     }
 
     fn now_ns(&self) -> i64 {
-        NOW
+        self.now
     }
 }
 

@@ -107,6 +107,35 @@ pub(super) fn seconds(year: i64, month: i64, day: i64) -> Option<i64> {
     Some((days(year, month, 1) + day - 1) * DAY)
 }
 
+/// Seconds since 1970 of a date of any size. What doesn't fit in 64 bits wraps around where it does
+/// in OPA.
+pub(super) fn seconds_wrapping(year: i64, month: i64, day: i64) -> i64 {
+    let (months, mut year) = (month.wrapping_sub(1), year);
+    let mut of_year = months;
+    if of_year < 0 {
+        let years = of_year.wrapping_neg().wrapping_sub(1) / 12 + 1;
+        year = year.wrapping_sub(years);
+        of_year = of_year.wrapping_add(years.wrapping_mul(12));
+    }
+    if of_year >= 12 {
+        year = year.wrapping_add(of_year / 12);
+        of_year %= 12;
+    }
+    // Years begin in March and are counted from far before any date, so that none is negative.
+    const FIRST: u64 = 292_277_022_400;
+    let absolute = |year: i64, of_year: i64, day: i64| -> u64 {
+        let before_march = i64::from(of_year < 2);
+        let month = of_year + 1 + 12 * before_march;
+        let year = year.wrapping_sub(before_march).cast_unsigned().wrapping_add(FIRST);
+        let of_century = (1461 * (year % 100) / 4).cast_signed();
+        let centuries = 146_097_u64.wrapping_mul(year / 100) / 4;
+        let days = (of_century + (979 * month - 2919) / 32).wrapping_add(day).wrapping_sub(1);
+        centuries.wrapping_add(days.cast_unsigned())
+    };
+    let days = absolute(year, of_year, day).wrapping_sub(absolute(1970, 0, 1));
+    days.cast_signed().wrapping_mul(DAY)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +146,7 @@ mod tests {
             let civil = Civil::at(day * DAY + 5);
             assert_eq!(seconds(civil.year, civil.month, civil.day), Some(day * DAY));
             assert_eq!(seconds(civil.year - 1, civil.month + 12, civil.day), Some(day * DAY));
+            assert_eq!(seconds_wrapping(civil.year + 1, civil.month - 12, civil.day), day * DAY);
         }
         assert_eq!(Civil::at(0).weekday(), "Thursday");
         assert_eq!(Civil::at(951_868_800).year_day(), 61);

@@ -158,15 +158,14 @@ fn weekday(_: &dyn Context, args: &[Value]) -> Answer {
 fn add_date(_: &dyn Context, args: &[Value]) -> Answer {
     let (time, _) = operand(any(args, 0)?)?;
     let (years, months, days) = (integer(args, 1)?, integer(args, 2)?, integer(args, 3)?);
-    let outside = || Error::failed("time outside of valid range");
     let civil = time.civil();
-    let sum = |a: i64, b: i64| a.checked_add(b).ok_or_else(outside);
-    let local = calendar::seconds(
-        sum(civil.year, years)?,
-        sum(civil.month, months)?,
-        sum(civil.day, days)?,
+    let midnight = calendar::seconds_wrapping(
+        civil.year.wrapping_add(years),
+        civil.month.wrapping_add(months),
+        civil.day.wrapping_add(days),
     );
-    let local = local.ok_or_else(outside)? + civil.hour * 3600 + civil.minute * 60 + civil.second;
+    let time_of_day = civil.hour * 3600 + civil.minute * 60 + civil.second;
+    let local = midnight.wrapping_add(time_of_day);
     nanoseconds(time.zone.to_utc(local), time.nanos)
 }
 

@@ -60,7 +60,7 @@ impl Zone {
             return local;
         }
         // Near a change the first guess may have been of the other side.
-        local - self.offset(local - first)
+        local.wrapping_sub(self.offset(local.wrapping_sub(first)))
     }
 }
 

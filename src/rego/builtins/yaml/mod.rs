@@ -3,6 +3,7 @@
 
 mod read;
 mod scalar;
+mod tabs;
 mod write;
 
 use super::operands::{answer, any, string};

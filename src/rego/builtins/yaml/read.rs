@@ -6,6 +6,7 @@ use std::rc::Rc;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::scalar::Scalar;
+use super::tabs::Tabs;
 use crate::rego::builtins::time::{TIMESTAMPS, in_utc};
 use crate::rego::builtins::{Code, Context, Error};
 use crate::rego::value::{Value, deeper};
@@ -51,7 +52,11 @@ pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error
         let error = match first(context, &text)? {
             Ok(None) => return Ok(Value::Null),
             Ok(Some(node)) => return value(context, &node),
-            Err(error) => error,
+            Err(Unread::Wrong(error)) => error,
+            Err(Unread::Outdented(header)) => {
+                text = emptied(&text, header).into();
+                continue;
+            }
         };
         let line = error.marker().line();
         times = if line == moved { times + 1 } else { 0 };
@@ -126,23 +131,57 @@ enum Open {
 }
 
 /// A document, if there is one.
-type Parsed = Result<Option<Rc<Node>>, ScanError>;
+type Parsed = Result<Option<Rc<Node>>, Unread>;
+
+/// Why there is no document.
+enum Unread {
+    Wrong(ScanError),
+    /// The lines of the block scalar whose header is at this character begin at the first column.
+    /// To go-yaml they aren't in it.
+    Outdented(usize),
+}
+
+/// Whether the lines below the header of a block scalar begin at the first column.
+fn is_outdented(text: &str, header: usize) -> bool {
+    let start = text.char_indices().nth(header).map_or(text.len(), |(at, _)| at);
+    let below = text.get(start..).unwrap_or_default().lines().skip(1);
+    let first = below.map(str::trim_end).find(|line| !line.is_empty());
+    first.is_some_and(|line| !line.starts_with([' ', '\t']))
+}
+
+/// The text with an empty scalar in place of a block's header.
+fn emptied(text: &str, header: usize) -> String {
+    let mut chars = text.chars();
+    let before: String = chars.by_ref().take(header).collect();
+    let after =
+        chars.as_str().trim_start_matches(|c: char| "|>+-".contains(c) || c.is_ascii_digit());
+    format!("{before}\"\"{after}")
+}
 
 /// Parses all documents and gives the first.
-fn first(context: &dyn Context, text: &str) -> Result<Parsed, Error> {
+fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
     let mut anchors: HashMap<usize, Rc<Node>> = HashMap::new();
     let mut open: Vec<Open> = Vec::new();
     let mut document = None;
-    let (length, unfinished) = (text.chars().count(), !text.ends_with('\n'));
-    for (index, event) in Parser::new_from_str(text).enumerate() {
+    let mut tabs = Tabs::new(source);
+    let (length, unfinished) = (source.chars().count(), !source.ends_with('\n'));
+    for (index, event) in Parser::new_from_str(source).enumerate() {
         if index % 256 == 0 {
             context.check()?;
         }
         context.charge(96)?;
         let (event, span) = match event {
             Ok(event) => event,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Err(Unread::Wrong(error))),
         };
+        if let Some(tabs) = &mut tabs {
+            match &event {
+                Event::Scalar(_, style, ..) => tabs.scalar(span, *style == ScalarStyle::Plain),
+                Event::SequenceStart(..) | Event::MappingStart(..) => tabs.start(span),
+                Event::SequenceEnd | Event::MappingEnd => tabs.end(span),
+                _ => {}
+            }
+        }
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_deref().and_then(tag_name);
@@ -150,6 +189,10 @@ fn first(context: &dyn Context, text: &str) -> Result<Parsed, Error> {
                 let mut text = text.into_owned();
                 // The last line of a block that the file ends in without a line break has none.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let header = span.start.index();
+                if block && open.is_empty() && !text.is_empty() && is_outdented(source, header) {
+                    return Ok(Err(Unread::Outdented(header)));
+                }
                 if block && unfinished && span.end.index() >= length && text.ends_with('\n') {
                     text.pop();
                 }
@@ -189,6 +232,9 @@ fn first(context: &dyn Context, text: &str) -> Result<Parsed, Error> {
                 Some(key) => members.push((key, node)),
             },
         }
+    }
+    if let Some(line) = tabs.and_then(|tabs| tabs.misplaced()) {
+        return failed(format!("line {line}: found character that cannot start any token"));
     }
     Ok(Ok(document))
 }
@@ -267,17 +313,27 @@ fn value(context: &dyn Context, node: &Node) -> Result<Value, Error> {
         Node::Sequence(items) => deeper(|| items.iter().map(|item| value(context, item)).collect()),
         Node::Mapping(members) => {
             let mut object = BTreeMap::new();
-            deeper(|| mapping(context, members, &mut object))?;
+            let texts = members.iter().all(|(key, _)| has_text_key(key));
+            deeper(|| mapping(context, members, &mut object, texts))?;
             Ok(object.into_iter().collect())
         }
     }
 }
 
-/// Adds the members of a mapping that aren't there yet, its own before those that it merges.
+/// Whether a key is a text, as written or as the sign of a merge.
+fn has_text_key(key: &Node) -> bool {
+    let Node::Scalar(content) = key else { return false };
+    let text = matches!(content.tag.as_deref(), None | Some("str"));
+    content.is_merge() || text && matches!(content.scalar(), Ok(Scalar::Text(_)))
+}
+
+/// Adds the members of a mapping that aren't there yet, its own before those that it merges. Into a
+/// mapping of texts alone, a merged `null` isn't taken over.
 fn mapping(
     context: &dyn Context,
     members: &[(Rc<Node>, Rc<Node>)],
     object: &mut BTreeMap<String, Value>,
+    texts: bool,
 ) -> Result<(), Error> {
     let mut own: BTreeMap<String, &Node> = BTreeMap::new();
     let mut merged: Vec<&Node> = Vec::new();
@@ -296,6 +352,9 @@ fn mapping(
         let scalar = content.scalar()?;
         let date = matches!(scalar, Scalar::Timestamp(_));
         let Some(name) = scalar.into_key() else {
+            if texts {
+                continue;
+            }
             return failed("unsupported map key of type: %!s(<nil>)");
         };
         // Of equal keys the last, but dates aren't compared as keys.
@@ -310,7 +369,7 @@ fn mapping(
     }
     for node in merged {
         match node {
-            Node::Mapping(members) => deeper(|| mapping(context, members, object))?,
+            Node::Mapping(members) => deeper(|| mapping(context, members, object, texts))?,
             _ => return failed("map merge requires map or sequence of maps as the value"),
         }
     }
