@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use crate::Setting;
 use crate::check::Fix;
 
 /// How much a diagnostic weighs.
@@ -65,6 +66,9 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
+    /// The setting that decides about it, if there is one: a host words how to change it.
+    #[serde(skip)]
+    pub setting: Option<Setting>,
     /// Where.
     pub position: Option<Position>,
     /// What puts it right, where there is one right answer.
@@ -76,7 +80,7 @@ impl Diagnostic {
     /// An error with a stable code.
     pub fn error(code: &'static str, message: impl Into<String>) -> Self {
         let (level, message) = (Level::Error, message.into());
-        Self { level, code, message, hint: None, position: None, fix: None }
+        Self { level, code, message, hint: None, setting: None, position: None, fix: None }
     }
 
     /// A warning with a stable code.
@@ -95,6 +99,13 @@ impl Diagnostic {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says which setting decides about it.
+    #[must_use]
+    pub(crate) fn by_setting(mut self, setting: Setting) -> Self {
+        self.setting = Some(setting);
         self
     }
 

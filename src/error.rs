@@ -148,6 +148,33 @@ pub enum Limit {
     AnswerBytes,
 }
 
+/// A setting of the host that decides about what failed. A host words how it is changed; the
+/// command names its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Setting {
+    /// The token, [`PlatformBuilder::token`](crate::PlatformBuilder::token)
+    Token,
+    /// The control plane's address,
+    /// [`PlatformBuilder::controlplane_url`](crate::PlatformBuilder::controlplane_url)
+    ControlPlane,
+    /// The platform backend's address,
+    /// [`PlatformBuilder::base_url`](crate::PlatformBuilder::base_url)
+    Backend,
+    /// Plain HTTP, [`PlatformBuilder::insecure`](crate::PlatformBuilder::insecure)
+    PlainHttp,
+    /// Certificate authorities besides the machine's,
+    /// [`PlatformBuilder::ca_certificate`](crate::PlatformBuilder::ca_certificate)
+    CertificateAuthorities,
+    /// The hosts that `http.send` may ask, [`AllowedHosts`](crate::http::AllowedHosts)
+    AllowedHosts,
+    /// The function of this name, which is off by default,
+    /// [`FunctionSet::with`](crate::builtins::FunctionSet::with)
+    Function(&'static str),
+    /// The files of a folder that are left out
+    Ignored,
+}
+
 type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;
 
 /// A failure, cheap to clone so that it can stay with an evaluation ("sticky").
@@ -169,6 +196,8 @@ pub enum Error {
         hint: Option<String>,
         /// The limit that was reached, if that is what happened.
         limit: Option<Limit>,
+        /// The setting that decides about it, if there is one.
+        setting: Option<Setting>,
         /// The underlying error.
         source: Option<Source>,
     },
@@ -183,6 +212,8 @@ pub enum Error {
         hint: Option<String>,
         /// The limit that was reached, if that is what happened.
         limit: Option<Limit>,
+        /// The setting that decides about it, if there is one.
+        setting: Option<Setting>,
         /// The underlying error.
         source: Option<Source>,
     },
@@ -203,7 +234,14 @@ fn summary(diagnostics: &[crate::Diagnostic]) -> String {
 impl Error {
     /// An error of `kind` that belongs to no particular call.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::Other { message: message.into(), kind, hint: None, limit: None, source: None }
+        Self::Other {
+            message: message.into(),
+            kind,
+            hint: None,
+            limit: None,
+            setting: None,
+            source: None,
+        }
     }
 
     /// An error made of diagnostics with positions.
@@ -233,6 +271,23 @@ impl Error {
             Self::Call { limit, .. } | Self::Other { limit, .. } => *limit,
             Self::Policy(_) => None,
         }
+    }
+
+    /// The setting that decides about what failed, if there is one: a host words how to change it.
+    pub const fn setting(&self) -> Option<Setting> {
+        match self {
+            Self::Call { setting, .. } | Self::Other { setting, .. } => *setting,
+            Self::Policy(_) => None,
+        }
+    }
+
+    /// Says which setting decides about it.
+    #[must_use]
+    pub(crate) fn by_setting(mut self, decides: Setting) -> Self {
+        if let Self::Call { setting, .. } | Self::Other { setting, .. } = &mut self {
+            *setting = Some(decides);
+        }
+        self
     }
 
     /// Says which limit was reached.
@@ -285,8 +340,8 @@ impl Error {
     #[must_use]
     pub fn in_call(self, name: impl Into<Arc<str>>) -> Self {
         match self {
-            Self::Other { message, kind, hint, limit, source } => {
-                Self::Call { function: name.into(), message, kind, hint, limit, source }
+            Self::Other { message, kind, hint, limit, setting, source } => {
+                Self::Call { function: name.into(), message, kind, hint, limit, setting, source }
             }
             other => other,
         }

@@ -160,7 +160,7 @@ pub mod text;
 pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
-pub use error::{Error, ErrorKind, Limit};
+pub use error::{Error, ErrorKind, Limit, Setting};
 pub use observe::{CallEvent, EvaluationEvent, Observer, RequestEvent, TraceParent};
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;

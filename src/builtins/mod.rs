@@ -36,7 +36,6 @@ pub use types::{Field, Type};
 pub(crate) use arguments::{Invalid, identifier};
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
-pub(crate) use set::turn_on;
 pub(crate) use types::{MAX_OBJECTS, describe};
 
 /// What calling a function costs beyond a request.

@@ -5,7 +5,7 @@
 
 use super::{FUNCTIONS, Function};
 use crate::text::{escape, nearest};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// The functions that policies can call: the five of interface section 4.7, and those of the
 /// others that the host turns on.
@@ -80,8 +80,10 @@ impl FunctionSet {
             let message = format!("{what} `{}`", escape(name));
             Error::new(ErrorKind::InvalidArgument, message)
         };
-        if super::function(name).is_some() {
-            return Err(error("the function isn't turned on").with_hint(turn_on(name)));
+        if let Some(function) = super::function(name) {
+            return Err(
+                error("the function isn't turned on").by_setting(Setting::Function(function.name))
+            );
         }
         let names: Vec<String> = self.iter().map(|f| format!("`{}`", f.name)).collect();
         let list = format!("the functions are {}", names.join(", "));
@@ -92,11 +94,6 @@ impl FunctionSet {
             None => error("there is no function").with_hint(list),
         })
     }
-}
-
-/// What to do about the function `name`, which is off.
-pub(crate) fn turn_on(name: &str) -> String {
-    format!("`--functions {name}` turns it on")
 }
 
 impl std::str::FromStr for FunctionSet {
@@ -134,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_off_says_how_to_turn_it_on() {
         let error = FunctionSet::default().find("products").unwrap_err();
-        assert_eq!(error.hint(), Some("`--functions products` turns it on"));
+        assert_eq!(error.setting(), Some(Setting::Function("products")));
         assert!(FunctionSet::all().find("products").is_ok());
         let error = FunctionSet::all().find("product").unwrap_err();
         assert!(error.hint().unwrap().starts_with("did you mean `products`?"));

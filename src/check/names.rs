@@ -3,14 +3,13 @@
 //! Owns the refusal of what is under the prefix and isn't a function: a misspelt function would be
 //! undefined, and a gate would pass where it never asked.
 
-use crate::Diagnostic;
 use crate::builtins::{self, FunctionSet};
 use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::text::nearest;
 
 use super::Policies;
-use crate::Product;
+use crate::{Diagnostic, Product, Setting};
 
 /// A module's package, as a path below `data`.
 pub(super) fn package_path(module: &Module) -> Vec<&str> {
@@ -77,9 +76,10 @@ fn unknown(all: &Policies<'_>, name: &str) -> Diagnostic {
 
 /// What is said of `name`, without prefix, that isn't a function or isn't turned on.
 pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &str) -> Diagnostic {
-    if builtins::function(name).is_some() {
+    if let Some(function) = builtins::function(name) {
         let message = format!("`{product}.{name}` is off by default");
-        return Diagnostic::error("unknown-function", message).with_hint(builtins::turn_on(name));
+        return Diagnostic::error("unknown-function", message)
+            .by_setting(Setting::Function(function.name));
     }
     let near = nearest(name, builtins::FUNCTIONS.iter().map(|f| f.name));
     let hint = match near {

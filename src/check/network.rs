@@ -3,7 +3,7 @@
 //! Without one the evaluation ends with an error when it reaches a call; a `with` may replace them.
 
 use super::{File, Policies};
-use crate::Diagnostic;
+use crate::{Diagnostic, Setting};
 
 /// Finds calls that can only fail.
 pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
@@ -13,9 +13,9 @@ pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnosti
             out.push(
                 Diagnostic::error("unsupported-builtin", message)
                     .with_hint(
-                        "allow the hosts with `--allow-host HOST[:PORT]`, or pass what the policy \
-                         needs to know as input or data",
+                        "allow the hosts, or pass what the policy needs to know as input or data",
                     )
+                    .by_setting(Setting::AllowedHosts)
                     .at(all.position(*span)),
             );
         }

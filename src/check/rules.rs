@@ -185,7 +185,7 @@ pub static RULES: &[Rule] = &[
     error(
         "not-accounted-for",
         "a file in a folder whose name doesn't say what its content is, in a gate",
-        "Name it outright, rename it, or leave it out with `--ignore`.",
+        "Name it outright, rename it, or leave it out.",
     ),
     error(
         "verdict-rule",

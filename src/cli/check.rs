@@ -90,7 +90,6 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
-    options.refuse_service_options("check")?;
     let product = Product::new(&options.product)?;
     let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data))?;
     let (sources, documents) = gate::sources(&paths)?;
@@ -119,6 +118,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);
     }
+    let found: Vec<Diagnostic> = found.into_iter().map(crate::report::worded).collect();
     match args.format {
         Format::Human => human(&found, files, reporter)?,
         Format::Json => {

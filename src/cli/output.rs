@@ -48,7 +48,7 @@ pub(super) fn error(error: &Error) {
         labelled(ERROR, "error", &error.report());
     }
     for diagnostic in diagnostics {
-        to_stderr(&styled(diagnostic));
+        to_stderr(&styled(&crate::report::worded(diagnostic.clone())));
     }
     if let Some(hint) = crate::report::hint(error) {
         labelled(HINT, "hint", &hint);

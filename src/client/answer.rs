@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 
 use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
 use crate::text::{escape, shorten};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// How much of a service's message is shown.
 const MESSAGE_LENGTH: usize = 2000;
@@ -34,10 +34,14 @@ pub(crate) fn error(
         None => format!("{what} ({})", status.as_u16()),
     };
     let error = Error::new(kind, text);
-    if hint.is_empty() { error } else { error.with_hint(hint) }
+    match hint {
+        "" => error,
+        LOG_IN => error.with_hint(hint).by_setting(Setting::Token),
+        _ => error.with_hint(hint),
+    }
 }
 
-const LOG_IN: &str = "log in again, or check the token with `auth status`";
+const LOG_IN: &str = "log in again, or check the token";
 
 fn describe(
     endpoint: Endpoint,
@@ -139,7 +143,8 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
             ErrorKind::Unauthenticated,
             format!("the service asks for a login ({})", status.as_u16()),
         )
-        .with_hint("log in again, or check the token with `auth status`");
+        .with_hint(LOG_IN)
+        .by_setting(Setting::Token);
     }
     Error::new(
         ErrorKind::Protocol,

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, ErrorKind, Product, Setting};
 
 /// How far this machine's clock may be off before an expired token is refused without asking.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
@@ -277,9 +277,8 @@ impl TokenSource {
             Credentials::None => {
                 let variable = self.product.env("TOKEN");
                 return Err(Error::new(ErrorKind::Unauthenticated, "there is no token")
-                    .with_hint(format!(
-                    "set the environment variable `{variable}`, or name a file with `--token-file`"
-                )));
+                    .with_hint(format!("set the environment variable `{variable}`"))
+                    .by_setting(Setting::Token));
             }
             Credentials::Fixed(token) => token.clone(),
             Credentials::Provider(provider) => {

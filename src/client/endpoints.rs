@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use crate::text::{escape, nearest, shorten};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// Which of the service's two addresses an operation is on (interface section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,15 +102,13 @@ impl Endpoints {
         product: &crate::Product,
     ) -> Result<Url, Error> {
         let base = self.address(endpoint.api).ok_or_else(|| {
-            let (what, suffix, option) = match endpoint.api {
-                Api::ControlPlane => ("control plane", "CONTROLPLANE_URL", "--controlplane-url"),
-                Api::Backend => ("platform backend", "BASE_URL", "--base-url"),
+            let (what, suffix, setting) = match endpoint.api {
+                Api::ControlPlane => ("control plane", "CONTROLPLANE_URL", Setting::ControlPlane),
+                Api::Backend => ("platform backend", "BASE_URL", Setting::Backend),
             };
             Error::new(ErrorKind::Configuration, format!("the address of the {what} isn't set"))
-                .with_hint(format!(
-                    "set the environment variable `{}` or use `{option}`",
-                    product.env(suffix)
-                ))
+                .with_hint(format!("set the environment variable `{}`", product.env(suffix)))
+                .by_setting(setting)
         })?;
         let path = self.overrides.get(endpoint.name).map_or(endpoint.path, String::as_str);
         let mut url = base.clone();
@@ -208,7 +206,8 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     }
     if url.scheme() == "http" && !insecure && !is_loopback(&url) {
         return Err(bad("is plain HTTP, over which a token could be read by others")
-            .with_hint("use https, or `--insecure` where that is acceptable"));
+            .with_hint("use https")
+            .by_setting(Setting::PlainHttp));
     }
     Ok(url)
 }

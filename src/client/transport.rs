@@ -21,7 +21,7 @@ use url::Url;
 
 use super::endpoints::is_loopback;
 use super::{Api, Settings, answer};
-use crate::{Error, ErrorKind, Limit, TraceParent};
+use crate::{Error, ErrorKind, Limit, Setting, TraceParent};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -273,9 +273,9 @@ fn failed(error: reqwest::Error, origin: &str) -> Failed {
     };
     let mut result = Error::new(kind, format!("{what} {origin}")).with_source(Plain::of(&error));
     if untrusted {
-        result = result.with_hint(
-            "name the certificate authority's file with `--ca-cert`, if it isn't the certificate itself that is wrong",
-        );
+        result = result
+            .with_hint("name the certificate authority, unless the certificate itself is wrong")
+            .by_setting(Setting::CertificateAuthorities);
     } else if connect {
         result = result.with_hint("check the address, the network and the proxy");
     }

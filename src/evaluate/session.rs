@@ -20,7 +20,7 @@ use crate::client::Allowance;
 use crate::http::Http;
 use crate::observe::Observers;
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Limit, NotFound, Product, TraceParent};
+use crate::{Error, ErrorKind, Limit, NotFound, Product, Setting, TraceParent};
 
 /// A call whose answer is known.
 pub(super) struct Known {
@@ -157,12 +157,10 @@ impl Session {
             return Ok(call);
         }
         let function = &call.key.function;
-        let hint = format!(
-            "allow the host with `--allow-host HOST[:PORT]`, or replace the call: \
-             `with {function} as {{…}}`"
-        );
+        let hint = format!("allow the host, or replace the call: `with {function} as {{…}}`");
         Err(Error::new(ErrorKind::NotAnswered, "it isn't enabled here: no host is allowed")
             .with_hint(hint)
+            .by_setting(Setting::AllowedHosts)
             .in_call(Arc::clone(function)))
     }
 

@@ -104,7 +104,7 @@ pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
                 0 => first.message.clone(),
                 more => format!("{} (and {more} more)", first.message),
             },
-            hint: first.hint.clone(),
+            hint: crate::report::worded(first.clone()).hint,
             function: None,
             position: first.position.clone().or(at),
         },

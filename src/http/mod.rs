@@ -26,7 +26,7 @@ use crate::client::{Context, Runtime};
 use crate::evaluate::Flights;
 use crate::rego::builtins::{Code, HttpRequest, http_failure};
 use crate::rego::value::{Set, Value};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 use cache::HttpCache;
 
 /// Lets policies send requests of their own, to the hosts that it allows; cheap to clone.
@@ -144,7 +144,8 @@ impl Failure {
         match self {
             Self::Request(message) => Error::new(ErrorKind::InvalidArgument, message),
             Self::Disallowed(message) => Error::new(ErrorKind::Configuration, message)
-                .with_hint("allow the host with `--allow-host HOST[:PORT]`, if it may be asked"),
+                .with_hint("allow the host, if it may be asked")
+                .by_setting(Setting::AllowedHosts),
             Self::Network(message) => Error::new(ErrorKind::Unavailable, message),
             Self::TimedOut(message) => Error::new(ErrorKind::TimedOut, message),
             Self::Halt(error) => error,

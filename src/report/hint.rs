@@ -1,18 +1,49 @@
-//! What the command says about an error: the error's own hint, or the option that raises the limit
-//! it is about. The library doesn't know the command's options.
+//! What the command says next about an error or a finding: its own hint, and the option that changes
+//! the setting or raises the limit that it is about. The library doesn't know the command's options.
 
-use crate::{Error, Limit};
+use crate::{Diagnostic, Error, Limit, Setting};
 
 /// What to do next about `error`, if there is something to say.
 pub(crate) fn hint(error: &Error) -> Option<String> {
-    if let Some(hint) = error.hint() {
-        return Some(hint.to_owned());
+    let option = error.setting().map(setting).or_else(|| error.limit().map(limit));
+    joined(error.hint(), option)
+}
+
+/// A finding whose hint names the option that it is about.
+pub(crate) fn worded(mut finding: Diagnostic) -> Diagnostic {
+    finding.hint = joined(finding.hint.as_deref(), finding.setting.take().map(setting));
+    finding
+}
+
+fn joined(hint: Option<&str>, option: Option<String>) -> Option<String> {
+    match (hint, option) {
+        (Some(hint), Some(option)) => Some(format!("{hint}; {option}")),
+        (Some(hint), None) => Some(hint.to_owned()),
+        (None, option) => option,
     }
-    Some(match error.limit()? {
-        Limit::Timeout => "`--timeout` gives an evaluation more time".to_owned(),
-        Limit::Passes => "`--max-passes` raises the limit".to_owned(),
-        Limit::Calls => "`--max-calls` raises the limit".to_owned(),
-        Limit::Bytes | Limit::AnswerBytes => "`--max-bytes` raises the limit".to_owned(),
-        Limit::Memory => "simplify the policy, or evaluate less at a time".to_owned(),
-    })
+}
+
+fn limit(limit: Limit) -> String {
+    match limit {
+        Limit::Timeout => "`--timeout` gives an evaluation more time",
+        Limit::Passes => "`--max-passes` raises the limit",
+        Limit::Calls => "`--max-calls` raises the limit",
+        Limit::Bytes | Limit::AnswerBytes => "`--max-bytes` raises the limit",
+        Limit::Memory => "simplify the policy, or evaluate less at a time",
+    }
+    .to_owned()
+}
+
+fn setting(setting: Setting) -> String {
+    match setting {
+        Setting::Token => "`--token-file` takes a file, `auth status` shows what is used",
+        Setting::ControlPlane => "`--controlplane-url` sets it as well",
+        Setting::Backend => "`--base-url` sets it as well",
+        Setting::PlainHttp => "`--insecure` allows plain HTTP where that is acceptable",
+        Setting::CertificateAuthorities => "`--ca-cert` takes its file",
+        Setting::AllowedHosts => "`--allow-host HOST[:PORT]` allows one",
+        Setting::Function(name) => return format!("`--functions {name}` turns it on"),
+        Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
+    }
+    .to_owned()
 }

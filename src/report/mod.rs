@@ -6,4 +6,4 @@
 mod hint;
 pub(crate) mod sarif;
 
-pub(crate) use hint::hint;
+pub(crate) use hint::{hint, worded};

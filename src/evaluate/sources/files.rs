@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::SourceLimits;
 use super::account::{self, Account, Content, Ignore};
-use crate::Diagnostic;
+use crate::{Diagnostic, Setting};
 
 /// Deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
@@ -195,7 +195,8 @@ impl<'a> Files<'a> {
         };
         self.found.push(
             problem("not-accounted-for", path, what)
-                .with_hint("name it with `-d`, rename it, or leave it out with `--ignore GLOB`"),
+                .with_hint("name it outright, rename it, or leave it out")
+                .by_setting(Setting::Ignored),
         );
     }
 }
