@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use secrecy::SecretString;
 
-use super::{call, eval};
+use super::{call, eval, service_options};
 use crate::Error;
 use crate::builtins::FunctionSet;
 use crate::evaluate::sources::SchemaSet;
@@ -219,38 +219,6 @@ fn functions(text: &str) -> Result<FunctionSet, String> {
     })
 }
 
-impl Options {
-    /// The first given option that would mean nothing to `command`, which asks no service.
-    fn idle(&self, command: &str) -> Option<&'static str> {
-        [
-            ("--token", self.token.is_some()),
-            ("--token-file", self.token_file.is_some()),
-            ("--organization", self.organization.is_some()),
-            ("--controlplane-url", self.controlplane_url.is_some()),
-            ("--base-url", self.base_url.is_some()),
-            ("--config", self.config.is_some()),
-            ("--ca-cert", self.ca_cert.is_some()),
-            ("--insecure", self.insecure),
-            ("--local", self.local.is_some()),
-            ("--fault", !self.fault.is_empty() && command != "emulate"),
-        ]
-        .into_iter()
-        .find_map(|(name, given)| given.then_some(name))
-    }
-
-    /// Refuses options that `command`, which asks no service, would ignore.
-    pub fn refuse_service_options(&self, command: &str) -> Result<(), crate::Error> {
-        match self.idle(command) {
-            None => Ok(()),
-            Some(name) => Err(crate::Error::new(
-                crate::ErrorKind::Configuration,
-                format!("`{name}` means nothing to `{command}`, which asks no service"),
-            )
-            .with_hint("leave it out")),
-        }
-    }
-}
-
 /// What a policy sees when the service knows no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum NotFound {
@@ -330,8 +298,14 @@ pub(super) fn command() -> clap::Command {
 
 pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let given = arguments.clone();
-    let mut matches =
-        command().try_get_matches_from(arguments).map_err(|error| modest(error, &given))?;
+    let mut matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => {
+            service_options::shown(command()).try_get_matches_from(given)?
+        }
+        Err(error) => return Err(modest(error, &given)),
+    };
+    service_options::refuse_idle(&matches, &mut command())?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 

@@ -21,7 +21,6 @@ pub(super) enum CacheCommand {
 }
 
 pub(super) fn run(command: &CacheCommand, options: &Options) -> Result<Exit, Error> {
-    options.refuse_service_options("cache")?;
     let folder = folder(&Product::new(&options.product)?)?;
     match command {
         CacheCommand::Dir => output::to_stdout(format!("{}\n", folder.display()).as_bytes())?,

@@ -28,7 +28,6 @@ pub(super) struct CapabilitiesArgs {
 }
 
 pub(super) fn run(args: CapabilitiesArgs, options: &Options) -> Result<Exit, Error> {
-    options.refuse_service_options("capabilities")?;
     let product = Product::new(&options.product)?;
     let load = LoadOptions { product, enabled: args.functions.set(), ..LoadOptions::default() };
     let document = match &args.merge {

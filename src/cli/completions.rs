@@ -3,7 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use super::args::{self, Options};
+use super::args;
 use super::{Exit, output};
 use crate::Error;
 
@@ -17,8 +17,7 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: CompletionsArgs, options: &Options) -> Result<Exit, Error> {
-    options.refuse_service_options("completions")?;
+pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Error> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut args::command(), "rego-platform", &mut text);
     output::to_stdout(&text)?;

@@ -30,7 +30,6 @@ pub(super) struct EmulateArgs {
 }
 
 pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
-    options.refuse_service_options("emulate")?;
     let product = Product::new(&options.product)?;
     let [listen, backend_listen, store_listen] = addresses(args.listen, args.expose)?;
     let faults = local::parse_faults(&options.fault)?;

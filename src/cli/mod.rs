@@ -26,6 +26,7 @@ mod lookup;
 mod new;
 mod output;
 mod run;
+mod service_options;
 mod signals;
 mod stdin;
 mod test;
@@ -107,7 +108,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::New(args) => new::run(&args, &options),
         Command::Check(args) => check::run(args, &options, reporter),
         Command::Run(args) => run::run(args, &options, reporter),
-        Command::Fmt(args) => fmt::run(args, &options, reporter),
+        Command::Fmt(args) => fmt::run(args, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter),
         Command::Call(args) => call::run(args, &options, reporter),
@@ -115,7 +116,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),
         Command::Cache(command) => cache::run(&command, &options),
-        Command::Completions(args) => completions::run(args, &options),
+        Command::Completions(args) => completions::run(&args),
         Command::Version => {
             let text = format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version());
             output::to_stdout(text.as_bytes())?;

@@ -16,7 +16,7 @@ mod table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use super::args::{NotFound, Options};
+use super::args::Options;
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -64,16 +64,6 @@ pub(super) fn run(
     options: &Options,
     reporter: Reporter,
 ) -> Result<Exit, Error> {
-    for (name, given) in [
-        ("--record", options.record.is_some()),
-        ("--replay", options.replay.is_some()),
-        ("--not-found undefined", options.not_found == NotFound::Undefined),
-    ] {
-        if given {
-            let message = format!("`{name}` means nothing to `api`, which evaluates no policy");
-            return Err(Error::new(ErrorKind::Configuration, message).with_hint("leave it out"));
-        }
-    }
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
     let api = context.platform(options)?.api().blocking();
     let (form, answer) = {

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::Options;
 use super::output::{self, Reporter};
 use super::stdin::{self, Stdin};
 use super::{Exit, evaluation};
@@ -82,8 +81,7 @@ impl FmtArgs {
     }
 }
 
-pub(super) fn run(args: FmtArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
-    options.refuse_service_options("fmt")?;
+pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let mut done = Done { reporter, ..Done::default() };
     let mut seen = 0_usize;

@@ -34,7 +34,6 @@ pub(super) struct NewArgs {
 }
 
 pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
-    options.refuse_service_options("new")?;
     let product = Product::new(&options.product)?;
     let name = checked(&args.name, &product)?;
     let fill = |text: &str| text.replace("NAME", name).replace("PRODUCT", product.as_str());

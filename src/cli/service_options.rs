@@ -1,0 +1,126 @@
+//! Which service options mean something to which subcommand: a table, for help, which shows no
+//! others, and for the command line, where others are refused rather than ignored.
+
+use clap::error::{Error, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+/// Where the service is, and who asks it.
+const SERVICE: [&str; 10] = [
+    "token",
+    "token_file",
+    "organization",
+    "controlplane_url",
+    "base_url",
+    "config",
+    "ca_cert",
+    "insecure",
+    "local",
+    "fault",
+];
+/// How calls are sent.
+const CALLS: [&str; 3] = ["timeout", "concurrency", "no_cache"];
+/// What an evaluation may cost, and where its answers come from and go to.
+const EVALUATION: [&str; 6] =
+    ["max_calls", "max_passes", "eager_prompts", "record", "replay", "not_found"];
+const PRODUCT: [&str; 1] = ["product"];
+const BYTES: [&str; 1] = ["max_bytes"];
+
+/// All of them, in groups.
+const ALL: [&[&str]; 5] = [&SERVICE, &CALLS, &EVALUATION, &PRODUCT, &BYTES];
+
+/// What means something to a subcommand.
+fn meant(subcommand: &str) -> &'static [&'static [&'static str]] {
+    match subcommand {
+        "eval" | "gate" | "run" | "test" => &ALL,
+        "call" => &[&SERVICE, &CALLS, &PRODUCT, &BYTES, &["not_found"]],
+        "api" => &[&SERVICE, &PRODUCT, &["timeout", "concurrency"]],
+        "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],
+        "emulate" => &[&PRODUCT, &["fault"]],
+        "cache" | "capabilities" | "check" | "new" => &[&PRODUCT],
+        _ => &[],
+    }
+}
+
+fn is_idle(subcommand: &str, option: &str) -> bool {
+    ALL.iter().any(|group| group.contains(&option))
+        && !meant(subcommand).iter().any(|group| group.contains(&option))
+}
+
+/// The command whose help shows what means something.
+pub(super) fn shown(mut command: Command) -> Command {
+    // The options of all subcommands are in each of them only then.
+    command.build();
+    let names: Vec<String> =
+        command.get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
+    for name in names {
+        command = command.mut_subcommand(&name, |subcommand| without_idle(subcommand, &name));
+    }
+    command
+}
+
+fn without_idle(mut command: Command, subcommand: &str) -> Command {
+    let nested: Vec<String> =
+        command.get_subcommands().map(|nested| nested.get_name().to_owned()).collect();
+    for name in nested {
+        command = command.mut_subcommand(name, |nested| without_idle(nested, subcommand));
+    }
+    command.mut_args(|arg| {
+        let idle = is_idle(subcommand, arg.get_id().as_str());
+        if idle { arg.hide(true) } else { arg }
+    })
+}
+
+/// Refuses an option that means nothing to the subcommand that is called.
+pub(super) fn refuse_idle(matches: &ArgMatches, command: &mut Command) -> Result<(), Error> {
+    let Some((subcommand, mut deepest)) = matches.subcommand() else { return Ok(()) };
+    while let Some((_, nested)) = deepest.subcommand() {
+        deepest = nested;
+    }
+    let given = |option: &&&str| {
+        let source = deepest.try_contains_id(option).ok().and(deepest.value_source(option));
+        source == Some(ValueSource::CommandLine) && is_idle(subcommand, option)
+    };
+    let mut options = ALL.iter().flat_map(|group| group.iter());
+    let Some(option) = options.find(given) else { return Ok(()) };
+    let option = option.replace('_', "-");
+    let message = format!("`--{option}` means nothing to `{subcommand}`: leave it out");
+    Err(command.error(ErrorKind::UnknownArgument, message))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::args;
+    use super::*;
+
+    #[test]
+    fn every_subcommand_and_every_option_is_known() {
+        let command = args::command();
+        for group in ALL {
+            for option in group {
+                let known = command.get_arguments().any(|arg| arg.get_id() == option);
+                assert!(known, "{option}");
+            }
+        }
+        for subcommand in command.get_subcommands() {
+            let name = subcommand.get_name();
+            let none = ["completions", "fmt", "version"].contains(&name);
+            assert_eq!(meant(name).is_empty(), none, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_refused_wherever_it_stands() {
+        for line in
+            ["--token x fmt", "fmt --token x", "fmt --timeout 3s", "api --record x products"]
+        {
+            let words = std::iter::once("rego-platform").chain(line.split(' '));
+            let error = args::parse(words.map(Into::into).collect()).unwrap_err();
+            assert!(error.to_string().contains("means nothing to"), "{line}: {error}");
+        }
+        let words = ["rego-platform", "--timeout", "3s", "api", "products"];
+        assert!(args::parse(words.map(Into::into).to_vec()).is_ok());
+    }
+}
