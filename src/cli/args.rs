@@ -59,6 +59,7 @@ pub(super) enum Command {
     #[command(subcommand)]
     Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),
+    Man(super::man::ManArgs),
     /// Print the version
     Version,
 }

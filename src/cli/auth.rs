@@ -81,7 +81,7 @@ struct Reached {
 }
 
 /// How hints end that lead to this command.
-const HERE: &str = ", or check the token with `auth status`";
+const HERE: &str = ", or check the token";
 
 /// A status is for someone who waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -23,6 +23,7 @@ mod gate;
 mod local;
 mod logging;
 mod lookup;
+mod man;
 mod new;
 mod output;
 mod run;
@@ -117,6 +118,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Emulate(args) => emulate::run(args, &options, reporter),
         Command::Cache(command) => cache::run(&command, &options),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Version => {
             let text = format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version());
             output::to_stdout(text.as_bytes())?;

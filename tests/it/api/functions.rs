@@ -10,7 +10,7 @@ use rego_platform::emulator::EmulatorOptions;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Recording, Replay};
-use rego_platform::{Diagnostic, ErrorKind, Level, NotFound};
+use rego_platform::{ErrorKind, Level, NotFound, Setting};
 use serde_json::{Value, json};
 
 use super::*;
@@ -56,8 +56,8 @@ fn off_is_refused_at_load_with_the_way_to_turn_it_on() {
             format!("y := 1\nx if y == 1 with platform.{name} as 1"),
         ] {
             let error = load(&text, FunctionSet::default()).unwrap_err();
-            let found = error.diagnostics().iter().map(Diagnostic::render).collect::<String>();
-            assert!(found.contains(&format!("`--functions {name}` turns it on")), "{found}");
+            let decides: Vec<_> = error.diagnostics().iter().filter_map(|d| d.setting).collect();
+            assert_eq!(decides.first(), Some(&Setting::Function(name)), "{text}");
             let refused = load(&text, FunctionSet::all());
             // The filters of one of them are wrong still.
             assert!(name == "product_compliance" || refused.is_ok(), "{text}");
@@ -77,7 +77,7 @@ fn a_platform_has_them_where_its_host_turned_them_on() {
     let off = client(&emulator);
     let error = ask(&off, "products", &json!([{}])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    assert!(error.hint().unwrap().contains("--functions products"));
+    assert_eq!(error.setting(), Some(Setting::Function("products")));
     let products = "package p\nx := count(platform.products({}).products)";
     let run = |platform: &rego_platform::Platform| support::value(platform, products, "data.p.x");
     assert!(run(&off).is_err());

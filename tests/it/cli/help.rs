@@ -30,6 +30,7 @@ fn help_texts() {
         ("emulate", &["emulate"]),
         ("cache", &["cache"]),
         ("completions", &["completions"]),
+        ("man", &["man"]),
     ] {
         let output = sandbox.run(&[arguments, &["--help"]].concat()).output().code(0).silent();
         insta::with_settings!({

@@ -126,6 +126,21 @@ fn usage_errors_end_with_2_and_repeat_no_token() {
 }
 
 #[test]
+fn there_is_a_manual_page_for_each_subcommand() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.run(&["man"]).output().code(0).silent();
+    assert!(page.stdout.contains(".TH rego-platform 1") && page.stdout.contains("Exit status"));
+    let folder = sandbox.path("pages/man1");
+    sandbox.run(&["man", folder.to_str().unwrap()]).output().code(0).silent();
+    let gate = std::fs::read_to_string(folder.join("rego-platform-gate.1")).unwrap();
+    assert!(gate.contains("\\-\\-require\\-calls"), "{gate}");
+    let fmt = folder.join("rego-platform-fmt.1");
+    let text = std::fs::read_to_string(&fmt).unwrap();
+    assert!(!text.contains("\\-\\-token"), "{text}");
+    sandbox.run(&["man", fmt.to_str().unwrap()]).output().code(2).says("name a folder");
+}
+
+#[test]
 fn completions_exist_for_each_shell() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

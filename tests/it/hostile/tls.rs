@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rego_platform::Value;
-use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder};
+use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Setting};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::script;
@@ -98,7 +98,7 @@ fn certificates_are_checked_before_anything_is_sent() {
                 let error = result.expect_err(what);
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{what}: {}", error.report());
                 assert!(error.to_string().contains("certificate"), "{what}: {error}");
-                assert!(error.hint().unwrap().contains("--ca-cert"), "{what}");
+                assert_eq!(error.setting(), Some(Setting::CertificateAuthorities), "{what}");
             }
         }
         assert_eq!(server.requests().is_empty(), !works, "{what}");

@@ -9,7 +9,7 @@ use rego_platform::evaluate::{
     Answers, Budget, EvaluateOptions, Evaluated, Origin, Policies, Recording, Replay,
 };
 use rego_platform::http::Http;
-use rego_platform::{ErrorKind, Limit, Value};
+use rego_platform::{ErrorKind, Limit, Setting, Value};
 
 use crate::support::{CLEAN_IMAGE, emulator, evaluate, platform, policies};
 use server::Server;
@@ -149,7 +149,7 @@ fn without_a_host_nothing_is_asked_and_nothing_is_undefined() {
             options.http = http;
             let error = run(&module(&server, body), &options).result.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NotAnswered);
-            assert!(error.hint().unwrap().contains("--allow-host"));
+            assert_eq!(error.setting(), Some(Setting::AllowedHosts));
         }
     }
     assert!(server.asked().is_empty());

@@ -1,0 +1,35 @@
+//! `man`: the manual pages, made from the same declarations as the help.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Exit, args, output, service_options};
+use crate::{Error, ErrorKind};
+
+/// Print the manual page, or write one for each subcommand into a folder
+#[derive(Debug, Args)]
+#[command(after_help = "Example: rego-platform man ~/.local/share/man/man1")]
+pub(super) struct ManArgs {
+    /// The folder that the pages are written into, `rego-platform.1` and the like
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ManArgs) -> Result<Exit, Error> {
+    let command = service_options::shown(args::command());
+    let Some(folder) = &args.folder else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page).map_err(|error| unwritten(&error))?;
+        output::to_stdout(&page)?;
+        return Ok(Exit::Passed);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| unwritten(&error))?;
+    clap_mangen::generate_to(command, folder).map_err(|error| unwritten(&error))?;
+    Ok(Exit::Passed)
+}
+
+fn unwritten(error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Configuration, format!("can't write the manual: {error}"))
+        .with_hint("name a folder that can be written")
+}
