@@ -151,8 +151,14 @@ pub(crate) fn list<T: Ord>(
         Value::Array(items) => items.iter().collect(),
         Value::Set(items) => items.iter().collect(),
         other => {
-            let message = format!("is {} and should be an array", describe(other));
-            return Err(Invalid::new(name, message));
+            let invalid =
+                Invalid::new(name, format!("is {} and should be an array", describe(other)));
+            return Err(match other {
+                Value::String(text) if text.len() <= 80 => {
+                    invalid.hint(format!("write `[{}]`", Value::from(text.clone()).to_json()))
+                }
+                _ => invalid,
+            });
         }
     };
     if items.is_empty() {

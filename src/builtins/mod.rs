@@ -144,7 +144,13 @@ impl Function {
 
     /// What to do about wrong arguments.
     pub(crate) fn called_as(&self, product: &Product) -> String {
-        format!("it is called as {product}.{}", self.signature())
+        let mut text = format!("it is called as {product}.{}", self.signature());
+        for argument in self.arguments {
+            if matches!(argument.ty, Type::Either(Type::String, Type::Null)) {
+                text.push_str(&format!("; `{}` may be `\"\"`", argument.name));
+            }
+        }
+        text
     }
 
     /// Its types, as the language's type checker reads them: arguments are checked by the function

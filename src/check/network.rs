@@ -9,7 +9,7 @@ use crate::{Diagnostic, Setting};
 pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     for (name, _, span) in &file.model.others {
         if matches!(name.as_str(), "http.send" | "net.lookup_ip_addr") {
-            let message = format!("`{name}` asks nothing unless hosts are allowed");
+            let message = format!("`{name}` isn't enabled: no host is allowed");
             out.push(
                 Diagnostic::error("unsupported-builtin", message)
                     .with_hint(

@@ -131,6 +131,7 @@ impl Transport {
         permit: OwnedSemaphorePermit,
     ) -> Result<Reply, Failed> {
         let origin = answer::origin(&request.url);
+        let proxy = proxy_between(&self.settings, &request.url);
         let asked = self.settings.http_client.is_some().then(|| request.url.clone());
         let headers = self.headers(&request);
         let mut builder = self.client()?.request(request.method, request.url).headers(headers);
@@ -140,7 +141,7 @@ impl Transport {
         let deadline = request.deadline;
         match tokio::time::timeout_at(deadline.into(), builder.send()).await {
             Err(_) => Err(Failed::permanent(out_of_time(&origin))),
-            Ok(Err(error)) => Err(failed(error, &origin)),
+            Ok(Err(error)) => Err(failed(error, &origin, proxy.as_deref())),
             Ok(Ok(response)) if asked.is_some_and(|asked| asked != *response.url()) => {
                 Err(Failed::permanent(followed(&origin)))
             }
@@ -183,7 +184,7 @@ impl Reply {
         loop {
             match tokio::time::timeout_at(self.deadline.into(), self.response.chunk()).await {
                 Err(_) => return Err(Failed::permanent(out_of_time(&origin)).into()),
-                Ok(Err(error)) => return Err(failed(error, &origin).into()),
+                Ok(Err(error)) => return Err(failed(error, &origin, None).into()),
                 // Over HTTP/2 a stream may be reset "without error" anywhere in its body.
                 Ok(Ok(None)) if announced.is_some_and(|length| length != total) => {
                     return Err(cut(&origin, total).into());
@@ -249,7 +250,7 @@ fn cut(origin: &str, total: u64) -> Failed {
 }
 
 /// What a broken exchange means. The URL is left out of the message: it may be signed.
-fn failed(error: reqwest::Error, origin: &str) -> Failed {
+fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
     let error = error.without_url();
     let connect = error.is_connect();
     let mut retryable = true;
@@ -271,13 +272,24 @@ fn failed(error: reqwest::Error, origin: &str) -> Failed {
     } else {
         (ErrorKind::Unavailable, "the connection broke before the answer was complete from".into())
     };
-    let mut result = Error::new(kind, format!("{what} {origin}")).with_source(Plain::of(&error));
-    if untrusted {
+    let cause = Plain::of(&error);
+    let hint = cause.hint();
+    let mut result = Error::new(kind, format!("{what} {origin}")).with_source(cause);
+    if let Some(hint) = hint {
+        // The other side won't speak another protocol the next time.
+        retryable = false;
+        result = result.with_hint(hint);
+    } else if untrusted {
         result = result
             .with_hint("name the certificate authority, unless the certificate itself is wrong")
             .by_setting(Setting::CertificateAuthorities);
     } else if connect {
-        result = result.with_hint("check the address, the network and the proxy");
+        result = match proxy {
+            Some(proxy) => result.with_hint(format!(
+                "the proxy `{proxy}` is between: check it, the address and the network"
+            )),
+            None => result.with_hint("check the address and the network"),
+        };
     }
     Failed { error: result, retryable, unsent, retry_after: None, refused: false }
 }
@@ -295,6 +307,17 @@ impl Plain {
             cause = next;
         }
         Self(crate::text::shorten(&cause.to_string(), 300))
+    }
+
+    /// What to do about a server that speaks another protocol.
+    fn hint(&self) -> Option<&'static str> {
+        if self.0.contains("received corrupt message") {
+            return Some("the server doesn't speak TLS there: is its address `http://`?");
+        }
+        let http_2 = self.0.contains("invalid HTTP version parsed");
+        http_2.then_some(
+            "the server doesn't speak HTTP/1.1 there: give its HTTP address, not the gRPC one",
+        )
     }
 }
 
@@ -360,6 +383,17 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     // Its text isn't repeated: it may hold a password.
     Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
+}
+
+/// The host and port of the proxy between us and `url`, as far as is known: `NO_PROXY` may leave
+/// `url` out.
+fn proxy_between(settings: &Settings, url: &Url) -> Option<String> {
+    let text =
+        settings.proxy.as_deref().filter(|_| url.scheme() == "https" && !is_loopback(url))?;
+    let text = text.trim();
+    let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let proxy = Url::parse(&text).ok()?;
+    Some(format!("{}:{}", proxy.host_str()?, proxy.port_or_known_default()?))
 }
 
 /// What is never proxied, in the form of `NO_PROXY`.

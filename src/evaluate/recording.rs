@@ -144,15 +144,19 @@ impl Recording {
     /// Reads a recording.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when it can't be read or isn't one.
+    /// [`ErrorKind::Configuration`] when it can't be read or isn't a recording.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let failed = |what: &str| {
             let message = format!("the recording `{}` {what}", path.display());
             Error::new(ErrorKind::Configuration, message)
         };
+        let other = |path: &Path| {
+            let message = format!("`{}` isn't a recording", path.display());
+            Error::new(ErrorKind::Configuration, message)
+        };
         let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
         let recording: Self = serde_json::from_slice(&text)
-            .map_err(|e| failed("isn't one").with_source(shorten(&e.to_string(), 300)))?;
+            .map_err(|e| other(path).with_source(shorten(&e.to_string(), 300)))?;
         recorded::says_everything_once(&text)
             .map_err(|what| failed("says something twice").with_source(what))?;
         if recording.version != VERSION {

@@ -213,6 +213,7 @@ pub(crate) fn split(argument: &str) -> (Vec<String>, PathBuf) {
         && !std::path::Path::new(plain).exists()
         && let Some((prefix, path)) = plain.split_once(':')
         && !prefix.is_empty()
+        && !path.starts_with("//")
     {
         return (prefix.split('.').map(str::to_owned).collect(), PathBuf::from(path));
     }

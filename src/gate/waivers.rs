@@ -94,8 +94,8 @@ impl Waivers {
             };
             let said = error.to_string();
             let said = said.split(" at line ").next().unwrap_or(&said);
-            wrong(format!("{place}: no waivers: {}", escape(said))).with_hint(
-                "`waivers` is a list of `policy` or `finding`, `subject`, `reason`, `owner` and \
+            wrong(format!("{place}: these aren't waivers: {}", escape(said))).with_hint(
+                "the file begins with `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and \
                  `expires`",
             )
         })?;

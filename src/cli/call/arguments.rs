@@ -102,6 +102,10 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     let mut object: BTreeMap<Value, Value> = BTreeMap::new();
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
+            if known.iter().any(|field| field.name == *word) {
+                return invalid(format!("the filter `{word}` needs a value"))
+                    .with_hint(format!("write `{word}=VALUE`"));
+            }
             invalid(format!("`{}` isn't a valid filter", shorten(word, 80)))
                 .with_hint("write `key=value`, or all filters as one JSON object")
         })?;

@@ -51,6 +51,10 @@ fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
 }
 
 fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
+    if let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://")) {
+        let why = format!("can't be read: `{scheme}://` isn't supported");
+        return problem("unreadable", path, &why).with_hint("pull it into a folder first");
+    }
     let why = match error.kind() {
         std::io::ErrorKind::NotFound => "doesn't exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "can't be read: permission denied".to_owned(),

@@ -9,7 +9,34 @@ pub fn function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     let rules = rules.map(|(id, _): (RuleId, _)| compiler.rule_text(id));
     let functions =
         compiler.options.functions.iter().filter(|it| !it.deprecated).map(|it| it.name.to_string());
-    closest(name, rules.chain(functions)).map(|name| format!("did you mean `{name}`?"))
+    let near = closest(name, rules.chain(functions)).map(|name| format!("did you mean `{name}`?"));
+    // What isn't below a package, nor near a function, was probably to be imported.
+    near.or_else(|| {
+        let (first, _) = name.split_once('.').filter(|(first, _)| *first != "data")?;
+        let builtin = compiler.options.functions.iter().any(|function| {
+            function.name.split_once('.').is_some_and(|(namespace, _)| namespace == first)
+        });
+        (!builtin).then(|| format!("is `import data.….{first}` missing?"))
+    })
+}
+
+/// What to write instead of a function that Rego v1 no longer has.
+pub fn deprecated(name: &str) -> String {
+    let instead = match name {
+        "all" => "`every x in xs { x }`",
+        "any" => "`true in xs`",
+        "cast_array" => "`[x | some x in xs]`",
+        "cast_set" => "`{x | some x in xs}`",
+        "cast_boolean" => "`is_boolean(x)`",
+        "cast_null" => "`is_null(x)`",
+        "cast_object" => "`is_object(x)`",
+        "cast_string" => "`is_string(x)`",
+        "net.cidr_overlap" => "`net.cidr_contains(network, other)`",
+        "re_match" => "`regex.match(pattern, text)`",
+        "set_diff" => "`xs - ys`",
+        _ => return format!("Rego v1 has no `{name}`; for the old syntax give `--v0`"),
+    };
+    format!("Rego v1 has no `{name}`: write {instead}")
 }
 
 fn closest(name: &str, of: impl Iterator<Item = String>) -> Option<String> {

@@ -126,7 +126,8 @@ pub fn check_deprecated_builtins<'a>(
         {
             let message =
                 format!("deprecated built-in function calls in expression: {}", function.name);
-            found.push(Problem::types(span, message));
+            found
+                .push(Problem::types(span, message).hint(super::hints::deprecated(&function.name)));
         }
         false
     });

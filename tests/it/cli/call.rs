@@ -169,7 +169,7 @@ fn hints_have_the_products_name() {
         [("platform", &["discover"][..]), ("chainloop", &["discover", "a", "b", "c"])]
     {
         let run = sandbox.local(&[&["call", "--product", product], arguments].concat());
-        run.output().code(2).says(&format!("it is called as {product}.discover(digest, kind)\n"));
+        run.output().code(2).says(&format!("it is called as {product}.discover(digest, kind);"));
     }
     let query = "chainloop.evidence_prompt(\"\", 1)";
     let output = sandbox.local(&["eval", "--product", "chainloop", query]).output().code(2);

@@ -9,6 +9,7 @@ mod emulate;
 mod eval;
 mod habits;
 mod help;
+mod messages;
 mod process;
 mod recordings;
 

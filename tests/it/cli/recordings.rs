@@ -53,7 +53,7 @@ fn a_failure_of_an_unknown_kind_is_refused() {
         assert_ne!(text, whole.to_string());
         // Also where only the other call is asked for: such a file isn't understood.
         let output = replay(&sandbox, &text, &answer).code(2);
-        let output = output.says("isn't one").says("isn't a kind of failure");
+        let output = output.says("isn't a recording").says("isn't a kind of failure");
         assert!(!output.stderr.contains('\u{1b}'), "{output:#?}");
     }
 }

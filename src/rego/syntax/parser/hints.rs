@@ -79,6 +79,14 @@ impl Parser<'_> {
                 return Some("`contains` needs `import rego.v1` in v0".to_owned());
             }
         }
+        match text {
+            "or" => return Some("write a second rule, or `import future.keywords.or`".to_owned()),
+            "and" => {
+                let hint = "write one condition per line, or `import future.keywords.and`";
+                return Some(hint.to_owned());
+            }
+            _ => {}
+        }
         let quotable = text.len() <= MAX_QUOTED && !text.contains('\n');
         let rule = if quotable { text } else { "..." };
         Some(format!("conditions stand in the body of a rule: `allow if {{ {rule} }}`"))
