@@ -169,7 +169,7 @@ impl<'a> Literals<'_, 'a> {
         for _ in 0..MAX_STEPS {
             match &at.kind {
                 TermKind::Group(inner) => at = inner,
-                TermKind::Var(name) => match self.file.model.variables.get(name) {
+                TermKind::Var(name) => match self.file.model.variable(name, at.span) {
                     Some(variable) => match variable.binding {
                         Binding::Value(value) => at = value,
                         Binding::Element(_) | Binding::Unknown => break,

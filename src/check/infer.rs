@@ -14,7 +14,7 @@ use crate::Diagnostic;
 use crate::builtins::practice::practice;
 use crate::builtins::{self, Field, Type};
 use crate::rego::builtins::lookup;
-use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
+use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 
 /// How far variables and rules are followed.
 const MAX_DEPTH: usize = 40;
@@ -55,6 +55,11 @@ impl Shape {
             Type::Object(fields) if self.lists == 0 => Some(fields),
             _ => None,
         }
+    }
+
+    /// Whether it is an object that isn't known to have a `message`.
+    pub fn lacks_message(self) -> bool {
+        self.fields().is_some_and(|fields| !fields.iter().any(|field| field.name == "message"))
     }
 
     /// The name of its sort, where values of other sorts can't equal it.
@@ -254,15 +259,14 @@ impl<'a> Types<'a> {
             TermKind::ObjectComprehension(it) => self.of(file, &it.value, depth).listed(),
             TermKind::Object(_) => Found::Unknown,
             TermKind::Group(inner) => self.of(file, inner, depth),
-            TermKind::Var(name) => self.variable(file, name, depth),
+            TermKind::Var(name) => self.variable(file, name, term.span, depth),
             TermKind::Ref(parts) => self.reference(file, parts, depth, &mut |_, _| {}),
             TermKind::Call(terms) => self.call(file, terms, depth),
         }
     }
 
-    fn variable(&self, file: usize, name: &'a str, depth: usize) -> Found {
-        let Some(variable) = self.files.get(file).and_then(|it| it.model.variables.get(name))
-        else {
+    fn variable(&self, file: usize, name: &'a str, at: Span, depth: usize) -> Found {
+        let Some(variable) = self.files.get(file).and_then(|it| it.model.variable(name, at)) else {
             return Found::Unknown;
         };
         if variable.kind == Kind::Argument {

@@ -174,8 +174,8 @@ impl Search<'_, '_> {
         if let Some(limit) = within.calls.iter().find_map(|span| self.limited.get(span)) {
             return Some(*limit);
         }
-        for name in within.variables {
-            let Some(variable) = self.file.model.variables.get(&name) else { continue };
+        for (name, at) in within.variables {
+            let Some(variable) = self.file.model.variable(&name, at) else { continue };
             let (Binding::Value(from) | Binding::Element(from)) = variable.binding else {
                 continue;
             };
@@ -212,7 +212,7 @@ impl Search<'_, '_> {
         match &term.kind {
             TermKind::Call(_) => true,
             TermKind::Group(inner) => self.is_list(inner, depth),
-            TermKind::Var(name) => match self.file.model.variables.get(name) {
+            TermKind::Var(name) => match self.file.model.variable(name, term.span) {
                 Some(variable) => match variable.binding {
                     Binding::Value(value) => self.is_list(value, depth),
                     _ => false,

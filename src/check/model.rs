@@ -117,7 +117,10 @@ const COMPARISONS: [&str; 7] = ["equal", "eq", "neq", "lt", "lte", "gt", "gte"];
 /// Everything that the checks look at.
 #[derive(Default)]
 pub(super) struct Model<'a> {
-    pub variables: BTreeMap<Name, Variable<'a>>,
+    /// By their names; those that are declared have a name of their own, others have it in each rule.
+    variables: BTreeMap<Name, BTreeMap<Option<usize>, Variable<'a>>>,
+    /// Where the rules begin, in their order.
+    rules: Vec<u32>,
     pub calls: Vec<Call<'a>>,
     /// References that are read; no function's name and no target of a `with`.
     pub references: Vec<&'a Term>,
@@ -133,9 +136,36 @@ pub(super) struct Model<'a> {
     pub negations: Vec<(WholeList<'a>, Span)>,
 }
 
+impl<'a> Model<'a> {
+    /// The variable that is mentioned at a place.
+    pub fn variable(&self, name: &str, at: Span) -> Option<&Variable<'a>> {
+        let rule = self.rule_of(name, at);
+        self.variables.get(name)?.get(&rule)
+    }
+
+    fn variable_mut(&mut self, name: &str, at: Span) -> Option<&mut Variable<'a>> {
+        let rule = self.rule_of(name, at);
+        self.variables.get_mut(name)?.get_mut(&rule)
+    }
+
+    /// All variables.
+    pub fn variables(&self) -> impl Iterator<Item = (&Name, &Variable<'a>)> {
+        self.variables.iter().flat_map(|(name, all)| all.values().map(move |one| (name, one)))
+    }
+
+    /// The rule whose variables of this name the one at a place is among.
+    fn rule_of(&self, name: &str, at: Span) -> Option<usize> {
+        let is_unique = name.starts_with("__local");
+        (!is_unique).then(|| self.rules.partition_point(|start| *start <= at.start))
+    }
+}
+
 /// Collects what a module's rules contain.
 pub(super) fn model<'a>(module: &'a Module, product: &'a str) -> Model<'a> {
-    let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model: Model::default() };
+    let mut rules: Vec<u32> = module.rules.iter().map(|rule| rule.span.start).collect();
+    rules.sort_unstable();
+    let model = Model { rules, ..Model::default() };
+    let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model };
     for (index, rule) in module.rules.iter().enumerate() {
         walk.rule = index;
         walk.rule(rule);
@@ -206,7 +236,7 @@ impl<'a> Walk<'a> {
         match &term.kind {
             TermKind::Var(name) => {
                 self.mention(name, term.span);
-                if let Some(variable) = self.model.variables.get_mut(name) {
+                if let Some(variable) = self.model.variable_mut(name, term.span) {
                     variable.kind = Kind::Argument;
                 }
             }
@@ -306,7 +336,7 @@ impl<'a> Walk<'a> {
     /// A variable that nothing bound before is bound here.
     fn bind(&mut self, term: &'a Term, binding: Binding<'a>) {
         let TermKind::Var(name) = &term.kind else { return };
-        if let Some(variable) = self.model.variables.get_mut(name)
+        if let Some(variable) = self.model.variable_mut(name, term.span)
             && variable.kind == Kind::Local
             && matches!(variable.binding, Binding::Unknown)
         {
@@ -319,7 +349,9 @@ impl<'a> Walk<'a> {
             return;
         }
         let new = Variable { span, kind: Kind::Local, binding: Binding::Unknown, mentions: 0 };
-        self.model.variables.entry(Name::clone(name)).or_insert(new).mentions += 1;
+        let rule = self.model.rule_of(name, span);
+        let of_name = self.model.variables.entry(Name::clone(name)).or_default();
+        of_name.entry(rule).or_insert(new).mentions += 1;
     }
 
     /// `compared` is the number that the term is compared with.
@@ -418,7 +450,7 @@ impl<'a> Walk<'a> {
 
 /// The variables and calls within a term, a statement or a body.
 pub(super) struct Within<'a> {
-    pub variables: Vec<Name>,
+    pub variables: Vec<(Name, Span)>,
     /// Where names of called functions stand.
     pub calls: Vec<Span>,
     pub references: Vec<&'a Term>,
@@ -441,11 +473,11 @@ pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> Within<'a> {
     }
 }
 
-fn names(list: WholeList<'_>, out: &mut Vec<Name>) {
+fn names(list: WholeList<'_>, out: &mut Vec<(Name, Span)>) {
     use crate::rego::syntax::visit::walk_terms;
     let mut each = |term: &Term| {
         if let TermKind::Var(name) = &term.kind {
-            out.push(Name::clone(name));
+            out.push((Name::clone(name), term.span));
         }
         true
     };

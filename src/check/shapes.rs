@@ -97,7 +97,7 @@ impl<'a> Look<'_, 'a> {
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
                 self.item(&it.term, depth)
             }
-            TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
+            TermKind::Var(name) => match self.file.model.variable(name, value.span)?.binding {
                 Binding::Value(bound) => {
                     self.list(bound, depth).map(|(_, wrong)| (value.span, wrong))
                 }
@@ -127,7 +127,7 @@ impl<'a> Look<'_, 'a> {
             _ => "a violation",
         };
         if let TermKind::Var(variable) = &item.kind
-            && let Binding::Value(bound) = self.file.model.variables.get(variable)?.binding
+            && let Binding::Value(bound) = self.file.model.variable(variable, item.span)?.binding
         {
             return self.item(bound, depth).map(|(_, wrong)| (item.span, wrong));
         }
@@ -150,6 +150,11 @@ impl<'a> Look<'_, 'a> {
                 Some(key) => format!("write `message` where it says `{key}`"),
                 None => "say what is wrong in its string `message`".to_owned(),
             };
+            return Some((item.span, warning(message).with_hint(hint)));
+        }
+        if self.types.shape(self.at, item).is_some_and(Shape::lacks_message) {
+            let message = format!("`{name}` holds {of} without a `message`");
+            let hint = "say what is wrong in an object's string `message`, or in a string";
             return Some((item.span, warning(message).with_hint(hint)));
         }
         let sort = self.sort(item, depth)?;
@@ -176,7 +181,7 @@ impl<'a> Look<'_, 'a> {
             TermKind::Set(_) | TermKind::SetComprehension(_) => "a set",
             TermKind::Object(_) | TermKind::ObjectComprehension(_) => "an object",
             TermKind::Group(inner) => return self.sort(inner, depth),
-            TermKind::Var(name) => match self.file.model.variables.get(name)?.binding {
+            TermKind::Var(name) => match self.file.model.variable(name, value.span)?.binding {
                 Binding::Value(bound) => return self.sort(bound, depth),
                 _ => return self.types.shape(self.at, value).and_then(Shape::sort),
             },

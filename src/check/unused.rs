@@ -59,7 +59,7 @@ pub(super) fn variables(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagn
             true
         });
     }
-    for (name, variable) in &file.model.variables {
+    for (name, variable) in file.model.variables() {
         let author = all.author_name(name);
         if variable.mentions > 1 || author.starts_with('_') || author.starts_with('$') {
             continue;

@@ -134,6 +134,16 @@ fn values_are_followed() {
 }
 
 #[test]
+fn names_that_nothing_declares_belong_to_their_rules() {
+    let of_service = "a if { x = platform.discover(input.d, \"\"); x.knid }";
+    let of_input = "b if { x = input.foo; x.knid }";
+    table(&[
+        (&format!("{of_service}\n{of_input}"), &[(FIELD, 1, 46)]),
+        (&format!("{of_input}\n{of_service}"), &[(FIELD, 2, 46)]),
+    ]);
+}
+
+#[test]
 fn verdicts_that_come_from_the_service() {
     let of = |rules: &str| {
         findings(&[(
@@ -146,6 +156,7 @@ fn verdicts_that_come_from_the_service() {
         "deny contains x if { x := d.downloadable }",
         "deny contains x if some x in {r.public | some r in d.references}",
         "deny contains count(d.references) if input.x",
+        "deny contains r if some r in d.references",
     ] {
         let found = of(rules);
         assert_eq!(found, [("verdict-shape".to_owned(), 3, 15)], "{rules}");
