@@ -15,6 +15,9 @@ use rego_platform::{Error, Platform, PlatformBuilder, Token};
 pub const CLEAN_IMAGE: &str =
     "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
 
+/// Longer than anything takes that ends, on however busy a machine.
+pub const HANG: Duration = Duration::from_secs(60);
+
 pub fn emulator() -> Emulator {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/platform");
     Emulator::start(Dataset::load(&folder).unwrap(), EmulatorOptions::default()).unwrap()

@@ -1,10 +1,11 @@
 //! The command as a process: pipes, deadlines, logs.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{CANARY, Sandbox, service};
 use crate::emulator::CLEAN_IMAGE;
+use crate::support::HANG;
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
@@ -44,14 +45,14 @@ fn the_watchdog_ends_what_never_ends() {
     let start = Instant::now();
     let run = sandbox.run(&["eval", "-d", pipe.to_str().unwrap(), "--timeout", "300ms", "data"]);
     run.output().code(2).says("there is no result after 300ms").says("`--timeout`");
-    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < HANG);
 }
 
 #[test]
 fn a_long_evaluation_ends_at_the_deadline() {
     let sandbox = Sandbox::new();
     let start = Instant::now();
-    let xs = "numbers.range(1, 9000)";
+    let xs = "numbers.range(1, 19000)";
     let query = format!("count([1 | some a in {xs}; some b in {xs}; a + b == 0]) == 0");
     let output = sandbox.run(&["eval", &query, "--timeout", "500ms"]).output().code(2);
     assert!(
@@ -60,16 +61,16 @@ fn a_long_evaluation_ends_at_the_deadline() {
             && output.stdout.is_empty(),
         "{output:#?}"
     );
-    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < HANG);
 }
 
 #[test]
 fn a_slow_service_ends_at_the_deadline() {
     let sandbox = Sandbox::new();
     let start = Instant::now();
-    let arguments = ["call", "evidence", "--timeout", "300ms", "--fault", "evidence:latency=20s"];
+    let arguments = ["call", "evidence", "--timeout", "300ms", "--fault", "evidence:latency=600s"];
     sandbox.local(&arguments).output().code(2).says("error: platform.evidence: ");
-    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < HANG);
 }
 
 #[test]

@@ -106,10 +106,9 @@ fn the_store_can_cut_and_lie() {
 
 #[test]
 fn a_reset_and_a_stall_are_errors_of_their_own() {
-    let emulator = faulty(&["discover:reset:count=1", "discover:stall=5:count=1"]);
+    let emulator = faulty(&["discover:reset:count=1", "discover:stall=60:count=1"]);
     let error = discover(&emulator).err().unwrap();
     assert!(error.is_request() && !error.is_timeout(), "{error:?}");
-    let begin = Instant::now();
     let url = format!("{}/discover/{CLEAN_IMAGE}", emulator.controlplane_url());
     let token = emulator.default_token();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -118,7 +117,7 @@ fn a_reset_and_a_stall_are_errors_of_their_own() {
         let response = client.get(url).bearer_auth(token).send().await.unwrap();
         tokio::time::timeout(Duration::from_millis(300), response.bytes()).await
     });
-    assert!(answer.is_err() && begin.elapsed() < Duration::from_secs(3));
+    assert!(answer.is_err());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::server::{Step, runtime};
 use super::stage::{CANARY, Column, builder, call, documented, good, harmless};
 use super::tls::{Authority, FUNCTIONS};
+use crate::support::HANG;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -257,7 +258,7 @@ fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
     let started = Instant::now();
     let result = platform.call(function, &arguments);
     let took = started.elapsed();
-    if took > Duration::from_secs(10) {
+    if took > HANG {
         return Err(format!("it took {took:?}"));
     }
     // Starting an AI evaluation is never sent twice, whatever became of it.

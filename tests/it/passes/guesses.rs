@@ -6,7 +6,7 @@ use rego_platform::ErrorKind;
 use rego_platform::evaluate::{EvaluateOptions, Evaluated};
 
 use super::world::{Server, WIDE, input};
-use crate::support::{evaluate, options, policies};
+use crate::support::{HANG, evaluate, options, policies};
 
 fn run(
     world: u64,
@@ -82,23 +82,21 @@ long := numbers.range(1, 100000)
 x := count([1 | some i in long; some j in long; i * j < 0]) if not first.kind
 x := count(first.references) if first.kind
 "#;
-    let started = Instant::now();
-    let evaluated = run(FINE, body, &server, |o| o.budget.timeout = Duration::from_secs(8));
+    // It would take all of the time, and more.
+    let evaluated = run(FINE, body, &server, |o| o.budget.timeout = HANG);
     assert_eq!(value(&evaluated), "7");
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }
 
 #[test]
 fn an_exact_pass_gets_all_the_time_there_is() {
     let server = Server::start();
-    // It loops before its first call, for longer than a slice of 1.5 s in a build without
-    // optimization.
+    // It loops before its first call, for longer than a slice of 2 s in a build without optimization.
     let body = r#"
-long := numbers.range(1, 1500)
+long := numbers.range(1, 2000)
 x := count([1 | some i in long; some j in long; i * j > 0]) + count(platform.discover(input.d[0], "").references)
 "#;
-    let evaluated = run(FINE, body, &server, |o| o.budget.timeout = Duration::from_secs(12));
-    assert_eq!(value(&evaluated), "2250007");
+    let evaluated = run(FINE, body, &server, |o| o.budget.timeout = 2 * HANG);
+    assert_eq!(value(&evaluated), "4000007");
     let short = run(FINE, body, &server, |o| o.budget.timeout = Duration::from_millis(100));
     assert_eq!(short.result.unwrap_err().kind(), ErrorKind::TimedOut);
 }
@@ -184,8 +182,6 @@ x := count([1 | some r in f.references; platform.discover(r.digest, "").kind])
 "#;
     let evaluated = run(WIDE + 300, body, &server, |_| {});
     assert_eq!(value(&evaluated), "300");
-    let waited: Duration = evaluated.ledger.calls.iter().map(|call| call.latency).max().unwrap();
-    assert!(waited < Duration::from_secs(3));
     assert!(evaluated.ledger.passes <= 7, "{}", evaluated.ledger.table());
 }
 

@@ -7,7 +7,7 @@ use rego_platform::evaluate::{EvaluateOptions, Evaluated, Origin};
 use rego_platform::{ErrorKind, Platform};
 
 use super::world::{Server, TREE, WIDE, input};
-use crate::support::{evaluate, options, policies};
+use crate::support::{HANG, evaluate, options, policies};
 
 const FAN_OUT: &str = r#"package p
 root := platform.discover(input.d[0], "")
@@ -216,5 +216,5 @@ fn five_thousand_calls_of_one_pass_cost_little_beside_their_requests() {
     let took = started.elapsed();
     assert_eq!(again.ledger.calls.len(), 5001);
     println!("5,001 calls in 3 passes without requests: {took:?}");
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert!(took < HANG, "{took:?}");
 }
