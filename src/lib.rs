@@ -154,6 +154,7 @@ mod register;
 pub mod rego;
 #[cfg(feature = "cli")]
 mod report;
+mod resources;
 pub mod testing;
 pub mod text;
 

@@ -34,54 +34,25 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-mod assessments;
 mod blocking;
 mod client;
-mod compliance;
-mod environments;
 mod filters;
-mod frameworks;
 mod infoz;
-mod manual;
 mod operations;
-mod policies;
-mod products;
-mod projects;
-mod resource;
-mod scalars;
-mod users;
 
-pub use assessments::{
-    AiAgent, ApiTokenReference, AssessmentApprovalStatus, AssessmentCreator, AssessmentCreatorType,
-    AssessmentProduct, AssessmentRevision, ConfidenceAxis, ConfidenceBreakdown, ConfidenceDerived,
-    ConfidenceScore,
+pub use crate::resources::{
+    AiAgent, ApiTokenReference, ApprovalStatus, AssessmentApprovalStatus, AssessmentCreator,
+    AssessmentCreatorType, AssessmentProduct, AssessmentRevision, AutomationLevel, BusinessUnit,
+    ComplianceMetrics, ConfidenceAxis, ConfidenceBreakdown, ConfidenceDerived, ConfidenceScore,
+    Count, Environment, EnvironmentType, ExpiredTest, FileUpload, Framework, FrameworkCompliance,
+    Interval, ManualEvidence, ManualEvidenceGroup, OrganizationReference, Override, Periodicity,
+    PolicyDefinition, PolicyEvaluation, PolicyEvaluationStatus, PolicyResult, ProductResource,
+    ProductSummary, ProductVersion, Project, ProjectEvaluation, ProjectVersion, ProjectVersionLink,
+    RawSchema, Reachability, Repository, Requirement, RequirementEvaluation, RequirementScope,
+    RequirementStatus, SchemaFormat, Section, Sla, Submission, Timestamp, User, VersionReference,
+    VersionStatus, Workflow,
 };
 pub use blocking::BlockingApiClient;
 pub use client::ApiClient;
-pub use compliance::{
-    AutomationLevel, ComplianceMetrics, FrameworkCompliance, ProjectEvaluation,
-    RequirementEvaluation,
-};
-pub use environments::{Environment, EnvironmentType};
 pub use filters::{EnvironmentFilters, ProductComplianceFilters, ProjectFilters};
-pub use frameworks::{
-    Framework, RawSchema, Requirement, RequirementScope, RequirementStatus, SchemaFormat, Section,
-    VersionReference,
-};
 pub use infoz::Infoz;
-pub use manual::{
-    ApprovalStatus, FileUpload, ManualEvidence, ManualEvidenceGroup, Override, Submission,
-};
-pub use policies::{
-    ExpiredTest, Interval, Periodicity, PolicyDefinition, PolicyEvaluation, PolicyEvaluationStatus,
-    PolicyResult, Sla,
-};
-pub use products::{
-    BusinessUnit, ProductResource, ProductSummary, ProductVersion, ProjectVersionLink,
-    VersionStatus,
-};
-pub use projects::{
-    OrganizationReference, Project, ProjectVersion, Reachability, Repository, Workflow,
-};
-pub use scalars::{Count, Timestamp};
-pub use users::User;

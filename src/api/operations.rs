@@ -14,13 +14,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-use super::resource::resource;
 use super::{AssessmentRevision, Infoz, ProductVersion};
 use crate::builtins::{Invalid, Listing, VersionRequest, identifier};
 use crate::client::{
     APPROVE_ASSESSMENT, Api, Call, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, PageSeed,
     Reader, parse, parse_object, protocol,
 };
+use crate::resources::resource::resource;
 use crate::{Error, ErrorKind};
 
 /// Where requests are sent from: what every operation needs.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::rego::Value;
 
-use super::types::describe;
+use super::describe;
 use super::{Field, Function, Type};
 use crate::text::{nearest, shorten};
 use crate::{Error, ErrorKind, Product};

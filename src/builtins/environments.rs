@@ -2,8 +2,8 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
-use crate::api::Environment;
 use crate::client::{ENVIRONMENTS, Paging};
+use crate::resources::Environment;
 
 static FILTERS: &[Field] = &[
     Field::optional("query", Type::String, "with this in the name or description, in any case"),

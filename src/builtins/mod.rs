@@ -19,7 +19,6 @@ pub(crate) mod products;
 mod project_compliance;
 pub(crate) mod projects;
 mod set;
-mod types;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,13 +29,13 @@ use crate::rego::Value;
 use crate::client::{Client, Context};
 use crate::{Error, ErrorKind, Product};
 
+pub use crate::resources::types::{Field, Type};
 pub use set::FunctionSet;
-pub use types::{Field, Type};
 
+pub(crate) use crate::resources::types::{MAX_OBJECTS, describe};
 pub(crate) use arguments::{Invalid, identifier};
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
-pub(crate) use types::{MAX_OBJECTS, describe};
 
 /// What calling a function costs beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
-use crate::api::FrameworkCompliance;
 use crate::client::{PRODUCT_COMPLIANCE, Paging};
+use crate::resources::FrameworkCompliance;
 
 static FILTERS: &[Field] = &[
     Field::required("product_version_id", Type::String, "the version of the product"),

@@ -7,8 +7,8 @@ use crate::rego::Value;
 use super::arguments::{argument, identifier};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Parsed, Request, Type};
 use crate::Error;
-use crate::api::ProductVersion;
 use crate::client::{Call, Client, Context, PRODUCT_VERSION, Row, parse as parse_body, protocol};
+use crate::resources::ProductVersion;
 
 static ENVELOPE: &[Field] =
     &[Field::optional("version", Type::Object(&ProductVersion), "the version")];

@@ -2,8 +2,8 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
-use crate::api::ProductResource;
 use crate::client::{PRODUCTS, Paging};
+use crate::resources::ProductResource;
 
 static FILTERS: &[Field] =
     &[Field::optional("limit", Type::Integer, "at most this many products, at least 1")];

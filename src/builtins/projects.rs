@@ -2,8 +2,8 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
-use crate::api::Project;
 use crate::client::{PROJECTS, Paging};
+use crate::resources::Project;
 
 static FILTERS: &[Field] = &[
     Field::optional("project_name", Type::String, "with this name"),

@@ -12,7 +12,7 @@ use chrono::DateTime;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::shape::Shape;
-use crate::builtins::{Field, Type};
+use crate::resources::types::{Field, Type};
 use crate::text::shorten;
 
 /// Reads a value of a documented type; null and absent read as the type's default.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::page::parse;
 use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
-use crate::builtins::{Field, Type};
+use crate::resources::types::{Field, Type};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Limit};
 

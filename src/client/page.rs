@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::json::Row;
 use super::shape::same_name;
-use crate::builtins::Field;
+use crate::resources::types::Field;
 
 /// The `pagination` object of an answer, in either style.
 #[derive(Debug, Default, Clone)]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::rego::Value;
 
 use super::json::default;
-use crate::builtins::Field;
+use crate::resources::types::Field;
 
 /// Documented fields, prepared for reading many rows.
 pub(super) struct Shape {
@@ -144,7 +144,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::builtins::Type;
+    use crate::resources::types::Type;
 
     static FIELDS: &[Field] = &[
         Field::required("createdAt", Type::Timestamp, ""),

@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 /// A whole number, also when it comes as a string.
-pub(super) struct Int(pub i64);
+pub(crate) struct Int(pub i64);
 
 impl<'de> Deserialize<'de> for Int {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -122,7 +122,7 @@ impl Visitor<'_> for Whole {
 }
 
 /// An undocumented value, kept exactly: a number that JSON can say and this can't hold is refused.
-pub(super) struct Exact(pub Value);
+pub(crate) struct Exact(pub Value);
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -149,7 +149,7 @@ fn is_exact(value: &Value) -> bool {
 }
 
 /// An object with keys of the service's own, each once.
-pub(super) struct Keyed<T>(pub BTreeMap<String, T>);
+pub(crate) struct Keyed<T>(pub BTreeMap<String, T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

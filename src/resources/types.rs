@@ -185,7 +185,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::api::{Framework, Section};
+    use crate::resources::{Framework, Section};
 
     static LISTS: [Type; 2] =
         [Type::Array(&Type::Object(&Section)), Type::Array(&Type::Object(&Section))];

@@ -20,18 +20,18 @@ macro_rules! resource {
         #[derive(Debug, Clone, Default, PartialEq)]
         #[non_exhaustive]
         pub struct $name {
-            $($(#[doc = $doc])+ pub $field: Option<$crate::api::resource::rust_type!($kind)>,)*
+            $($(#[doc = $doc])+ pub $field: Option<$crate::resources::resource::rust_type!($kind)>,)*
             /// Everything that isn't documented, as the service sent it.
             pub other: serde_json::Map<String, serde_json::Value>,
         }
 
         // Not every resource is one that policies see.
         #[allow(non_upper_case_globals, dead_code)]
-        pub(crate) static $name: [$crate::builtins::Field;
-            [$(stringify!($field)),*].len()] = [$($crate::builtins::Field {
-                name: $crate::api::resource::wire_name!($field $($wire)?),
-                ty: $crate::api::resource::field_type!($kind),
-                required: $crate::api::resource::defaulted!($kind),
+        pub(crate) static $name: [$crate::resources::types::Field;
+            [$(stringify!($field)),*].len()] = [$($crate::resources::types::Field {
+                name: $crate::resources::resource::wire_name!($field $($wire)?),
+                ty: $crate::resources::resource::field_type!($kind),
+                required: $crate::resources::resource::defaulted!($kind),
                 doc: concat!($($doc),+).trim_ascii(),
             }),*];
 
@@ -41,7 +41,7 @@ macro_rules! resource {
                 let mut map = serializer.serialize_map(None)?;
                 $(if let Some(value) = &self.$field {
                     map.serialize_entry(
-                        $crate::api::resource::wire_name!($field $($wire)?), value)?;
+                        $crate::resources::resource::wire_name!($field $($wire)?), value)?;
                 })*
                 for (key, value) in &self.other {
                     map.serialize_entry(key, value)?;
@@ -64,18 +64,18 @@ macro_rules! resource {
                         self,
                         mut map: A,
                     ) -> Result<$name, A::Error> {
-                        $(let mut $field = $crate::api::resource::Slot::default();)*
+                        $(let mut $field = $crate::resources::resource::Slot::default();)*
                         let mut other = serde_json::Map::new();
                         let mut keys = std::collections::HashSet::new();
                         while let Some(key) = map.next_key::<String>()? {
-                            $crate::api::resource::once(&mut keys, &key)?;
-                            $(let name = $crate::api::resource::wire_name!($field $($wire)?);
+                            $crate::resources::resource::once(&mut keys, &key)?;
+                            $(let name = $crate::resources::resource::wire_name!($field $($wire)?);
                             if $crate::client::same_name(name, &key) {
-                                let value = $crate::api::resource::read!($kind, map);
+                                let value = $crate::resources::resource::read!($kind, map);
                                 $field.fill(value, name)?;
                                 continue;
                             })*
-                            let $crate::api::scalars::Exact(value) = map.next_value()?;
+                            let $crate::resources::scalars::Exact(value) = map.next_value()?;
                             other.insert(key, value);
                         }
                         Ok($name { $($field: $field.value,)* other })
@@ -98,11 +98,11 @@ macro_rules! wire_name {
 
 macro_rules! rust_type {
     (text) => { String };
-    (time) => { $crate::api::Timestamp };
+    (time) => { $crate::resources::Timestamp };
     (flag) => { bool };
     (int) => { i64 };
     (number) => { serde_json::Number };
-    (count) => { $crate::api::Count };
+    (count) => { $crate::resources::Count };
     (texts) => { std::collections::BTreeMap<String, String> };
     (($of:ident)) => { $of };
     ([$of:ident]) => { Vec<$of> };
@@ -112,37 +112,37 @@ macro_rules! rust_type {
 
 macro_rules! field_type {
     (text) => {
-        $crate::builtins::Type::String
+        $crate::resources::types::Type::String
     };
     (time) => {
-        $crate::builtins::Type::Timestamp
+        $crate::resources::types::Type::Timestamp
     };
     (flag) => {
-        $crate::builtins::Type::Boolean
+        $crate::resources::types::Type::Boolean
     };
     (int) => {
-        $crate::builtins::Type::Integer
+        $crate::resources::types::Type::Integer
     };
     (number) => {
-        $crate::builtins::Type::Number
+        $crate::resources::types::Type::Number
     };
     (count) => {
-        $crate::builtins::Type::Count
+        $crate::resources::types::Type::Count
     };
     (texts) => {
-        $crate::builtins::Type::Map(&$crate::builtins::Type::String)
+        $crate::resources::types::Type::Map(&$crate::resources::types::Type::String)
     };
     (($of:ident)) => {
-        $crate::builtins::Type::String
+        $crate::resources::types::Type::String
     };
     ([$of:ident]) => {
-        $crate::builtins::Type::Array(&$crate::builtins::Type::Object(&$of))
+        $crate::resources::types::Type::Array(&$crate::resources::types::Type::Object(&$of))
     };
     ({$of:ident}) => {
-        $crate::builtins::Type::Object(&$of)
+        $crate::resources::types::Type::Object(&$of)
     };
     ({map $of:ident}) => {
-        $crate::builtins::Type::Map(&$crate::builtins::Type::Object(&$of))
+        $crate::resources::types::Type::Map(&$crate::resources::types::Type::Object(&$of))
     };
 }
 
@@ -159,16 +159,16 @@ macro_rules! defaulted {
 
 macro_rules! read {
     (int, $map:ident) => {
-        $map.next_value::<Option<$crate::api::scalars::Int>>()?.map(|int| int.0)
+        $map.next_value::<Option<$crate::resources::scalars::Int>>()?.map(|int| int.0)
     };
     (texts, $map:ident) => {
-        $map.next_value::<Option<$crate::api::scalars::Keyed<String>>>()?.map(|map| map.0)
+        $map.next_value::<Option<$crate::resources::scalars::Keyed<String>>>()?.map(|map| map.0)
     };
     ({map $of:ident}, $map:ident) => {
-        $map.next_value::<Option<$crate::api::scalars::Keyed<$of>>>()?.map(|map| map.0)
+        $map.next_value::<Option<$crate::resources::scalars::Keyed<$of>>>()?.map(|map| map.0)
     };
     ($kind:tt, $map:ident) => {
-        $map.next_value::<Option<$crate::api::resource::rust_type!($kind)>>()?
+        $map.next_value::<Option<$crate::resources::resource::rust_type!($kind)>>()?
     };
 }
 
@@ -225,10 +225,10 @@ macro_rules! open_enum {
     };
 }
 
-pub(super) use {defaulted, field_type, open_enum, read, resource, rust_type, wire_name};
+pub(crate) use {defaulted, field_type, open_enum, read, resource, rust_type, wire_name};
 
 /// Refuses a key that stands there twice.
-pub(super) fn once<E: Error>(
+pub(crate) fn once<E: Error>(
     keys: &mut std::collections::HashSet<String>,
     key: &str,
 ) -> Result<(), E> {
@@ -239,7 +239,7 @@ pub(super) fn once<E: Error>(
 }
 
 /// A documented field while its resource is read. It may stand there in both casings if they agree.
-pub(super) struct Slot<T> {
+pub(crate) struct Slot<T> {
     pub value: Option<T>,
     filled: bool,
 }
