@@ -28,7 +28,7 @@ pub struct Position {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// How many characters are meant, at least 1.
+    /// The number of characters that are meant, at least 1.
     pub length: u32,
     /// The line's text, without its line break.
     pub text: String,

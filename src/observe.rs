@@ -56,7 +56,7 @@ pub struct EvaluationEvent<'a> {
     pub query: &'a str,
     /// How long it took, with all that it waited for.
     pub duration: Duration,
-    /// How many passes it took (`rego.passes`).
+    /// The number of passes it took (`rego.passes`).
     pub passes: u32,
     /// The different calls that its result depends on (`rego.calls`).
     pub calls: usize,
@@ -76,7 +76,7 @@ pub struct CallEvent<'a> {
     pub requests: u32,
     /// Bytes of the answers.
     pub bytes: u64,
-    /// Why there is no answer (`error.type`); [`ErrorKind::Cancelled`] where nobody waited for it
+    /// Why there is no answer (`error.type`); [`ErrorKind::Cancelled`] where the wait for it was given up
     /// any more.
     pub error: Option<ErrorKind>,
 }

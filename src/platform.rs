@@ -87,7 +87,7 @@ impl Platform {
         self.inner.client.settings.endpoints.address(api).map(url::Url::as_str)
     }
 
-    /// Whether any answer so far came from this crate's emulator, whatever its address: it marks
+    /// True if any answer so far came from this crate's emulator, whatever its address: it marks
     /// each of them.
     pub fn emulated(&self) -> bool {
         self.inner.client.emulated()
@@ -163,7 +163,7 @@ impl Platform {
         self.run(async move { client.token(deadline).await })
     }
 
-    /// How many calls are under way.
+    /// The number of calls that are under way.
     pub fn calls_in_flight(&self) -> usize {
         self.inner.flights.under_way()
     }
@@ -225,7 +225,7 @@ impl Platform {
         self.runtime()?.block_on(work.in_current_span())?
     }
 
-    /// Runs what sends requests where requests run. It goes on when nobody waits any more.
+    /// Runs what sends requests where requests run. It goes on when the caller no longer waits.
     pub(crate) async fn run_async<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,

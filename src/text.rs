@@ -4,7 +4,7 @@
 //! commands, and the search for the nearest known name. It owns no message.
 
 /// Escapes control characters (line breaks and tabs included), the characters that change the
-/// direction of text and those that nobody sees, so that what a service or a policy says stays on
+/// direction of text and invisible ones, so that what a service or a policy says stays on
 /// its line and reads as what it is.
 pub fn escape(text: &str) -> String {
     escape_where(text, |c| c.is_control() || is_unseen(c))
@@ -39,7 +39,7 @@ pub fn escape_for_log(text: &str) -> String {
     out
 }
 
-/// Whether CI systems take a text for a command, wherever in a line it stands.
+/// True if CI systems take a text for a command, wherever in a line it stands.
 pub fn begins_command(text: &str) -> bool {
     // `##[`, `##vso[`, `##teamcity[`.
     text.strip_prefix("##").is_some_and(|rest| {

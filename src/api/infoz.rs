@@ -19,7 +19,7 @@ pub struct Infoz {
 }
 
 impl Infoz {
-    /// Whether nothing of what is documented is there.
+    /// True if nothing of what is documented is there.
     pub(super) fn says_nothing(&self) -> bool {
         [&self.login_url, &self.version, &self.chart_version].into_iter().all(String::is_empty)
     }

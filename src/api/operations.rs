@@ -78,7 +78,7 @@ resource! {
     }
 }
 
-/// Interface 4.5. Sent once: nobody can tell whether a request whose answer is lost was acted on.
+/// Interface 4.5. Sent once: it can't be told whether a request whose answer is lost was acted on.
 pub(super) async fn approve(
     sender: Sender,
     revision_id: String,
@@ -145,7 +145,7 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
         .with_hint("check the configured addresses"))
 }
 
-/// Whether a document says which version of the specifications' language it is in.
+/// True if a document says which version of the specifications' language it is in.
 fn is_specification(text: &str) -> bool {
     let versions = ["openapi", "swagger"];
     if text.trim_start().starts_with('{') {
@@ -167,7 +167,7 @@ pub(super) struct Pages<T> {
     name: &'static str,
     /// What came, by its hash: rows that move between two requests come twice.
     seen: HashSet<[u8; 32]>,
-    /// Whether something came twice.
+    /// True if something came twice.
     twice: bool,
     rows: PhantomData<fn() -> T>,
 }

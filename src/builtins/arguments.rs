@@ -89,7 +89,7 @@ pub(crate) fn identifier(name: &str, value: &Value) -> Checked<String> {
 /// Digest algorithms that the service knows, with the length of their hex.
 const ALGORITHMS: &[(&str, usize)] = &[("sha256", 64), ("sha1", 40), ("sha512", 128)];
 
-/// Whether `text` is exactly a digest of one of `algorithms`.
+/// True if `text` is exactly a digest of one of `algorithms`.
 pub(crate) fn is_digest(text: &str, algorithms: &[&str]) -> bool {
     text.split_once(':').is_some_and(|(algorithm, hex)| {
         algorithms.contains(&algorithm)

@@ -59,7 +59,7 @@ pub(super) static FUNCTION: Function = Function {
     ],
     result: Type::Object(RESULT),
     summary: "what the service knows about a digest, and everything that refers to it",
-    doc: "Every page of references is read. A digest that nobody knows is an error (`not found`); \
+    doc: "Every page of references is read. An unknown digest is an error (`not found`); \
           one known under several kinds is an error that names them: pass one as `kind`. \
           Interface section 4.7.",
     cost: Cost::Request,

@@ -67,7 +67,7 @@ fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
     Ok(Arc::new(EvidencePrompt { evidence, prompt }))
 }
 
-/// Whether content is the text of a digest rather than something worth reading: a word with a
+/// True if content is the text of a digest rather than something worth reading: a word with a
 /// colon and hex behind it, or hex alone of a digest's length, in any case, white space around it.
 fn looks_like_digest(text: &str) -> bool {
     let text = text.trim();

@@ -79,9 +79,9 @@ pub struct Function {
     pub doc: &'static str,
     /// What it costs.
     pub cost: Cost,
-    /// Whether it needs a paid plan (interface 8.3).
+    /// True if it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
-    /// Whether it is off until a host turns it on ([`FunctionSet`]).
+    /// True if it is off until a host turns it on ([`FunctionSet`]).
     pub optional: bool,
     pub(crate) parse: fn(&[Value]) -> Parsed,
 }
@@ -117,7 +117,7 @@ pub fn function(name: &str) -> Option<&'static Function> {
 }
 
 impl Function {
-    /// How many arguments a call gives.
+    /// The number of arguments a call gives.
     pub fn arity(&self) -> u8 {
         u8::try_from(self.arguments.len()).unwrap_or(u8::MAX)
     }
@@ -170,7 +170,7 @@ impl Function {
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub value: Value,
-    /// Whether the service had more than the author's `limit`.
+    /// True if the service had more than the author's `limit`.
     pub cut: bool,
     /// In which form content is given.
     pub form: Option<ContentForm>,

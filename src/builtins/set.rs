@@ -60,7 +60,7 @@ impl FunctionSet {
         Ok(Self { rows: self.rows | Self::of(|function| function.name == name).rows })
     }
 
-    /// Whether the function called `name` without prefix is turned on.
+    /// True if the function called `name` without prefix is turned on.
     pub fn has(self, name: &str) -> bool {
         self.iter().any(|function| function.name == name)
     }

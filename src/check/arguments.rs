@@ -13,14 +13,14 @@ use crate::builtins::{Argument, Field, Type};
 use crate::rego::Value;
 use crate::rego::syntax::tree::{Term, TermKind};
 
-/// How many variables and rules are followed to a literal.
+/// The number of variables and rules that are followed to a literal.
 const MAX_STEPS: usize = 20;
 
-/// How many keys of an object, and elements of an array, are looked at. Filters have a dozen keys;
-/// a file may call a function thousands of times with thousands of them.
+/// The number of keys of an object, and of elements of an array, that are looked at. Filters have a
+/// dozen keys; a file may call a function thousands of times with thousands of them.
 const MAX_PARTS: usize = 100;
 
-/// How many wrong arguments of one file are reported: each holds the text of its line.
+/// The number of wrong arguments of one file that are reported: each holds the text of its line.
 const MAX_FINDINGS: usize = 100;
 
 /// How deep arrays and sets are read: no argument is deeper than an object of arrays.

@@ -48,7 +48,7 @@ pub(super) fn near_miss(
     )
 }
 
-/// Whether a name is so like a field's that it must be meant: other capitals or underscores, a
+/// True if a name is so like a field's that it must be meant: other capitals or underscores, a
 /// slip of the keyboard, two in a long name.
 fn resembles(name: &str, field: &str) -> bool {
     let plain = |text: &str| text.replace('_', "").to_lowercase();

@@ -32,7 +32,7 @@ pub struct Fixed {
     pub path: String,
     /// Its new text.
     pub text: String,
-    /// How many findings that was.
+    /// The number of findings.
     pub count: usize,
 }
 

@@ -19,7 +19,7 @@ use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 /// How far variables and rules are followed.
 const MAX_DEPTH: usize = 40;
 
-/// How many expressions are looked at in one load.
+/// The number of expressions that are looked at in one load.
 const FUEL: u32 = 1_000_000;
 
 /// A type, in so many arrays, sets or objects.

@@ -192,7 +192,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Whether the count of the cut list compares as that of the whole one would.
+    /// True if the count of the cut list compares as that of the whole one would.
     fn harmless(&self, whole: &Whole<'_>, limit: Limit) -> bool {
         let (How::Counted(Some((number, compared))), Limit(Some(limit)), WholeList::Term(list)) =
             (whole.how, limit, whole.list)
@@ -206,7 +206,7 @@ impl Search<'_, '_> {
         enough && self.is_list(list, MAX_DEPTH)
     }
 
-    /// Whether an expression is the list itself, and not a choice from it.
+    /// True if an expression is the list itself, and not a choice from it.
     fn is_list(&self, term: &Term, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         match &term.kind {

@@ -79,7 +79,7 @@ impl<'a> Policies<'a> {
         self.locals.get(name).unwrap_or(name)
     }
 
-    /// Whether a local variable was declared, and not only used.
+    /// True if a local variable was declared, and not only used.
     fn is_declared(&self, name: &Name) -> bool {
         self.locals.contains_key(name)
     }
@@ -134,7 +134,7 @@ impl<'a> Constants<'a> {
 /// A file as the checks look at it.
 struct File<'a> {
     text: &'a str,
-    /// Whether it is a test's: its name, or its package's, ends so.
+    /// True if it is a test's: its name, or its package's, ends so.
     is_test: bool,
     /// Every name that its author begins a reference with.
     names: HashSet<Name>,

@@ -39,7 +39,7 @@ pub(super) struct Variable<'a> {
     pub span: Span,
     pub kind: Kind,
     pub binding: Binding<'a>,
-    /// How often it is mentioned.
+    /// The number of times it is mentioned.
     pub mentions: usize,
 }
 
@@ -49,14 +49,14 @@ pub(super) struct Call<'a> {
     pub arguments: &'a [Term],
     /// The function's name.
     pub span: Span,
-    /// Whether a `with` of the statement puts something else in the function's place.
+    /// True if a `with` of the statement puts something else in the function's place.
     pub replaced: bool,
     /// The path of the rule that it is in.
     pub rule: usize,
 }
 
 impl Call<'_> {
-    /// Whether it has its arguments, and perhaps one more for the result to go into.
+    /// True if it has its arguments, and perhaps one more for the result to go into.
     pub fn is_complete(&self) -> bool {
         let arguments = self.function.arguments.len();
         (arguments..=arguments + 1).contains(&self.arguments.len())
@@ -95,9 +95,9 @@ pub(super) enum How {
 /// How a count is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// Whether there are more (`>`) or no more (`<=`), equal (`==`) or not.
+    /// True if there are more (`>`) or no more (`<=`), equal (`==`) or not.
     Above,
-    /// Whether there are at least so many (`>=`), or fewer (`<`).
+    /// True if there are at least so many (`>=`), or fewer (`<`).
     AtLeast,
 }
 

@@ -13,7 +13,7 @@ use crate::rego::builtins::lookup;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 use crate::rego::types::terms;
 
-/// How often a schema's references are followed.
+/// The number of times a schema's references are followed.
 const MAX_STEPS: usize = 100;
 
 /// Finds arguments that may be absent, and that nothing else in their rule looks at.
@@ -56,7 +56,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// Whether the same reference stands in the same rule by itself.
+/// True if the same reference stands in the same rule by itself.
 fn is_looked_at(file: &File<'_>, arguments: &[&Term], argument: &Term) -> bool {
     let within = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
     let Some(rule) = file.module.rules.iter().find(|rule| within(rule.span, argument.span)) else {

@@ -14,7 +14,7 @@ use crate::text::nearest;
 /// Names of verdict rules; `deny` and `warn` also begin some.
 const NAMES: &[&str] = &["result", "deny", "violations", "warn"];
 
-/// Whether a rule says something about the verdict.
+/// True if a rule says something about the verdict.
 pub(super) fn is_verdict(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("deny_") || name.starts_with("warn_")
 }

@@ -43,7 +43,7 @@ impl<'a> Known<'a> {
         Self { packages: all.packages, data: all.data, targets }
     }
 
-    /// How many of a path's keys lead to what isn't there, and what may be meant.
+    /// The number of a path's keys that lead to what isn't there, and what may be meant.
     fn missing(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
         let package =
             self.packages.iter().filter(|p| starts(path, &p.path)).max_by_key(|p| p.path.len());
@@ -83,7 +83,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Whether a rule of the package is called so, or is below that name.
+/// True if a rule of the package is called so, or is below that name.
 fn has_rule(package: &Package, name: &str) -> bool {
     let own = package.path.len();
     package.rules.iter().any(|rule| rule.path.get(own).is_some_and(|first| first == name))
@@ -93,17 +93,17 @@ fn shown(package: &[String], rule: &str) -> String {
     format!("data.{}.{rule}", package.join("."))
 }
 
-/// Whether `path` begins with all of `start`.
+/// True if `path` begins with all of `start`.
 fn starts(path: &[&str], start: &[String]) -> bool {
     path.len() >= start.len() && along(path, start)
 }
 
-/// Whether `path` is the beginning of `whole`.
+/// True if `path` is the beginning of `whole`.
 fn starts_with(whole: &[String], path: &[&str]) -> bool {
     whole.len() >= path.len() && along(path, whole)
 }
 
-/// Whether one is the beginning of the other.
+/// True if one is the beginning of the other.
 fn along(path: &[&str], other: &[String]) -> bool {
     path.iter().zip(other).all(|(a, b)| a == b)
 }

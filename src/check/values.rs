@@ -11,7 +11,7 @@ use crate::builtins::practice::{self, BOOLEANS};
 use crate::builtins::{Field, Type};
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
-/// How many values of a list are looked at.
+/// The number of values of a list that are looked at.
 const MAX_PARTS: usize = 100;
 
 /// Finds comparisons and arguments that can't mean what they say.

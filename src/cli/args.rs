@@ -254,7 +254,7 @@ impl std::str::FromStr for Secret {
     }
 }
 
-/// Longer ones overflow clocks on some systems, and nobody waits for them.
+/// Longer ones overflow clocks on some systems.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -172,7 +172,7 @@ fn try_both(
     })
 }
 
-/// Asks who it is, without the token, then with the token for what nobody has.
+/// Asks who it is, without the token, then with the token for a resource that doesn't exist.
 fn try_control_plane(platform: &Platform, with_token: bool) -> Tried {
     let start = Instant::now();
     let infoz = match platform.infoz() {
@@ -189,7 +189,7 @@ fn try_control_plane(platform: &Platform, with_token: bool) -> Tried {
     judged(reached, error.filter(|error| error.kind() != ErrorKind::NotFound))
 }
 
-/// Asks for one piece of evidence: the backend answers nobody without a token.
+/// Asks for one piece of evidence: the backend answers only with a token.
 fn try_backend(platform: &Platform, with_token: bool) -> Tried {
     if !with_token {
         return (Reached::default(), None);
@@ -201,7 +201,7 @@ fn try_backend(platform: &Platform, with_token: bool) -> Tried {
     judged(reached, error)
 }
 
-/// Whether somebody answered, and how fast.
+/// The answer, if any, and its latency.
 fn tried(start: Instant, mut reached: Reached, error: Option<Error>) -> Tried {
     let silent =
         |error: &Error| matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut);

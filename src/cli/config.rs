@@ -124,7 +124,7 @@ impl Keys<'_> {
             if parts.peek().is_none() {
                 return Some(value);
             }
-            // A scalar where a table is expected is somebody else's key of that name.
+            // A scalar where a table is expected is another program's key of that name.
             table = value.as_table()?;
         }
         None

@@ -80,7 +80,7 @@ fn main(arguments: Vec<OsString>) -> Exit {
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help that nobody reads any more is no failure.
+            // A closed pipe isn't a failure of `--help`.
             let _ = error.print();
             if error.exit_code() != 0 {
                 gate::unparsed(&given, &error.to_string());

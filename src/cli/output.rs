@@ -15,7 +15,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Says what doesn't stop the command, unless nobody wants to know.
+/// Prints warnings, unless they are turned off.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reporter {
     quiet: bool,
@@ -246,7 +246,7 @@ pub(super) fn remove(path: &Path) -> Result<(), Error> {
 }
 
 /// Writes a file so that it is there whole or not at all. A link is replaced, never followed: it
-/// may lead to what is somebody else's.
+/// may lead to another user's file.
 pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     to_file_with(path, |out| out.write_all(bytes))
 }

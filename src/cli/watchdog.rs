@@ -35,7 +35,7 @@ pub(super) fn start(timeout: Duration) -> Result<Watchdog, Error> {
 }
 
 fn end(timeout: Duration) -> ! {
-    // Printed on a thread of its own: somebody may hold standard error's lock for ever.
+    // Printed on a thread of its own: another thread may hold standard error's lock for ever.
     let printer = std::thread::spawn(move || {
         let timeout = humantime::format_duration(timeout);
         let _ = writeln!(

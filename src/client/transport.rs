@@ -66,7 +66,7 @@ pub(crate) struct Request {
     pub template: Option<&'static str>,
     /// Where it belongs in the caller's trace.
     pub trace: Option<TraceParent>,
-    /// The moment after which nobody waits for the answer.
+    /// The deadline of the wait for the answer.
     pub deadline: Instant,
 }
 
@@ -266,7 +266,7 @@ fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
         unsent = true;
         (ErrorKind::Unavailable, "can't connect to".to_owned())
     } else if error.is_timeout() {
-        // The pause was already as long as it may be; waiting again helps nobody.
+        // The pause was already as long as it may be; waiting again is useless.
         retryable = false;
         (ErrorKind::TimedOut, "waited too long for".to_owned())
     } else {

@@ -121,7 +121,7 @@ impl Tokens {
 }
 
 impl Caller<'_> {
-    /// Whether this caller may do what needs `access`.
+    /// True if this caller may do what needs `access`.
     pub fn may(&self, access: Access) -> Result<(), Refusal> {
         if matches!(access, Access::Paid | Access::PaidUser) && !self.organization.is_paid() {
             return Err(Refusal::forbidden(format!(

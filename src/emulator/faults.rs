@@ -116,9 +116,9 @@ pub struct Fault {
     pub target: FaultTarget,
     /// Only requests of this method.
     pub method: Option<String>,
-    /// How many fitting requests are served before the first is hit.
+    /// The number of fitting requests that are served before the first is hit.
     pub after: u32,
-    /// How many requests are hit; all of them unless set.
+    /// The number of requests that are hit; all of them unless set.
     pub count: Option<u32>,
     /// What happens.
     pub kind: FaultKind,

@@ -24,7 +24,7 @@ pub struct RequestRecord {
     pub method: String,
     /// Path and query as they were sent; the content store's token is left out.
     pub target: String,
-    /// Whether it carried `Authorization`.
+    /// True if it carried `Authorization`.
     pub had_authorization: bool,
     /// The organization header.
     pub organization: Option<String>,

@@ -168,7 +168,7 @@ impl std::fmt::Debug for Emulator {
     }
 }
 
-/// Whether only this machine reaches `address`.
+/// True if only this machine reaches `address`.
 pub fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }

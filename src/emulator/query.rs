@@ -1,4 +1,4 @@
-//! A request's query, read strictly: a key that nobody knows, or that comes twice, is refused.
+//! A request's query, read strictly: an unknown or repeated key is refused.
 //!
 //! A filter that is dropped silently searches the whole organization, so this server is as
 //! strict as a client has to be.

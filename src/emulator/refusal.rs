@@ -79,7 +79,7 @@ impl Refusal {
                 let code = self.code.unwrap_or_else(|| grpc_code(status));
                 json!({ "code": code, "message": self.message, "details": [] })
             }
-            // A content store is somebody else's product: it speaks plain text.
+            // A content store is another product: it speaks plain text.
             Address::Store => return (status, self.message).into_response(),
         };
         let mut response = json_response(&body);

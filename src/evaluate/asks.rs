@@ -5,7 +5,7 @@
 
 use crate::rego::program::Program;
 
-/// Whether each rule, or a rule that it asks, has a call; sorted by path.
+/// True if each rule, or a rule that it asks, has a call; sorted by path.
 pub(super) struct Asks {
     rules: Vec<(String, bool)>,
     any: bool,
@@ -41,12 +41,12 @@ impl Asks {
         Self { rules, any: !program.call_sites().is_empty() }
     }
 
-    /// Whether there is a call at all.
+    /// True if there is a call at all.
     pub(super) fn any(&self) -> bool {
         self.any
     }
 
-    /// Whether the document at `path`, such as `data.release.deny`, can make calls.
+    /// True if the document at `path`, such as `data.release.deny`, can make calls.
     pub(super) fn document(&self, path: &str) -> bool {
         if !self.any {
             return false;

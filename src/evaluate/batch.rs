@@ -28,12 +28,12 @@ use crate::{Error, ErrorKind, Limit, NotFound};
 pub(crate) struct Pass {
     session: Arc<Session>,
     number: u32,
-    /// How many more unknown calls block instead of being noted.
+    /// The number of further unknown calls that block instead of being noted.
     credit: AtomicU64,
     /// When the credit ends, and when guessing does.
     guess_until: Instant,
     exact: AtomicBool,
-    /// Whether the time for guesses ended the pass.
+    /// True if the time for guesses ended the pass.
     late: AtomicBool,
     notes: Mutex<Notes>,
     bytes: AtomicU64,
@@ -110,7 +110,7 @@ impl Pass {
         }
     }
 
-    /// Whether the time for guesses ended it.
+    /// True if the time for guesses ended it.
     pub(super) fn is_late(&self) -> bool {
         self.late.load(Ordering::Relaxed)
     }
@@ -150,7 +150,7 @@ impl Pass {
         Ok(None)
     }
 
-    /// Whether an unknown call may be waited for; uses up credit.
+    /// True if an unknown call may be waited for; uses up credit.
     fn may_block(&self) -> bool {
         match self.credit.load(Ordering::Relaxed) {
             0 => false,

@@ -15,18 +15,18 @@ use crate::{Error, Platform};
 pub struct Budget {
     /// How long it may take; 60 s by default.
     pub timeout: Duration,
-    /// How many passes it may take; 200 by default.
+    /// The number of passes it may take; 200 by default.
     pub passes: u32,
-    /// How many different calls; 20,000 by default.
+    /// The number of different calls; 20,000 by default.
     pub calls: usize,
-    /// How many bytes of answers; 1 GiB by default.
+    /// The number of bytes of answers; 1 GiB by default.
     pub bytes: u64,
-    /// How many bytes of values it may make, about; 4 GiB by default. What isn't counted: the
+    /// The number of bytes of values it may make, about; 4 GiB by default. What isn't counted: the
     /// input and the data, and the stack.
     pub memory: u64,
-    /// Whether a prompt may be sent before it is certain that the policy asks for it.
+    /// True if a prompt may be sent before it is certain that the policy asks for it.
     pub eager_prompts: bool,
-    /// Whether each call is sent only once the one before it is answered: nothing is guessed then,
+    /// True if each call is sent only once the one before it is answered: nothing is guessed then,
     /// and nothing travels together.
     pub one_at_a_time: bool,
 }

@@ -84,7 +84,7 @@ impl PoliciesBuilder {
         self
     }
 
-    /// Whether modules are Rego v0 unless they import `rego.v1`; false by default.
+    /// True if modules are Rego v0 unless they import `rego.v1`; false by default.
     pub fn rego_v0(mut self, v0: bool) -> Self {
         self.options.rego_v0 = v0;
         self

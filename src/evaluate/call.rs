@@ -87,12 +87,12 @@ impl Call {
         }
     }
 
-    /// Whether it may be sent before it is certain that the policy asks for it.
+    /// True if it may be sent before it is certain that the policy asks for it.
     pub fn may_be_guessed(&self, eager_prompts: bool) -> bool {
         self.reads() && (self.cost() != Cost::Prompt || eager_prompts)
     }
 
-    /// Whether sending it leaves everything as it was, so that it may be sent again, or once for
+    /// True if sending it leaves everything as it was, so that it may be sent again, or once for
     /// several that ask the same.
     pub fn reads(&self) -> bool {
         match &self.target {

@@ -45,7 +45,7 @@ impl Cancellation {
         }
     }
 
-    /// Whether it was cancelled.
+    /// True if it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         let parent = || self.0.parent.as_ref().is_some_and(Self::is_cancelled);
         self.0.cancelled.load(Ordering::Acquire) || parent()

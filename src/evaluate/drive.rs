@@ -44,7 +44,7 @@ pub(crate) struct Last<T> {
     pub passes: u32,
 }
 
-/// Whether a pass may wait for a call.
+/// True if a pass may wait for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// On the thread that evaluates.
@@ -106,7 +106,7 @@ pub(crate) async fn drive<T, R: Future<Output = Result<T, Error>>>(
 
 /// Where the passes of an evaluation stand.
 struct Driver {
-    /// How many unknown calls of a pass may block; all of them where it is `u64::MAX`.
+    /// The number of unknown calls of a pass that may block; all of them where it is `u64::MAX`.
     credit: u64,
     /// Passes in a row that brought the evaluation one call further.
     singles: u32,
@@ -164,7 +164,7 @@ impl Driver {
         }
     }
 
-    /// Whether an exact pass ended because its slice did: it is run again with more time.
+    /// True if an exact pass ended because its slice did: it is run again with more time.
     fn was_cut_short(&mut self, session: &Session, late: bool) -> bool {
         let cut = late && self.credit < u64::MAX && Instant::now() < session.deadline;
         if cut {

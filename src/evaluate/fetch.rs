@@ -286,7 +286,7 @@ impl Session {
         (landed, state.slowest)
     }
 
-    /// Whether a failure says more about the limits of who sent the call, or of a guess, than
+    /// True if a failure says more about the limits of who sent the call, or of a guess, than
     /// about what the call deserves here: then it isn't known, and asked again if it is needed.
     fn is_limit_of_sender(&self, sent: &Sent, outcome: &Outcome) -> bool {
         let Err(error) = &outcome.result else { return false };

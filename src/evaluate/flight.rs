@@ -33,7 +33,7 @@ pub(crate) struct Outcome {
     pub attempts: u32,
     pub bytes: u64,
     pub latency: Duration,
-    /// Whether the content came from the cache.
+    /// True if the content came from the cache.
     pub cached: bool,
 }
 
@@ -128,7 +128,7 @@ struct UnderWay {
 #[derive(Debug)]
 pub(crate) struct Boarded {
     pub flight: Arc<Flight>,
-    /// Whether another call's grant pays for it.
+    /// True if another call's grant pays for it.
     pub joined: bool,
 }
 
@@ -201,7 +201,7 @@ impl Flights {
         self.shared.as_ref()?.get(key)
     }
 
-    /// How many calls are on their way.
+    /// The number of calls that are on their way.
     pub fn under_way(&self) -> usize {
         let under_way = lock(&self.under_way);
         under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()

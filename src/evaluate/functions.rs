@@ -129,7 +129,7 @@ impl HostFunction {
         &self.name
     }
 
-    /// How many arguments it takes.
+    /// The number of arguments it takes.
     pub const fn arity(&self) -> u8 {
         self.arity
     }

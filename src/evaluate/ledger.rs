@@ -36,20 +36,20 @@ pub struct Entry {
     pub arguments: String,
     /// The pass that noted it, from 1.
     pub pass: u32,
-    /// Whether the result depends on it; the others were guesses that turned out not to be needed.
+    /// True if the result depends on it; the others were guesses that turned out not to be needed.
     pub needed: bool,
     /// Where the answer came from.
     pub origin: Origin,
     /// How it ended: `ok`, or the kind of its failure.
     pub outcome: &'static str,
-    /// Whether the author's `limit` cut the list.
+    /// True if the author's `limit` cut the list.
     pub cut: bool,
     /// In which form content was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<ContentForm>,
     /// Fields that the question named and the answer didn't have, so that nothing was compared.
     pub unchecked: u64,
-    /// How often the policy asked for it in the pass that gave the result.
+    /// The number of times the policy asked for it in the pass that gave the result.
     pub uses: u64,
     /// Requests sent, with pages and repetitions.
     pub attempts: u32,
@@ -73,7 +73,7 @@ fn plural(count: u64, one: &str, many: &str) -> String {
 #[derive(Debug, Clone, Default, serde::Serialize)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// How many passes it took.
+    /// The number of passes it took.
     pub passes: u32,
     /// The calls in the order in which they were noted.
     pub calls: Vec<Entry>,
@@ -85,7 +85,7 @@ impl Ledger {
         self.calls.iter().filter(|entry| entry.needed)
     }
 
-    /// How many of them asked the service or the host, and not the network.
+    /// The number of those that asked the service or the host, and not the network.
     #[cfg(feature = "cli")]
     pub(crate) fn asked_of_service(&self) -> usize {
         self.needed().filter(|entry| !super::is_network(&entry.function)).count()

@@ -55,7 +55,7 @@ pub enum RuleKind {
     PartialObject,
     /// A function.
     Function {
-        /// How many arguments it takes.
+        /// The number of arguments it takes.
         arity: usize,
     },
 }
@@ -70,7 +70,7 @@ pub struct RuleInfo {
     pub name: String,
     /// What the definitions make together.
     pub kind: RuleKind,
-    /// Whether one of the definitions is a default.
+    /// True if one of the definitions is a default.
     pub has_default: bool,
     /// Where it is first defined.
     pub position: Position,
@@ -89,7 +89,7 @@ pub struct RuleDefinition {
 }
 
 impl RuleDefinition {
-    /// Whether this definition can have given `message`: an element of it that is this string, or
+    /// True if this definition can have given `message`: an element of it that is this string, or
     /// an object with this `message`.
     pub fn can_say(&self, message: &str) -> bool {
         self.patterns.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(message)))
@@ -106,9 +106,9 @@ pub struct Package {
     pub rules: Vec<RuleInfo>,
     /// The files that it is in.
     pub files: Vec<String>,
-    /// Whether its name ends in `_test`, or each of its files' names in `_test.rego`.
+    /// True if its name ends in `_test`, or each of its files' names in `_test.rego`.
     pub is_test: bool,
-    /// Whether its name ends in `_test`, and it has a test: what it denies, it denies of mocks.
+    /// True if its name ends in `_test`, and it has a test: what it denies, it denies of mocks.
     pub is_suite: bool,
     /// Packages that its modules import or refer to, by path; what only tests refer to isn't here.
     pub refers_to: Vec<Vec<String>>,

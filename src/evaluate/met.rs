@@ -46,7 +46,7 @@ impl Answered {
     }
 }
 
-/// Whether arguments are compared in next to no time.
+/// True if arguments are compared in next to no time.
 pub(super) fn is_plain(args: &[Value]) -> bool {
     args.iter().all(|arg| match arg {
         Value::String(text) => text.len() <= 4096,

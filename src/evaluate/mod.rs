@@ -11,6 +11,7 @@ mod budget;
 mod builder;
 mod call;
 mod cancellation;
+mod covered;
 mod drive;
 mod fetch;
 mod flight;
@@ -42,6 +43,7 @@ pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 
 use cancellation::cancelled;
+pub(crate) use covered::Covered;
 pub(crate) use flight::Flights;
 #[cfg(feature = "cli")]
 pub(crate) use network::is_network;
@@ -53,3 +55,4 @@ pub(crate) use policies::position;
 pub(crate) use query::reference;
 #[cfg(feature = "cli")]
 pub(crate) use recorded::says_everything_once;
+pub(crate) use scope::TEST_CASE;

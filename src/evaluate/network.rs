@@ -21,7 +21,7 @@ pub(crate) const HTTP_SEND: &str = "http.send";
 /// Looks up the addresses of a name.
 pub(crate) const LOOKUP: &str = "net.lookup_ip_addr";
 
-/// Whether a function asks the network, and not the service.
+/// True if a function asks the network, and not the service.
 #[cfg(feature = "cli")]
 pub(crate) fn is_network(function: &str) -> bool {
     matches!(function, HTTP_SEND | LOOKUP)
@@ -81,7 +81,7 @@ fn without_secrets(request: &Object) -> Value {
     Value::from(shown.collect::<Object>())
 }
 
-/// Whether a header of this name is likely to hold a secret.
+/// True if a header of this name is likely to hold a secret.
 fn is_secret(name: &str) -> bool {
     const PARTS: [&str; 8] =
         ["auth", "cookie", "token", "key", "secret", "password", "credential", "signature"];

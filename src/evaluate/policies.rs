@@ -15,6 +15,7 @@ use super::blocking::block_on;
 use super::budget::{Answers, Budget};
 use super::call::Key;
 use super::cancellation::{CancelOnDrop, Cancellation};
+use super::covered::{Covered, Tracing};
 use super::drive::{Last, Waits, drive};
 use super::flight::Outcome;
 use super::functions::HostFunction;
@@ -24,6 +25,7 @@ use super::network::{HTTP_SEND, LOOKUP};
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
+use super::scope::TEST_CASE;
 use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
 use super::session::Session;
 use super::sources::{self, Sources};
@@ -38,7 +40,6 @@ use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceText};
 use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::{Module, Span};
-use crate::testing::{Covered, Tracing, cases};
 use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product, TraceParent};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
@@ -70,7 +71,7 @@ impl std::fmt::Debug for Policies {
 pub struct Query {
     text: Arc<str>,
     compiled: program::Query,
-    /// Whether its evaluation can ask anybody.
+    /// True if its evaluation can ask anybody.
     asks: bool,
     of: Arc<Inner>,
 }
@@ -101,7 +102,7 @@ pub struct EvaluateOptions {
     pub answers: Answers,
     /// What it may cost.
     pub budget: Budget,
-    /// Whether an error of a built-in ends the evaluation; true by default. A failed call does in
+    /// True if an error of a built-in ends the evaluation; true by default. A failed call does in
     /// any case.
     pub strict_builtin_errors: bool,
     /// What a policy sees when the service knows no such thing.
@@ -167,7 +168,7 @@ pub struct Site {
     pub package: Vec<String>,
     /// Where the call is.
     pub position: Position,
-    /// How often the exact evaluation reached it.
+    /// The number of times the exact evaluation reached it.
     pub reached: u64,
 }
 
@@ -231,7 +232,7 @@ impl Evaluated {
         })
     }
 
-    /// How many errors of built-ins this evaluation took as undefined.
+    /// The number of errors of built-ins that this evaluation took as undefined.
     #[cfg(feature = "cli")]
     pub(crate) fn swallowed_errors(&self) -> u64 {
         self.swallowed.len() as u64
@@ -390,8 +391,7 @@ impl Policies {
 
     fn sites_with(&self, reached: &BTreeMap<engine::CallSite, u64>) -> Vec<Site> {
         let program = &self.inner.program;
-        let sites =
-            (0..).zip(program.call_sites()).filter(|(_, info)| *info.name != *cases::FUNCTION);
+        let sites = (0..).zip(program.call_sites()).filter(|(_, info)| *info.name != *TEST_CASE);
         let site = |(index, info): (u32, &CallSiteInfo)| Site {
             function: info.name.to_string(),
             package: info
@@ -775,7 +775,7 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
         nondeterministic: true,
     });
     let case = || program::HostFunction {
-        name: cases::FUNCTION.to_owned(),
+        name: TEST_CASE.to_owned(),
         signature: "array[any] -> boolean".to_owned(),
         nondeterministic: true,
     };

@@ -38,7 +38,7 @@ pub struct QueryOutput {
 }
 
 impl QueryOutput {
-    /// Whether the query is undefined.
+    /// True if the query is undefined.
     pub fn is_undefined(&self) -> bool {
         self.rows.is_empty()
     }

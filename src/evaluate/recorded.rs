@@ -90,7 +90,7 @@ pub(super) fn tampered(key: &Key, what: &str) -> Error {
         .with_hint("record again: the recording was altered or is damaged")
 }
 
-/// Whether `value` can be the answer to the call; otherwise what is wrong with it.
+/// True if `value` can be the answer to the call; otherwise what is wrong with it.
 pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, String> {
     let short = key.function.rsplit('.').next().unwrap_or_default();
     // A value that is fixed, such as the time, isn't a function's of the product.

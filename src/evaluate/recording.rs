@@ -58,13 +58,13 @@ impl Recording {
         Self { version: VERSION, ..Self::default() }
     }
 
-    /// How many calls it knows.
+    /// The number of calls it knows.
     pub fn len(&self) -> usize {
         let ok: usize = self.nd_builtin_cache.values().map(BTreeMap::len).sum();
         ok + self.failures.values().map(BTreeMap::len).sum::<usize>()
     }
 
-    /// Whether it knows no call.
+    /// True if it knows no call.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -18,6 +18,10 @@ use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::Span;
 use crate::{Error, ErrorKind, Limit};
 
+/// The function by which a policy's test tells of a case of its table: its argument is the array of
+/// the case's keys.
+pub(crate) const TEST_CASE: &str = "internal.rego_platform_test_case";
+
 /// Bytes that a pass may print.
 const PRINTED: u64 = 16 << 20;
 
@@ -178,7 +182,7 @@ impl Scope {
 
 impl Host for Scope {
     fn call(&self, call: &HostCall<'_>) -> HostAnswer {
-        if call.name == crate::testing::cases::FUNCTION {
+        if call.name == TEST_CASE {
             if let [Value::Array(keys)] = call.args {
                 self.cases.lock().unwrap_or_else(PoisonError::into_inner).push(keys.to_vec());
             }

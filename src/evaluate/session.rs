@@ -45,7 +45,7 @@ pub(super) struct Sent {
     pub(super) pass: u32,
     pub(super) guess: bool,
     pub(super) prompt: bool,
-    /// Whether a function of the host's is asked, and not the service.
+    /// True if a function of the host's is asked, and not the service.
     pub(super) host: bool,
 }
 
@@ -135,7 +135,7 @@ impl Session {
         }
     }
 
-    /// Whether the host cancelled the evaluation.
+    /// True if the host cancelled the evaluation.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
@@ -175,7 +175,7 @@ impl Session {
         Some(outcome)
     }
 
-    /// Whether one more guess may be noted; counts it unless there is nothing to fetch.
+    /// True if one more guess may be noted; counts it unless there is nothing to fetch.
     pub fn may_guess(&self, key: &Key) -> Guess {
         let state = self.lock();
         if state.refused.contains(key) || state.on_their_way.contains_key(key) {
@@ -188,7 +188,7 @@ impl Session {
         if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
     }
 
-    /// How many guesses turned out to be needed so far.
+    /// The number of guesses that turned out to be needed so far.
     pub fn right_guesses(&self) -> usize {
         self.right_guesses.load(Ordering::Acquire)
     }

@@ -79,7 +79,7 @@ pub struct SourceLimits {
     pub file_bytes: u64,
     /// All files together.
     pub total_bytes: u64,
-    /// How many files.
+    /// The number of files.
     pub files: usize,
 }
 

@@ -19,7 +19,6 @@ use crate::rego::problem::Sources as Texts;
 use crate::rego::program::Program;
 use crate::rego::syntax::tree::{Expr, ExprKind, FileId, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::testing::Operand;
 use crate::{Error, Position};
 
 pub(crate) use statement::{LastFailed, made, shown, verdict};
@@ -29,6 +28,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Notes and definitions that are kept; more is more than anyone reads.
 const MOST: usize = 200;
+
+/// An operand of an expression.
+#[derive(Debug, Clone)]
+pub struct Operand {
+    /// Its text.
+    pub text: String,
+    /// Its values, one for each binding of the variables before it, each once; none when it is
+    /// undefined.
+    pub values: Vec<Value>,
+}
 
 /// What an evaluation had to say, and what it didn't.
 #[derive(Debug, Default)]
@@ -330,7 +339,7 @@ impl<'a> Outside<'a> {
         }
     }
 
-    /// Whether the input alone says that a statement doesn't hold.
+    /// True if the input alone says that a statement doesn't hold.
     fn denies(&self, statement: &Expr) -> bool {
         if statement.negated {
             return false;

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use super::Operand;
 use crate::rego::Value;
 use crate::rego::engine::TraceEvent;
 use crate::rego::program::Program;
 use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit::walk_exprs;
-use crate::testing::Operand;
 
 /// Different values that are kept of a variable.
 const VALUES: usize = 4;

@@ -1,7 +1,7 @@
 //! OPA bundles: policies and data in one `.tar.gz`.
 //!
 //! Owns taking one apart, within bounds and without writing anything to disk. Signatures are not
-//! checked: a signed bundle is loaded only where somebody says that this is fine.
+//! checked: a signed bundle is loaded only where that is explicitly allowed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::evaluate::sources::{
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// Whether a path is a bundle's.
+/// True if a path is a bundle's.
 pub(super) fn is_bundle(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) && Path::new(path).is_file()
@@ -128,7 +128,7 @@ pub(super) fn read(
 }
 
 /// Refuses a file that a bundle isn't read from although it would decide something elsewhere: OPA
-/// asks compiled policies first, and nobody who packs a policy means it to be left out.
+/// asks compiled policies first, and a packed policy isn't meant to be left out.
 fn refuse_unread<R: Read>(
     entry: &mut tar::Entry<'_, Take<R>>,
     name: &str,

@@ -190,7 +190,7 @@ pub(super) fn run(run: &mut Run) {
     } else if run.totals.failed > 0 {
         Outcome::Failed
     } else if run.totals.not_evaluated > 0 {
-        // Nothing stops a run that has passed so far; if something did, nobody knows the rest.
+        // Nothing stops a run that has passed so far; if something did, the rest is unknown.
         Outcome::NoVerdict
     } else {
         Outcome::Passed

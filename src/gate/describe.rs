@@ -77,7 +77,7 @@ pub(super) fn describe(asked: &Asked, sources: &Sources) -> Policy {
     }
 }
 
-/// Whether a line may begin a definition of the rule; mentions of it count too, which at worst
+/// True if a line may begin a definition of the rule; mentions of it count too, which at worst
 /// makes its severity unknown.
 fn defines(line: &str, name: &str) -> bool {
     let line = line.trim_start();

@@ -273,7 +273,7 @@ pub(super) fn finish(
     let arguments: BTreeMap<Value, Value> =
         own.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
     if given.document {
-        // Whatever the document says itself: nobody chooses arguments but who runs the gate.
+        // Whatever the document says: only the gate's caller chooses arguments.
         fields.insert(Value::from("args"), Value::from(arguments));
     } else if !arguments.is_empty()
         && fields.insert(Value::from("args"), Value::from(arguments)).is_some()

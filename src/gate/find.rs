@@ -29,7 +29,7 @@ fn unreadable(path: &Path, error: std::io::Error) -> Error {
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] where there is nothing, since a gate without its inputs would
-/// pass, and for what nobody can account for.
+/// pass, and for what can't be accounted for.
 pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<Place>, Account), Error> {
     let shown = argument.to_string_lossy().into_owned();
     let mut search =
@@ -70,7 +70,7 @@ struct Search<'a> {
     account: Account,
 }
 
-/// Whether a name says that a file is an input.
+/// True if a name says that a file is an input.
 fn is_named(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     matches!(extension.as_str(), "json" | "jsonl" | "ndjson" | "yaml" | "yml" | "sarif")
@@ -82,7 +82,7 @@ impl Search<'_> {
         self.places.push(place);
     }
 
-    /// Something that nobody named outright; what a glob `matched` is an input whatever its name.
+    /// Something that wasn't named outright; what a glob `matched` is an input whatever its name.
     fn found(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
         if let Some(reason) = self.ignore.reason(path) {
             self.account.leave(path, reason);

@@ -46,7 +46,7 @@ pub(super) struct Gathered<'a> {
     prompt: String,
     /// Calls that became undefined, since the service knew no such thing.
     pub undefined: u64,
-    /// Errors of built-ins that became undefined; nothing where nobody counted them.
+    /// Errors of built-ins that became undefined; nothing where they weren't counted.
     pub swallowed: u64,
     /// Requests of policies' own that verdicts depend on.
     pub requests: u64,

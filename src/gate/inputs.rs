@@ -50,7 +50,7 @@ pub(super) struct Document {
     pub value: Result<Option<Value>, Error>,
     /// How long it took to read it.
     pub reading: Duration,
-    /// How many bytes its text has.
+    /// The number of bytes its text has.
     pub bytes: usize,
 }
 
@@ -108,8 +108,8 @@ impl Documents {
         Self { places, options, current: None, nothing, done: false, timeout, deadline }
     }
 
-    /// How many inputs are left, as far as is known without reading: a file or stream counts as
-    /// one.
+    /// The number of inputs that are left, as far as is known without reading: a file or stream
+    /// counts as one.
     pub fn left(&self) -> usize {
         if self.options.combine {
             return usize::from(!self.done);

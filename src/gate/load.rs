@@ -42,7 +42,7 @@ pub struct GateOptions {
     pub arguments: BTreeMap<String, String>,
     /// Files and folders that are left out.
     pub ignore: Ignore,
-    /// Whether signed bundles are loaded although nobody checks their signatures.
+    /// Loads signed bundles without checking their signatures.
     pub skip_verify: bool,
 }
 
@@ -53,15 +53,15 @@ pub struct Gate {
     pub(super) policies: Vec<Policy>,
     pub(super) sources: Vec<Source>,
     pub(super) product: Product,
-    /// Whether any policy calls the service, or a built-in that asks the network.
+    /// True if any policy calls the service, or a built-in that asks the network.
     pub(super) waits: bool,
-    /// Whether any policy calls the service.
+    /// True if any policy calls the service.
     asks: bool,
     /// What isn't asked because it is for another kind, a line each.
     pub(super) left_out: Vec<String>,
     accounts: Vec<Account>,
     packages: Vec<PackageUse>,
-    /// How many signed bundles were loaded unchecked.
+    /// The number of signed bundles that were loaded unchecked.
     unverified_bundles: u64,
 }
 
@@ -199,12 +199,12 @@ impl Gate {
         }
     }
 
-    /// How many signed bundles were loaded although nobody checked their signatures.
+    /// The number of signed bundles loaded without checking their signatures.
     pub fn unverified_bundles(&self) -> u64 {
         self.unverified_bundles
     }
 
-    /// Whether any policy calls the service.
+    /// True if any policy calls the service.
     pub fn asks(&self) -> bool {
         self.asks
     }
@@ -234,7 +234,7 @@ impl Gate {
         });
     }
 
-    /// Whether a verdict may look at `input`.
+    /// True if a verdict may look at `input`.
     pub fn reads_input(&self) -> bool {
         self.checks.iter().any(|check| check.given.input > InputUse::None)
     }

@@ -102,7 +102,7 @@ pub(super) fn asked(
     if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
 }
 
-/// Whether a package is among those that were chosen, by name or by a glob.
+/// True if a package is among those that were chosen, by name or by a glob.
 pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
     chosen.iter().any(|given| {
         given == name
@@ -243,7 +243,7 @@ fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, 
     if found.is_empty() { Ok(parts) } else { Err(found) }
 }
 
-/// Whether a rule beside `result` finds something, that would be lost.
+/// True if a rule beside `result` finds something, that would be lost.
 fn says_something(role: Role) -> bool {
     matches!(role, Role::Violations | Role::Findings | Role::Warnings)
 }

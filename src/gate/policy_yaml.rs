@@ -114,7 +114,7 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Whether a text is a policy document, good or bad, rather than data: also where it is one of
+/// True if a text is a policy document, good or bad, rather than data: also where it is one of
 /// several documents, and where it doesn't parse as anything. What is taken for data is asked for
 /// no verdict.
 pub(super) fn is_policy(text: &str) -> bool {
@@ -156,7 +156,7 @@ fn is_policy_kind(kind: &str) -> bool {
     kind.len() <= 20 && (kind == "policygroup" || strsim::damerau_levenshtein(&kind, "policy") <= 3)
 }
 
-/// Whether a line of a text says `kind: Policy`, or nearly.
+/// True if a line of a text says `kind: Policy`, or nearly.
 fn names_policy(text: &str) -> bool {
     let bare = |text: &str| {
         text.trim_matches(|c: char| c.is_whitespace() || "\"',".contains(c)).to_owned()
@@ -408,7 +408,7 @@ fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Err
 }
 
 impl PolicyDocument {
-    /// Whether the document declares an argument.
+    /// True if the document declares an argument.
     pub fn declares(&self, name: &str) -> bool {
         // One that declares none takes all.
         self.inputs.is_empty() || self.inputs.iter().any(|input| input.name == name)

@@ -45,7 +45,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Whether it calls the service or the host, and not the network.
+    /// True if it calls the service or the host, and not the network.
     pub fn asks_service(&self) -> bool {
         !is_network(&self.function)
     }
@@ -132,7 +132,7 @@ impl Reach {
         found
     }
 
-    /// Whether a policy may look at what is at a path below `data`.
+    /// True if a policy may look at what is at a path below `data`.
     pub fn looks_at(&self, path: &[String]) -> bool {
         self.data.iter().any(|looked| looked.iter().zip(path).all(|(own, other)| own == other))
     }
@@ -144,7 +144,7 @@ impl Reach {
         own.fold(self.elsewhere, InputUse::max)
     }
 
-    /// Whether the rule `from` of a package reaches `rule` of the same package.
+    /// True if the rule `from` of a package reaches `rule` of the same package.
     pub fn reaches(&self, package: &[String], from: &str, rule: &str) -> bool {
         let (from, wanted) = (rule_path(package, from), rule_path(package, rule));
         let direct = self.edges.get(&from).into_iter().flatten().cloned();

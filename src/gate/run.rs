@@ -41,11 +41,11 @@ pub struct RunOptions {
     pub documents: DocumentOptions,
     /// What is waived.
     pub waivers: Waivers,
-    /// Whether the first input that doesn't pass ends the run.
+    /// True if the first input that doesn't pass ends the run.
     pub fail_fast: bool,
-    /// Whether a package that can call the service has to, for each input that it doesn't skip.
+    /// True if a package that can call the service has to, for each input that it doesn't skip.
     pub require_calls: bool,
-    /// Whether every answer is kept for a recording.
+    /// True if every answer is kept for a recording.
     pub record: bool,
     /// Whether to find out why policies came out as they did; observers are told.
     pub explain: bool,
@@ -106,7 +106,7 @@ fn is_cancelled(options: &RunOptions) -> bool {
     options.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
 }
 
-/// Whether something of the inputs was left undone because the run was cancelled.
+/// True if something of the inputs was left undone because the run was cancelled.
 fn is_incomplete(run: &Run) -> bool {
     let cancelled = |failure: &Option<Failure>| {
         failure.as_ref().is_some_and(|failure| failure.kind == ErrorKind::Cancelled.code())

@@ -30,7 +30,7 @@ pub(super) struct Piece {
     pub form: Form,
     /// `sha256:` of the whole stream where this is all there is, else of these bytes.
     pub digest: String,
-    /// Whether this is the only document of the stream.
+    /// True if this is the only document of the stream.
     pub only: bool,
 }
 
@@ -64,7 +64,7 @@ impl Pieces {
         next
     }
 
-    /// Whether it is known that nothing follows.
+    /// True if it is known that nothing follows.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -187,7 +187,7 @@ fn marks(line: &[u8], marker: &[u8]) -> bool {
     line.strip_prefix(marker).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
-/// Whether there is more than comments, directives and markers.
+/// True if there is more than comments, directives and markers.
 fn has_content(bytes: &[u8]) -> bool {
     bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
         let line = if marks(line, b"---") { line.get(3..).unwrap_or_default() } else { line };
@@ -200,7 +200,7 @@ fn has_content(bytes: &[u8]) -> bool {
 #[derive(Default)]
 struct Scan {
     depth: usize,
-    /// How many values were seen, keys among them, by what stands between them.
+    /// The number of values that were seen, keys among them, by what stands between them.
     values: usize,
     /// In a string, and whether the next byte is escaped.
     text: Option<bool>,
@@ -209,7 +209,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Whether the value ended before `byte`.
+    /// True if the value ended before `byte`.
     fn ends_before(&mut self, byte: u8) -> bool {
         if self.done {
             return true;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::evaluate::Cancellation;
 
-/// How long a wait for a stream is until somebody looks whether the run was cancelled.
+/// The longest wait for a stream before cancellation is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The moment until which somebody waits for a stream; whoever reads documents moves it.
+/// The deadline of the wait for a stream; reading a document moves it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadline {
     until: Arc<Mutex<Option<Instant>>>,
@@ -33,7 +33,7 @@ impl Deadline {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the run was cancelled.
+    /// True if the run was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }

@@ -157,7 +157,7 @@ fn reason(at: &Place<'_>, value: Option<&Value>) -> Result<Option<String>, Error
     }
 }
 
-/// Whether a field of `result` has the name of a rule that would say something on its own.
+/// True if a field of `result` has the name of a rule that would say something on its own.
 fn is_verdict_rule(name: &str) -> bool {
     matches!(name, "deny" | "violation" | "warn")
         || name.starts_with("deny_")

@@ -1,4 +1,4 @@
-//! Waivers: violations that somebody answers for, until a day.
+//! Waivers: accepted violations, each with an owner and an expiry date.
 //!
 //! Owns the file's form and what a waiver matches. What is waived is still in every report.
 
@@ -26,7 +26,7 @@ struct Entry {
     expired: bool,
 }
 
-/// What a waiver is for. Only the first is computed here; the others somebody else chose, so a
+/// What a waiver is for. Only the first is computed here; the others are chosen elsewhere, so a
 /// waiver has to say that it goes by them.
 #[derive(Debug)]
 enum Subject {
@@ -184,7 +184,7 @@ fn named(names: &Pattern, text: &str) -> bool {
     names.as_str() == text || names.matches(text)
 }
 
-/// Whether a text is a digest: an algorithm, and as much hex as it gives.
+/// True if a text is a digest: an algorithm, and as much hex as it gives.
 fn is_digest(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else { return false };
     let length = match algorithm {

@@ -112,12 +112,12 @@ impl AllowedHosts {
         self.0.iter()
     }
 
-    /// Whether nothing is allowed.
+    /// True if nothing is allowed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a host, as a URL has it, may be asked at a port; and how far it may reach.
+    /// True if a host, as a URL has it, may be asked at a port; and how far it may reach.
     pub(super) fn grant<S: AsRef<str>>(&self, host: &url::Host<S>, port: u16) -> Option<Grant> {
         let mut grant = None;
         for entry in self.0.iter().filter(|entry| entry.port.is_none_or(|it| it == port)) {
@@ -148,7 +148,7 @@ impl AllowedHosts {
         grant
     }
 
-    /// Whether an address that a granted host stands for may be connected to.
+    /// True if an address that a granted host stands for may be connected to.
     pub(super) fn reaches(&self, grant: Grant, address: IpAddr, port: u16) -> bool {
         let address = canonical(address);
         match reach(address) {
@@ -160,7 +160,7 @@ impl AllowedHosts {
         }
     }
 
-    /// Whether a name may be looked up, at whichever port.
+    /// True if a name may be looked up, at whichever port.
     pub(super) fn knows(&self, host: &url::Host) -> Option<Grant> {
         let ports = self.0.iter().map(|entry| entry.port.unwrap_or(0));
         let grants = ports.filter_map(|port| self.grant(host, port));

@@ -114,7 +114,7 @@ impl Http {
                 Err(failure @ (Failure::Network(_) | Failure::TimedOut(_))) if left > 0 => failure,
                 answer => return answer,
             };
-            // A pause beyond the deadline helps nobody.
+            // A pause beyond the deadline is useless.
             if Instant::now() + pause >= deadline {
                 return Err(failure);
             }

@@ -155,7 +155,7 @@ impl PlatformBuilder {
         /// default. Successes alone, within some 64 MiB of memory; never failures, never what
         /// costs money, and no artifacts, which have a cache of their own.
         share_answers: Duration => share_answers;
-        /// Whether `HTTPS_PROXY` and `NO_PROXY` are honoured; true by default.
+        /// True if `HTTPS_PROXY` and `NO_PROXY` are honoured; true by default.
         proxy_from_env: bool => proxy_from_env;
     }
 

@@ -53,7 +53,7 @@ pub struct Core {
     pub functions: BTreeMap<Arc<str>, SetId>,
     /// Where host functions are called, and in which set of rules.
     pub sites: Vec<Site>,
-    /// How many comprehensions are remembered.
+    /// The number of comprehensions that are remembered.
     pub comprehensions: u32,
 }
 
@@ -62,7 +62,7 @@ pub struct Core {
 pub struct HostFn {
     /// Its name.
     pub name: Arc<str>,
-    /// How many arguments it takes.
+    /// The number of arguments it takes.
     pub arity: usize,
     /// It gives nothing.
     pub void: bool,
@@ -106,7 +106,7 @@ pub struct RuleSet {
     pub ground: bool,
     /// They are functions.
     pub function: bool,
-    /// How many arguments they take.
+    /// The number of arguments they take.
     pub arity: usize,
     /// The definitions in order.
     pub definitions: Vec<Definition>,
@@ -179,7 +179,7 @@ impl Rule {
 /// The variables of a frame.
 #[derive(Debug, Default, Clone)]
 pub struct Scope {
-    /// How many slots.
+    /// The number of slots.
     pub slots: u32,
     /// The name of each, as the compile stages left it.
     pub names: Vec<Arc<str>>,
@@ -479,7 +479,7 @@ impl Term {
         matches!(self, Self::Const(_))
     }
 
-    /// Whether its elements may be looked through in another order than that of their values.
+    /// True if its elements may be looked through in another order than that of their values.
     pub fn may_be_irregular(&self) -> bool {
         match self {
             Self::Const(_) | Self::Var(_) => false,

@@ -63,9 +63,9 @@ pub struct Evaluated {
     pub result: Result<Vec<Vec<Option<Value>>>, EvalError>,
     /// The errors of built-in functions.
     pub errors: Vec<EvalError>,
-    /// How often each call site was reached.
+    /// The number of times each call site was reached.
     pub calls: BTreeMap<u32, u64>,
-    /// How many steps it took.
+    /// The number of steps it took.
     pub steps: u64,
     /// About how many bytes were made.
     pub memory: u64,

@@ -30,7 +30,7 @@ pub struct Index {
     required: Vec<Vec<u32>>,
     /// Collections in which a value must be a key.
     memberships: Vec<Vec<Membership>>,
-    /// Whether the first definition that holds could end the evaluation, of all definitions.
+    /// True if the first definition that holds could end the evaluation, of all definitions.
     may_exit_early: bool,
     default: Option<usize>,
     kind: Kind,
@@ -113,7 +113,7 @@ pub struct Candidate {
     pub rule: usize,
     /// 0 for the definition itself, else which of its `else` branches, from 1.
     pub branch: usize,
-    /// Whether it is the first of its rule's candidates: it is evaluated first, even if it is an
+    /// True if it is the first of its rule's candidates: it is evaluated first, even if it is an
     /// `else` branch, and those that follow until the next such are its `else` branches.
     pub first: bool,
 }
@@ -153,7 +153,7 @@ pub fn build_all(compiled: &Compiled) -> Vec<IndexedRules> {
     built
 }
 
-/// Whether what a reference finds depends on rules: some stand on its path, or below its end.
+/// True if what a reference finds depends on rules: some stand on its path, or below its end.
 pub fn leads_to_rules(tree: &TreeNode, reference: &[Term]) -> bool {
     let Some((head, operands)) = reference.split_first() else { return false };
     if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
@@ -221,7 +221,7 @@ impl Index {
         self.kind
     }
 
-    /// Whether no rule's path has a variable.
+    /// True if no rule's path has a variable.
     pub fn only_ground_references(&self) -> bool {
         self.only_ground_references
     }
@@ -269,7 +269,7 @@ impl Index {
         Ok((&lookup.candidates, exits_early))
     }
 
-    /// Whether what isn't in the tree holds for an entry.
+    /// True if what isn't in the tree holds for an entry.
     fn holds<R: Resolver>(
         &self,
         id: u32,

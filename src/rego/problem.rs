@@ -57,12 +57,12 @@ impl Sources {
         (0..).map(FileId).zip(&self.files)
     }
 
-    /// How many there are.
+    /// The number of them.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -120,7 +120,7 @@ impl Source {
         (u32::try_from(count).unwrap_or(u32::MAX).max(1), u32::try_from(column).unwrap_or(u32::MAX))
     }
 
-    /// How many lines it has.
+    /// The number of lines it has.
     pub fn line_count(&self) -> usize {
         self.lines.len()
     }

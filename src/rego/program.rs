@@ -178,7 +178,7 @@ pub struct RuleInfo {
     pub package: String,
     /// What it makes.
     pub kind: RuleKind,
-    /// How many arguments a function takes.
+    /// The number of arguments a function takes.
     pub arity: usize,
     /// It has a default.
     pub has_default: bool,
@@ -242,9 +242,9 @@ pub struct Outcome {
     /// The errors of built-in functions in the order in which they happened (the first few of
     /// them), whether strict or not.
     pub builtin_errors: Vec<EvalError>,
-    /// How often each call site was reached.
+    /// The number of times each call site was reached.
     pub calls: BTreeMap<CallSite, u64>,
-    /// How many steps it took.
+    /// The number of steps it took.
     pub steps: u64,
     /// About how many bytes of values it made.
     pub memory: u64,

@@ -4,7 +4,7 @@ use super::User;
 use super::resource::{open_enum, resource};
 
 open_enum! {
-    /// Whether an assessment's revision was approved (interface 2.13).
+    /// True if an assessment's revision was approved (interface 2.13).
     AssessmentApprovalStatus {
         /// the default
         Unspecified = "ASSESSMENT_APPROVAL_STATUS_UNSPECIFIED",

@@ -20,7 +20,7 @@ resource! {
 }
 
 resource! {
-    /// How many requirements of a framework have which status (interface 2.14).
+    /// The requirements of a framework, counted by status (interface 2.14).
     ComplianceMetrics {
         /// all
         total_requirements: int,

@@ -34,7 +34,7 @@ resource! {
 }
 
 open_enum! {
-    /// Whether what somebody gave was approved (interface 2.14).
+    /// The approval of evidence given by hand (interface 2.14).
     ApprovalStatus {
         /// the default
         Unspecified = "APPROVAL_STATUS_UNSPECIFIED",
@@ -42,7 +42,7 @@ open_enum! {
 }
 
 resource! {
-    /// Evidence that somebody gave (interface 2.14).
+    /// Evidence given by hand (interface 2.14).
     Submission {
         /// identifier
         id: text,
@@ -74,7 +74,7 @@ resource! {
 }
 
 resource! {
-    /// A file that somebody gave as evidence (interface 2.14).
+    /// A file given as evidence (interface 2.14).
     FileUpload {
         /// identifier
         id: text,
@@ -92,7 +92,7 @@ resource! {
 }
 
 resource! {
-    /// An outcome that somebody put in place of the evaluated one (interface 2.14).
+    /// An outcome set by hand in place of the evaluated one (interface 2.14).
     Override {
         /// identifier
         id: text,

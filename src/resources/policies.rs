@@ -99,7 +99,7 @@ open_enum! {
 }
 
 resource! {
-    /// How often something has to be done (interface 2.14).
+    /// The number of times something has to be done (interface 2.14).
     Periodicity {
         /// how often
         interval: (Interval),

@@ -90,7 +90,7 @@ resource! {
 }
 
 open_enum! {
-    /// Whether the platform can reach a repository (interface 2.8).
+    /// True if the platform can reach a repository (interface 2.8).
     Reachability {
         /// the default
         Unspecified = "REACHABILITY_UNSPECIFIED",

@@ -146,7 +146,7 @@ macro_rules! field_type {
     };
 }
 
-/// Whether a policy gets the type's default where the service leaves the field out. A message
+/// True if a policy gets the type's default where the service leaves the field out. A message
 /// has no default: a policy that looks for an override must not find an empty one.
 macro_rules! defaulted {
     ({$of:ident}) => {

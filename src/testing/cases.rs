@@ -8,12 +8,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Case;
 use super::find::{Shape, name_length};
+use crate::evaluate::TEST_CASE;
 use crate::rego::Value;
 use crate::rego::syntax::tree::{Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
-
-/// The function that is told of a case: its argument is the array of the case's keys.
-pub(crate) const FUNCTION: &str = "internal.rego_platform_test_case";
 
 /// Adds the call to every table of modules after OPA's stage `RewriteLocalVars`.
 pub(super) fn announce(modules: &mut [Module]) {
@@ -45,7 +43,7 @@ pub(super) fn announce(modules: &mut [Module]) {
 
 fn call(keys: Vec<Term>, span: crate::rego::syntax::tree::Span) -> Expr {
     let term = |kind| Term { kind, span };
-    let mut parts = FUNCTION.split('.');
+    let mut parts = TEST_CASE.split('.');
     let head = term(TermKind::Var(parts.next().unwrap_or_default().into()));
     let rest = parts.map(|part| term(TermKind::String(part.into())));
     let operator = term(TermKind::Ref(std::iter::once(head).chain(rest).collect()));
@@ -96,7 +94,7 @@ fn move_up(rule: &mut Rule, key: &Term) {
     }
 }
 
-/// Whether a case's value is `true`.
+/// True if a case's value is `true`.
 pub(super) fn holds(object: Option<&Value>, keys: &[Value]) -> bool {
     let found = keys.iter().fold(object, |value, key| value?.as_object()?.get(key));
     found == Some(&Value::Bool(true))
@@ -134,7 +132,7 @@ pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -
         .collect()
 }
 
-/// How many keys a table has.
+/// The number of keys a table has.
 pub(super) fn depth(shape: Shape) -> Option<usize> {
     match shape {
         Shape::Table(depth) => Some(depth),

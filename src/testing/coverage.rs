@@ -3,10 +3,9 @@
 //! Owns what counts: the heads of rules that gave a value and the expressions that were evaluated,
 //! against all heads and expressions there are, also in modules that no test reached.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
+use crate::evaluate::Covered;
 use crate::rego::program::Program;
 use crate::rego::syntax::tree::{ExprKind, Rule, Span};
 use crate::rego::syntax::visit;
@@ -33,10 +32,10 @@ pub struct FileCoverage {
     /// What wasn't.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_covered: Vec<Range>,
-    /// How many lines were evaluated.
+    /// The number of lines that were evaluated.
     #[serde(skip_serializing_if = "is_zero")]
     pub covered_lines: usize,
-    /// How many weren't.
+    /// The number of those that weren't.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_covered_lines: usize,
     /// The part that was evaluated, in percent.
@@ -66,43 +65,6 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What was evaluated.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Covered(BTreeSet<Span>);
-
-impl Covered {
-    fn add(&mut self, more: Self) {
-        self.0.extend(more.0);
-    }
-}
-
-/// Adds what one evaluation covered.
-pub(super) fn add(covered: &mut Covered, more: Covered) {
-    covered.add(more);
-}
-
-/// Notes what is evaluated.
-#[derive(Default)]
-pub(crate) struct Tracing(RefCell<BTreeSet<Span>>);
-
-impl Tracing {
-    pub(crate) fn into_covered(self) -> Covered {
-        Covered(self.0.into_inner())
-    }
-}
-
-impl Tracer for Tracing {
-    fn event(&self, event: &TraceEvent<'_>) {
-        let counts = matches!(
-            (event.op, event.node),
-            (TraceOp::Eval, TraceNode::Expression) | (TraceOp::Exit, TraceNode::Rule)
-        );
-        if counts {
-            self.0.borrow_mut().insert(event.span);
-        }
-    }
-}
-
 /// The report over all modules of a program.
 pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
     let mut files = BTreeMap::new();
@@ -113,7 +75,7 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
                 (source.line_column(span.start), source.line_column(span.end));
             Range { start: Place { row, col }, end: Place { row: end_row, col: end_col } }
         };
-        let own = covered.0.iter().filter(|span| span.file == module.span.file);
+        let own = covered.spans().filter(|span| span.file == module.span.file);
         let reached: BTreeSet<Range> = own.map(|span| range(*span)).collect();
         let mut missing = BTreeSet::new();
         let mut look = |span: Span| {
@@ -158,7 +120,7 @@ fn file(covered: BTreeSet<Range>, not_covered: BTreeSet<Range>) -> FileCoverage 
     }
 }
 
-/// How many lines ranges touch.
+/// The number of lines that ranges touch.
 fn lines(ranges: &BTreeSet<Range>) -> usize {
     let rows: BTreeSet<u32> = ranges.iter().flat_map(|r| r.start.row..=r.end.row).collect();
     rows.len()

@@ -17,7 +17,7 @@ use crate::rego::Value;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::syntax::tree::{Rule, Span, TermKind};
 
-/// How many tests are explained; more is more than anyone reads.
+/// The number of tests that are explained; more is more than anyone reads.
 const MOST: usize = 100;
 
 /// How long an explaining evaluation may take.

@@ -42,13 +42,13 @@ pub(super) enum Shape {
 }
 
 impl Found {
-    /// Whether the name says that it is to be skipped.
+    /// True if the name says that it is to be skipped.
     pub fn is_skipped(&self) -> bool {
         self.path.last().is_some_and(|name| name.starts_with("todo_test_"))
     }
 }
 
-/// Whether a name is a test's.
+/// True if a name is a test's.
 fn is_test(name: &str) -> bool {
     name.starts_with("test_") || name.starts_with("todo_test_")
 }
@@ -60,7 +60,7 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// How many parts of a rule's reference lead to its test's name; nothing for other rules.
+/// The number of parts of a rule's reference that lead to its test's name; nothing for other rules.
 pub(super) fn name_length(rule: &Rule) -> Option<usize> {
     let reference = &rule.head.reference;
     let names = reference.iter().enumerate().map_while(|(index, term)| match &term.kind {

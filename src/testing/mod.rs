@@ -9,7 +9,7 @@
 //! Names that begin with `todo_test_` are skipped. Unlike in OPA, a table without a single case
 //! has failed: it tested nothing.
 
-pub(crate) mod cases;
+mod cases;
 mod coverage;
 mod explain;
 mod find;
@@ -18,10 +18,8 @@ mod suite;
 
 use std::time::Duration;
 
-use crate::rego::Value;
-
+pub use crate::explain::Operand;
 pub use coverage::{CoverageReport, FileCoverage, Place, Range};
-pub(crate) use coverage::{Covered, Tracing};
 pub use run::TestOptions;
 pub use suite::{Suite, Test};
 
@@ -52,7 +50,7 @@ pub enum Outcome {
 pub struct Case {
     /// The key: a string as it is, anything else as JSON.
     pub name: String,
-    /// Whether it passed, and everything within it.
+    /// True if it passed, and everything within it.
     pub passed: bool,
     /// The cases within it, when the rule has several keys.
     pub cases: Vec<Case>,
@@ -80,16 +78,6 @@ pub struct Cause {
     pub verdict: String,
     /// What its operands were.
     pub operands: Vec<Operand>,
-}
-
-/// An operand of an expression.
-#[derive(Debug, Clone)]
-pub struct Operand {
-    /// Its text.
-    pub text: String,
-    /// Its values, one for each binding of the variables before it, each once; none when it is
-    /// undefined.
-    pub values: Vec<Value>,
 }
 
 /// What running a test left.
@@ -122,7 +110,7 @@ pub struct Run {
     pub recording: Recording,
 }
 
-/// How many tests there are of each outcome; of a table, each case counts, as in OPA.
+/// The number of tests there are of each outcome; of a table, each case counts, as in OPA.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Tests that passed.
@@ -153,7 +141,7 @@ impl Counts {
 }
 
 impl Run {
-    /// How many tests there are of each outcome.
+    /// The number of tests there are of each outcome.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for result in &self.results {

@@ -15,7 +15,7 @@ use super::cases::{self, cases};
 use super::find::Shape;
 use super::suite::{Member, Suite};
 use super::{Case, Failure, Outcome, Run, TestResult, coverage, explain};
-use crate::evaluate::{EvaluateOptions, Evaluated, Recording};
+use crate::evaluate::{Covered, EvaluateOptions, Evaluated, Recording};
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
@@ -25,7 +25,7 @@ use crate::{Error, ErrorKind};
 pub struct TestOptions {
     /// How each test is evaluated; the time is each test's.
     pub evaluate: EvaluateOptions,
-    /// How many tests run at a time.
+    /// The number of tests that run at a time.
     pub parallel: NonZeroUsize,
     /// Whether to find out why tests failed.
     pub explain: bool,
@@ -79,14 +79,14 @@ impl Suite {
 
     fn finish(&self, done: BTreeMap<usize, Ran>, options: &TestOptions) -> Result<Run, Error> {
         let mut recording = Recording::new();
-        let mut lines = coverage::Covered::default();
+        let mut lines = Covered::default();
         let mut results = Vec::with_capacity(done.len());
         for (member, ran) in self.members.iter().zip(done.into_values()) {
             let (mut prints, mut cut) = (Vec::new(), Vec::new());
             if let Some(evaluated) = ran.evaluated {
                 recording.merge(evaluated.recording()?);
                 cut.extend(evaluated.ledger.cut().cloned());
-                coverage::add(&mut lines, evaluated.covered);
+                lines.add(evaluated.covered);
                 prints = evaluated.prints;
             }
             results.push(TestResult {

@@ -131,7 +131,7 @@ pub(super) struct GateArgs {
     /// The kind of the inputs, such as `SARIF`: policies for other kinds are left out
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Violations that somebody answers for, until a day (YAML)
+    /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
     #[command(flatten)]
@@ -534,7 +534,7 @@ fn run_options(
     Ok(run)
 }
 
-/// The origin of an address: what else stands in it is nobody's business.
+/// The origin of an address: the rest of it may be secret.
 fn origin(address: Option<&str>) -> Option<String> {
     Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
 }

@@ -127,7 +127,7 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
     let mut editor: Editor<Words, FileHistory> = Editor::with_config(config).map_err(broken)?;
     let history = history(product);
     if let Some(path) = &history {
-        // There is none yet, or nobody may read it: then there is nothing to remember.
+        // There is none yet, or it can't be read: then there is no history.
         let _ = editor.load_history(path);
     }
     output::plain_note("`:help` lists the commands, `:quit` ends");

@@ -125,7 +125,7 @@ fn pattern(text: &str) -> Result<Regex, Error> {
 
 type Answering = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
 
-/// Who answers calls: nobody, unless somebody was named. Then no setting is looked at.
+/// The source of answers: none, unless one was named. Then no setting is looked at.
 fn answers(
     args: &TestArgs,
     options: &Options,

@@ -44,7 +44,7 @@ impl Problems {
         self.0.push(problem);
     }
 
-    /// How many there are so far.
+    /// The number of them so far.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -115,7 +115,7 @@ impl Folder {
             .map_err(|e| self.problem(path, code::PATH, format!("can't read this file: {e}")))
     }
 
-    /// Whether a name is a folder, or a link to one; looks no further.
+    /// True if a name is a folder, or a link to one; looks no further.
     pub fn is_dir(&self, name: &str) -> bool {
         self.root.join(name).is_dir()
     }

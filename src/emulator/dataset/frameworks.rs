@@ -84,12 +84,12 @@ pub(in crate::emulator) struct Framework {
 }
 
 impl Framework {
-    /// Whether this is the framework's id.
+    /// True if this is the framework's id.
     pub fn is(&self, id: &str) -> bool {
         self.id.as_str() == id
     }
 
-    /// Whether an organization sees it.
+    /// True if an organization sees it.
     pub fn visible(&self, organization: usize) -> bool {
         self.organization.is_none_or(|owner| owner == organization)
     }

@@ -72,7 +72,7 @@ impl Graph {
         if own.is_empty() { all.into_iter().filter(|node| node.public).collect() } else { own }
     }
 
-    /// Whether an organization sees a digest.
+    /// True if an organization sees a digest.
     pub fn sees(&self, digest: &Digest, organization: usize) -> bool {
         !self.visible(digest, organization).is_empty()
     }

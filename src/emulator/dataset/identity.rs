@@ -14,12 +14,12 @@ pub(in crate::emulator) struct Organization {
     pub id: Id,
     pub name: Name,
     plan: Plan,
-    /// Whether the AI feature is on; where it is off, every analysis is skipped.
+    /// True if the AI feature is on; where it is off, every analysis is skipped.
     pub ai: bool,
 }
 
 impl Organization {
-    /// Whether the functions for paid plans are open to it.
+    /// True if the functions for paid plans are open to it.
     pub fn is_paid(&self) -> bool {
         self.plan == Plan::Paid
     }

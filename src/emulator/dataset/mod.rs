@@ -141,7 +141,7 @@ const TOPICS: &[&str] = &[
     "users",
 ];
 
-/// Refuses data files nobody reads: a misspelt name would be an empty list.
+/// Refuses data files that aren't read: a misspelt name would be an empty list.
 fn known_files(folder: &Folder, problems: &mut Problems) {
     let names = match folder.list(Path::new("")) {
         Ok(names) => names,

@@ -17,7 +17,7 @@ struct File {
     answers: Vec<Answer>,
 }
 
-/// How often an operation is seen waiting, then running, before it is over.
+/// The number of times an operation is seen waiting, then running, before it is over.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator) struct Polls {

@@ -78,7 +78,7 @@ impl<'a> Ask<'a> {
         Ok(Self { shared, route, query, headers, body, path, caller })
     }
 
-    /// Who asks; a route that is open to anybody has nobody.
+    /// The caller; absent on a public route.
     pub fn caller(&self) -> Result<&Caller<'a>, Refusal> {
         let caller = self.caller.as_ref();
         caller.ok_or_else(|| Refusal::unauthenticated("authentication is required"))

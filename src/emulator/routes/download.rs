@@ -1,7 +1,7 @@
 //! `GET /download/{digest}`, and the content store it redirects to.
 //!
 //! The store is another origin and trusts a short-lived ticket in the URL alone. It refuses
-//! `Authorization`: a client that sends it would hand its token to somebody else.
+//! `Authorization`: a client that sends it would hand its token to a third party.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};

@@ -117,7 +117,7 @@ pub(super) struct Body {
     pub required: &'static [&'static str],
     /// Exactly one of these must be there.
     pub either: &'static [&'static str],
-    /// Whether the body itself must be there.
+    /// True if the body itself must be there.
     pub needed: bool,
 }
 

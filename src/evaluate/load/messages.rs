@@ -5,7 +5,7 @@
 
 use crate::rego::syntax::tree::{Body, ExprKind, Rule, Term, TermKind};
 
-/// How many variables are followed to what they are assigned.
+/// The number of variables that are followed to what they are assigned.
 const DEPTH: u8 = 8;
 
 /// Pieces of text with anything between them.

@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind};
 pub struct Account {
     /// The argument as it was given.
     pub argument: String,
-    /// How many files were read.
+    /// The number of files that were read.
     pub taken: u64,
     /// Files that weren't, and parts of files.
     pub left_out: Vec<LeftOut>,
@@ -259,7 +259,7 @@ fn named_by(path: &Path) -> Named {
     Named { is_prose: PROSE.contains(&last) && !is_data, is_data }
 }
 
-/// Whether a text begins as only JSON does: with a string, a brace or an end within a brace, where
+/// True if a text begins as only JSON does: with a string, a brace or an end within a brace, where
 /// templates, sections and the like have something else.
 fn begins_json(text: &str) -> bool {
     let mut rest = text.chars().skip(1).filter(|c| !c.is_whitespace());
@@ -270,7 +270,7 @@ fn begins_json(text: &str) -> bool {
     }
 }
 
-/// Whether the first line of a text that says something is one of YAML's.
+/// True if the first line of a text that says something is one of YAML's.
 fn begins_yaml(text: &str) -> bool {
     let first = text.lines().map(str::trim_end).find(|line| {
         let line = line.trim_start();
@@ -302,7 +302,7 @@ fn utf16(bytes: &[u8]) -> Option<String> {
     Some(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
-/// Whether a file's first bytes are those of what packs other files. Zip is what many other forms
+/// True if a file's first bytes are those of what packs other files. Zip is what many other forms
 /// are made of: it counts by name alone.
 fn is_packed_content(path: &Path, bytes: &[u8]) -> bool {
     let starts = |magic: &[u8]| bytes.starts_with(magic);
@@ -315,7 +315,7 @@ fn is_packed_content(path: &Path, bytes: &[u8]) -> bool {
         || (named && starts(b"PK\x03\x04"))
 }
 
-/// Whether a name says that the file is packed.
+/// True if a name says that the file is packed.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let known = |name: &str| {
@@ -331,7 +331,7 @@ pub(crate) fn is_packed(path: &Path) -> bool {
             .any(|ending| packed(ending).is_some_and(known))
 }
 
-/// Whether a name says that the file is for its folder's tools.
+/// True if a name says that the file is for its folder's tools.
 pub(crate) fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }

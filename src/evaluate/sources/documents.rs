@@ -14,7 +14,7 @@ use crate::{Diagnostic, Position};
 #[derive(Debug)]
 pub(super) struct Data {
     pub value: Value,
-    /// How many documents follow in the same text; they aren't read.
+    /// The number of documents that follow in the same text; they aren't read.
     pub further: usize,
     /// Numbers that aren't the ones that are written.
     pub inexact: Vec<Inexact>,

@@ -26,7 +26,7 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) prefix: Vec<String>,
     pub(super) kind: Kind,
-    /// Whether a link below an argument led there, which no argument names.
+    /// True if a link below an argument led there, which no argument names.
     pub(super) linked: bool,
     /// The account that it belongs to.
     pub(super) argument: usize,
@@ -42,7 +42,7 @@ pub(super) struct Files<'a> {
     found: &'a mut Vec<Diagnostic>,
     /// The folders that we are in, without links.
     open: Vec<PathBuf>,
-    /// Whether a link led to where we are.
+    /// True if a link led to where we are.
     linked: bool,
 }
 
@@ -216,7 +216,7 @@ pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
         .with_hint("nothing of it is shown, since it was reached through a link")
 }
 
-/// Whether a text begins like a module: with comments, then `package`.
+/// True if a text begins like a module: with comments, then `package`.
 pub(super) fn is_module(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().map(str::trim_start).find(|l| !l.is_empty() && !l.starts_with('#'));

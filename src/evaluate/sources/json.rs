@@ -164,7 +164,7 @@ fn digits(number: &str) -> Option<(bool, Vec<u8>, i64)> {
     Some((negative, kept, sign * exponent + place))
 }
 
-/// Whether it is an integer that neither `i64` nor `u64` holds.
+/// True if it is an integer that neither `i64` nor `u64` holds.
 fn is_wide(number: &str) -> bool {
     number.len() > 18
         && number.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b'+')

@@ -33,7 +33,7 @@ pub(super) struct Wrong {
 pub(super) struct Read {
     /// Its value; nothing where the text holds none.
     pub value: Option<Value>,
-    /// How many documents follow.
+    /// The number of documents that follow.
     pub further: usize,
     /// Numbers that aren't the ones that are written.
     pub inexact: Vec<Inexact>,

@@ -42,7 +42,7 @@ pub struct Inventory {
     pub metadata: BTreeMap<String, String>,
     /// The places in policies that call the service, or built-ins that ask the network.
     pub call_sites: Vec<CallSite>,
-    /// Whether inputs are attestations, whose signatures nobody checked here.
+    /// True where inputs are attestations: their signatures aren't checked here.
     pub unverified: bool,
 }
 
@@ -129,7 +129,7 @@ pub struct Service {
     /// The platform backend's origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// Who answered; nothing where nobody was to be asked.
+    /// The source of answers; absent where no calls were allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AnsweredBy>,
 }

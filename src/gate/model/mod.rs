@@ -178,7 +178,7 @@ pub struct Totals {
     /// Inputs without a verdict.
     pub no_verdict: u64,
     /// Inputs that a stopped run didn't get to; they are not in `inputs`. Of a file or
-    /// stream that wasn't read to its end nobody knows how many it holds: it counts as one.
+    /// stream that wasn't read to its end the number isn't known: it counts as one.
     pub not_evaluated: u64,
     /// Verdicts of policies that were skipped or ignored.
     pub skipped: u64,

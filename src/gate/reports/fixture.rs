@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 
-/// What somebody may try to say in a message.
+/// Hostile text for a message.
 pub(super) const HOSTILE: &[&str] = &[
     "x\n::error file=a.rego,line=1::owned",
     "\r\n##[error]owned\r\n##vso[task.complete result=Succeeded;]",

@@ -64,7 +64,7 @@ impl Report for GitHub {
     }
 }
 
-/// Lines that are folded until somebody opens them.
+/// Lines that are folded until they are opened.
 fn group(
     out: &mut dyn Write,
     title: &str,
@@ -115,7 +115,7 @@ impl GitHub {
     ) -> io::Result<()> {
         let mut all = Annotations { out, written: BTreeMap::new() };
         let cases = cases(run);
-        // What nobody knows comes before what was found: of that there may be more than is shown.
+        // What is unknown comes before what was found: of that there may be more than is shown.
         for case in cases.iter().filter(|case| case.state == State::Error) {
             self.case(case, listed, &mut all)?;
         }

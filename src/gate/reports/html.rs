@@ -138,7 +138,7 @@ fn head(run: &Run) -> String {
     out
 }
 
-/// How many inputs passed, failed and have no verdict, as shares of a bar.
+/// The inputs that passed, failed and have no verdict, as shares of a bar.
 fn shares(run: &Run) -> String {
     let t = &run.totals;
     let parts = [

@@ -126,7 +126,7 @@ fn unsuccessful(kind: NonSuccessKind, case: &Case<'_>) -> TestCaseStatus {
     status
 }
 
-/// A list under a heading of our own, so that no line begins with somebody else's words.
+/// A list under a heading of our own, so that no line begins with quoted words.
 fn listed(heading: &str, lines: &[String]) -> String {
     let mut out = heading.trim_start_matches(':').to_owned();
     for text in lines {

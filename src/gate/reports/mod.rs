@@ -1,7 +1,7 @@
 //! The forms of the gate's report that other tools read.
 //!
 //! Owns which forms there are and how each is written from [`Run`]. It decides nothing: what a
-//! form can't say in its own terms (nobody knows, skipped, waived) it says in the nearest terms
+//! form can't say in its own terms (unknown, skipped, waived) it says in the nearest terms
 //! that do not read as a pass. The command's own forms, `human` and `json`, are not here.
 
 mod cases;
@@ -55,7 +55,7 @@ pub struct Options {
     pub folder: PathBuf,
     /// Where GitHub wants the summary of a step: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
-    /// Whether inputs that passed are counted and not listed, where people read (GitHub, Markdown,
+    /// True if inputs that passed are counted and not listed, where people read (GitHub, Markdown,
     /// HTML).
     pub hide_passed: bool,
     /// The file that has everything, to which reports with bounds refer.

@@ -11,7 +11,7 @@ use super::html::esc;
 use crate::gate::model::{Graph, Ledger};
 use crate::text::shorten;
 
-/// How many nodes are drawn.
+/// The number of nodes that are drawn.
 const NODES: usize = 150;
 
 /// The width of a column, and that of a node in it.

@@ -13,7 +13,7 @@ use super::words::microseconds;
 use crate::gate::model::{Call, Ledger};
 use crate::text::shorten;
 
-/// How many calls are drawn.
+/// The number of calls that are drawn.
 const BARS: usize = 300;
 
 /// The calls of an input.
@@ -66,7 +66,7 @@ fn bar(out: &mut String, call: &Call, begin: u64, total: u64) {
         _ => "wrong",
     };
     let text = esc(&facts::call(call));
-    // Bars that nobody would see are drawn a little wider.
+    // Bars too narrow to see are drawn a little wider.
     let width = call.latency_us.max(total / 200).max(1);
     let function = call.function.split_once('.').map_or(call.function.as_str(), |(_, name)| name);
     let argument = call.arguments.trim_start_matches(['[', '"']);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use crate::text::escape;
 
-/// How many characters of one text a report shows.
+/// The number of characters of one text a report shows.
 pub(super) const LIMIT: usize = 4_000;
 
 /// One clean line.

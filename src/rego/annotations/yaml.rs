@@ -115,7 +115,7 @@ impl Seed<'_> {
         Ok(Self { want, depth: self.depth + 1, ..self })
     }
 
-    /// Whether a part of the text stands there without quotes.
+    /// True if a part of the text stands there without quotes.
     fn is_plain(&self, part: &str) -> bool {
         let start = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         let before =

@@ -87,7 +87,7 @@ fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
     answer(format!("{prefix}{}", value.to_json_styled(style)))
 }
 
-/// How many lines a document takes, and how deep it is.
+/// The number of lines a document takes, and how deep it is.
 fn lines(value: &Value, depth: u64) -> (u64, u64) {
     let parts: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Object(object) => Box::new(object.values()),

@@ -59,7 +59,7 @@ fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-/// Whether failures are errors.
+/// True if failures are errors.
 fn raises(request: &Object) -> Result<bool, Error> {
     match request.get(&Value::from("raise_error")) {
         None => Ok(true),
@@ -80,7 +80,7 @@ pub fn http_failure(code: &str, message: &str) -> Value {
     ]))
 }
 
-/// Whether a request has all members that it needs, and no others.
+/// True if a request has all members that it needs, and no others.
 pub(super) fn check_members(request: &Object, position: usize) -> Result<(), Error> {
     let wrong = |what: &str, names: Set| {
         let names = Value::from(names);
@@ -118,7 +118,7 @@ pub struct HttpRequest {
     pub redirect: bool,
     /// In nanoseconds; nothing where none is given. Zero and less mean none.
     pub timeout: Option<i64>,
-    /// How often it is tried again after a failure of the network.
+    /// The number of times it is tried again after a failure of the network.
     pub retries: u64,
     /// How its peer is trusted, and we by it.
     pub tls: HttpTls,

@@ -214,7 +214,7 @@ fn keys(ctx: &dyn Context, text: &str) -> Result<Arc<Vec<Jwk>>, Error> {
     })
 }
 
-/// Whether the key of the header's name, or any key of its algorithm, fits.
+/// True if the key of the header's name, or any key of its algorithm, fits.
 fn first_valid(
     ctx: &dyn Context,
     keys: &[Jwk],

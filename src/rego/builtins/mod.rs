@@ -80,7 +80,7 @@ pub struct Builtin {
 }
 
 impl Builtin {
-    /// Whether its answer comes from the network, by way of the host.
+    /// True if its answer comes from the network, by way of the host.
     pub fn asks_network(&self) -> bool {
         matches!(self.name, "http.send" | "net.lookup_ip_addr")
     }
@@ -104,7 +104,7 @@ pub struct Error {
     pub code: Code,
     /// What failed, in OPA's words where they are short, without the function's name.
     pub message: Cow<'static, str>,
-    /// Whether it ends the evaluation also where errors of built-ins are undefined.
+    /// True if it ends the evaluation also where errors of built-ins are undefined.
     pub halt: bool,
 }
 

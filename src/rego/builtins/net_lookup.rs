@@ -12,7 +12,7 @@ pub(super) const FUNCTIONS: Family = &[("net.lookup_ip_addr", Run::Plain(lookup)
 
 fn lookup(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
-    // An address is its own, and nobody is asked for it.
+    // An address is its own answer: no look-up is needed.
     match name.parse::<IpAddr>() {
         Ok(address) => answer(Set::from([Value::from(address.to_canonical().to_string())])),
         Err(_) => ctx.lookup_host(name),

@@ -220,7 +220,7 @@ fn is_subobject(
     Ok(true)
 }
 
-/// Whether the elements of `few` stand in `all` one after another.
+/// True if the elements of `few` stand in `all` one after another.
 fn is_subarray(
     context: &dyn Context,
     ticks: &mut Ticks,
@@ -246,7 +246,7 @@ fn is_subarray(
     Ok(false)
 }
 
-/// Whether `all` has as many elements that are in `few` as `few` has elements; equal ones count
+/// True if `all` has as many elements that are in `few` as `few` has elements; equal ones count
 /// each time, as they do in OPA.
 fn has_as_many(all: &Array, few: &Set) -> bool {
     let mut missing = few.len();

@@ -59,7 +59,7 @@ const MACHINE: &[&str] = &[
     "rego.metadata.rule",
 ];
 
-/// Whether a function is declared, so that types and names are checked as in OPA, and isn't there: a
+/// True if a function is declared, so that types and names are checked as in OPA, and isn't there: a
 /// policy that calls it doesn't load.
 pub fn is_missing(name: &str) -> bool {
     !MACHINE.contains(&name) && lookup(name).is_some_and(|it| matches!(it.run, Run::Machine))

@@ -74,7 +74,7 @@ enum Part {
 }
 
 impl Part {
-    /// Whether a byte must be escaped here.
+    /// True if a byte must be escaped here.
     fn escapes(self, byte: u8) -> bool {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
             return false;

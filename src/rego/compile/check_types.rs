@@ -61,7 +61,7 @@ impl Compiler<'_> {
 struct Annotated<'a> {
     annotations: &'a AnnotationSet,
     schemas: Option<&'a Schemas>,
-    /// Whether any annotation names one.
+    /// True if any annotation names one.
     any: bool,
     /// The types of the schemas that were read, by their references.
     read: RefCell<HashMap<String, Type>>,

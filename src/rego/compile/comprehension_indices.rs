@@ -86,7 +86,7 @@ fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>
     (!keys.is_empty()).then_some(keys)
 }
 
-/// Whether a reference would be looked through for a variable that has a value.
+/// True if a reference would be looked through for a variable that has a value.
 fn is_worse(body: &Body, candidates: &VarSet) -> bool {
     let mut seen = VarSet::default();
     let mut worse = false;
@@ -126,7 +126,7 @@ fn is_worse(body: &Body, candidates: &VarSet) -> bool {
     worse
 }
 
-/// Whether a comprehension within the body uses variables from outside.
+/// True if a comprehension within the body uses variables from outside.
 fn closes_over(body: &Body, candidates: &VarSet) -> bool {
     let mut found = false;
     walk::body(body, &mut |node| {

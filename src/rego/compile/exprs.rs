@@ -25,22 +25,22 @@ pub fn operands(expr: &Expr) -> &[Term] {
     }
 }
 
-/// Whether a reference is this one name.
+/// True if a reference is this one name.
 pub fn is_name(reference: &[Term], name: &str) -> bool {
     matches!(reference, [Term { kind: TermKind::Var(it), .. }] if **it == *name)
 }
 
-/// Whether an expression is `… = …`.
+/// True if an expression is `… = …`.
 pub fn is_equality(expr: &Expr) -> bool {
     operator(expr).is_some_and(|it| is_name(it, "eq"))
 }
 
-/// Whether an expression is `… := …`.
+/// True if an expression is `… := …`.
 pub fn is_assignment(expr: &Expr) -> bool {
     operator(expr).is_some_and(|it| is_name(it, "assign"))
 }
 
-/// Whether an expression calls the function of this name.
+/// True if an expression calls the function of this name.
 pub fn calls(expr: &Expr, name: &str) -> bool {
     operator(expr).is_some_and(|it| function_name(it).is_some_and(|it| it == name))
 }
@@ -70,7 +70,7 @@ pub fn truth(span: Span) -> Expr {
     expr(ExprKind::Term(Box::new(Term { kind: TermKind::Bool(true), span })), span)
 }
 
-/// Whether a body is `true` alone.
+/// True if a body is `true` alone.
 pub fn is_empty_body(body: &Body) -> bool {
     matches!(
         body.as_slice(),
@@ -87,7 +87,7 @@ pub fn append(body: &mut Body, more: impl IntoIterator<Item = Expr>) {
     body.extend(more);
 }
 
-/// Whether a term is a comprehension.
+/// True if a term is a comprehension.
 pub fn is_comprehension(term: &Term) -> bool {
     matches!(
         term.kind,
@@ -97,7 +97,7 @@ pub fn is_comprehension(term: &Term) -> bool {
     )
 }
 
-/// Whether a term is a string, a number, a boolean or null.
+/// True if a term is a string, a number, a boolean or null.
 pub fn is_scalar(term: &Term) -> bool {
     matches!(
         term.kind,
@@ -105,7 +105,7 @@ pub fn is_scalar(term: &Term) -> bool {
     )
 }
 
-/// Whether a term is a value: no variable, reference, call or closure anywhere in it.
+/// True if a term is a value: no variable, reference, call or closure anywhere in it.
 pub fn is_constant(term: &Term) -> bool {
     is_scalar(term)
         || !walk::any_in_term(term, |it| {
@@ -116,7 +116,7 @@ pub fn is_constant(term: &Term) -> bool {
         })
 }
 
-/// Whether a term has no variables, as OPA counts: heads of references aren't looked at.
+/// True if a term has no variables, as OPA counts: heads of references aren't looked at.
 pub fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
@@ -148,7 +148,7 @@ fn is_ground_expr(expr: &Expr) -> bool {
     }
 }
 
-/// Whether the operands of a reference have no variables.
+/// True if the operands of a reference have no variables.
 pub fn is_ground_ref(terms: &[Term]) -> bool {
     terms.iter().skip(1).all(is_ground)
 }
@@ -160,13 +160,13 @@ pub fn ground_prefix(terms: &[Term]) -> &[Term] {
     terms.get(..end).unwrap_or(terms)
 }
 
-/// Whether a term contains a reference or a comprehension.
+/// True if a term contains a reference or a comprehension.
 pub fn requires_eval(term: &Term) -> bool {
     !is_scalar(term)
         && walk::any_in_term(term, |it| matches!(it.kind, TermKind::Ref(_)) || is_comprehension(it))
 }
 
-/// Whether a head has anything but scalars.
+/// True if a head has anything but scalars.
 pub fn head_may_have_vars(head: &Head) -> bool {
     let reference = head.reference.iter().skip(1);
     head.args
@@ -177,12 +177,12 @@ pub fn head_may_have_vars(head: &Head) -> bool {
         .any(|term| !is_scalar(term))
 }
 
-/// Whether a rule is a definition of elements of a set.
+/// True if a rule is a definition of elements of a set.
 pub fn is_multi_value(head: &Head) -> bool {
     head.value.is_none() && head.key.is_some()
 }
 
-/// Whether a rule has a value that is known and no condition.
+/// True if a rule has a value that is known and no condition.
 pub fn is_constant_rule(rule: &Rule) -> bool {
     is_empty_body(&rule.body)
         && rule.head.value.as_ref().is_some_and(|value| match &value.kind {
@@ -192,7 +192,7 @@ pub fn is_constant_rule(rule: &Rule) -> bool {
         })
 }
 
-/// Whether a term is `data` or `input` alone.
+/// True if a term is `data` or `input` alone.
 pub fn root_document(term: &Term) -> Option<&Name> {
     match &term.kind {
         TermKind::Ref(terms) => match terms.as_slice() {

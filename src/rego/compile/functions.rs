@@ -14,7 +14,7 @@ pub struct Function {
     pub name: Arc<str>,
     /// Its types, in the grammar of signatures.
     pub signature: Arc<str>,
-    /// How many arguments it takes; without the further ones of `print`.
+    /// The number of arguments it takes; without the further ones of `print`.
     pub arity: usize,
     /// It gives nothing (`print`).
     pub void: bool,
@@ -53,7 +53,7 @@ impl From<&Builtin> for Function {
     }
 }
 
-/// How many arguments a signature has, and whether it lacks a result.
+/// The number of arguments a signature has, and whether it lacks a result.
 fn shape(signature: &str) -> (usize, bool) {
     let (arguments, result) = signature.rsplit_once("->").unwrap_or(("", signature));
     let mut depth = 0_usize;

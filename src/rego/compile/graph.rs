@@ -41,12 +41,12 @@ impl Graph {
         self.read_by.get(rule.index()).into_iter().flatten().copied()
     }
 
-    /// How many rules there are.
+    /// The number of rules there are.
     pub fn len(&self) -> usize {
         self.reads.len()
     }
 
-    /// Whether there are no rules.
+    /// True if there are no rules.
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty()
     }
@@ -207,7 +207,7 @@ fn members(of: &Term) -> Option<Vec<&Term>> {
     }
 }
 
-/// Whether an operand of a reference isn't constant.
+/// True if an operand of a reference isn't constant.
 pub fn has_var_term(reference: &[Term]) -> bool {
     reference.iter().skip(1).any(|term| !exprs::is_constant(term))
 }
@@ -257,7 +257,7 @@ fn vars_before(rule: &Rule, index: usize) -> VarSet {
     found
 }
 
-/// Whether a reference selects a rule whatever its variables are; gives the operands that must equal
+/// True if a reference selects a rule whatever its variables are; gives the operands that must equal
 /// the rule's path for that, or nothing where it can't.
 pub fn selecting_positions(
     reference: &[Term],

@@ -73,12 +73,12 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
     found
 }
 
-/// Whether Rego v1's checks apply.
+/// True if Rego v1's checks apply.
 pub fn is_v1_compatible(module: &Module) -> bool {
     module.version != Version::V0
 }
 
-/// Whether a function's result is used although it has none.
+/// True if a function's result is used although it has none.
 pub fn check_void_calls<'a>(
     compiler: &Compiler<'_>,
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),

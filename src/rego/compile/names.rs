@@ -7,7 +7,7 @@ use crate::rego::syntax::tree::{Module, Name};
 
 use super::vars::{Vars, VarsParams};
 
-/// FNV-1a: names are short, and nobody gains from collisions of names in a policy of their own.
+/// FNV-1a: names are short, and authors gain nothing from collisions in their own policies.
 #[derive(Debug, Clone, Copy)]
 pub struct NameHasher(u64);
 
@@ -56,7 +56,7 @@ impl VarSet {
         if self.0.contains(name) { false } else { self.0.insert(Name::clone(name)) }
     }
 
-    /// Whether it has the variable.
+    /// True if it has the variable.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(name)
     }
@@ -66,12 +66,12 @@ impl VarSet {
         self.0.remove(name);
     }
 
-    /// Whether it has none.
+    /// True if it has none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many it has.
+    /// The number that it has.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -106,7 +106,7 @@ impl VarSet {
         self.iter().filter(|name| !other.contains(name)).cloned().collect()
     }
 
-    /// Whether none is missing in the other.
+    /// True if none is missing in the other.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.iter().all(|name| other.contains(name))
     }
@@ -135,12 +135,12 @@ impl Extend<Name> for VarSet {
     }
 }
 
-/// Whether the variable was written `_`.
+/// True if the variable was written `_`.
 pub fn is_wildcard(name: &str) -> bool {
     name.starts_with('$')
 }
 
-/// Whether the compiler made it.
+/// True if the compiler made it.
 pub fn is_generated(name: &str) -> bool {
     name.starts_with("__local")
 }

@@ -60,7 +60,7 @@ pub fn terms(a: &Term, b: &Term) -> Ordering {
     }
 }
 
-/// Whether two terms are written alike.
+/// True if two terms are written alike.
 pub fn equal(a: &Term, b: &Term) -> bool {
     terms(a, b).is_eq()
 }
@@ -135,7 +135,7 @@ fn withs(a: &With, b: &With) -> Ordering {
     terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
 }
 
-/// Whether two lists of `with` are one and the same: at one place, and written alike.
+/// True if two lists of `with` are one and the same: at one place, and written alike.
 pub fn same_withs(a: &[With], b: &[With]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.span == b.span && withs(a, b).is_eq())
 }

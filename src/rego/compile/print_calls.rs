@@ -13,7 +13,7 @@ use super::vars::{self, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
-/// Whether a body has a call of `print`, in closures too.
+/// True if a body has a call of `print`, in closures too.
 pub fn has_print(body: &Body) -> bool {
     let mut found = false;
     walk::body(body, &mut |node| {
@@ -128,7 +128,7 @@ impl PrintRewriter<'_> {
         });
     }
 
-    /// Whether a term is a closure, whose body is done then.
+    /// True if a term is a closure, whose body is done then.
     fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
         match &mut term.kind {
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {

@@ -31,7 +31,7 @@ pub fn import_name(import: &Import) -> Option<Name> {
     }
 }
 
-/// Whether an import is of syntax rather than of a document.
+/// True if an import is of syntax rather than of a document.
 pub fn is_language_import(import: &Import) -> bool {
     matches!(
         exprs::parts(&import.path),

@@ -31,9 +31,9 @@ pub struct RuleInfo {
     pub branch: usize,
     /// Its path from `data` on; operands that aren't scalars are `None`.
     pub path: Vec<Option<Value>>,
-    /// How many operands of `path` have no variables, from the start.
+    /// The number of operands of `path` without variables, from the start.
     pub ground: usize,
-    /// How many arguments it takes.
+    /// The number of arguments it takes.
     pub args: usize,
     /// `default`
     pub default: bool,
@@ -128,7 +128,7 @@ pub fn scalar(term: &Term) -> Option<Value> {
     })
 }
 
-/// Whether a term is this scalar.
+/// True if a term is this scalar.
 pub fn is_scalar_value(term: &Term, value: &Value) -> bool {
     match (&term.kind, value) {
         (TermKind::Null, Value::Null) => true,

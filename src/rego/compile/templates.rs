@@ -245,7 +245,7 @@ impl Compiler<'_> {
         self.problems(problems);
     }
 
-    /// Whether a reference names a rule that always has a value: one with a default, a set, or a
+    /// True if a reference names a rule that always has a value: one with a default, a set, or a
     /// constant.
     pub(super) fn is_ref_to_known_defined_rule(
         &self,

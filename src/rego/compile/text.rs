@@ -75,7 +75,7 @@ fn write_escaped(f: &mut impl Write, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// Whether Go prints the character as it is. Rust's own notion is close: it escapes what isn't
+/// True if Go prints the character as it is. Rust's own notion is close: it escapes what isn't
 /// printable, and in addition only combining marks.
 fn is_printable(c: char) -> bool {
     if c.is_ascii() {
@@ -247,7 +247,7 @@ fn write_call(f: &mut fmt::Formatter<'_>, terms: &[Term]) -> fmt::Result {
     f.write_char(')')
 }
 
-/// Whether a string can be written after a dot.
+/// True if a string can be written after a dot.
 fn is_plain(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
@@ -368,7 +368,7 @@ fn write_every(f: &mut fmt::Formatter<'_>, every: &Every) -> fmt::Result {
     f.write_str(" }")
 }
 
-/// Whether a term begins with a brace.
+/// True if a term begins with a brace.
 fn leads_with_brace(term: &Term) -> bool {
     match &term.kind {
         TermKind::Set(elements) => !elements.is_empty(),

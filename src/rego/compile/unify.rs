@@ -34,7 +34,7 @@ impl Known<'_> {
     }
 }
 
-/// Whether a reference's head has a value.
+/// True if a reference's head has a value.
 pub fn is_ref_safe(terms: &[Term], safe: Known<'_>) -> bool {
     match terms.first() {
         Some(Term { kind: TermKind::Var(name), .. }) => safe.contains(name),
@@ -43,7 +43,7 @@ pub fn is_ref_safe(terms: &[Term], safe: Known<'_>) -> bool {
     }
 }
 
-/// Whether all variables of a term have values, but for those of its closures.
+/// True if all variables of a term have values, but for those of its closures.
 fn is_safe(term: &Term, safe: Known<'_>) -> bool {
     let mut vars = Vars::new(SAFETY);
     vars.term(term);

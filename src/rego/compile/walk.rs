@@ -152,7 +152,7 @@ pub fn term<'a>(it: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Whether `found` holds for a node under the rule.
+/// True if `found` holds for a node under the rule.
 pub fn any_in_rule(of: &Rule, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
     let mut hit = false;
     rule(of, &mut |node| {
@@ -162,7 +162,7 @@ pub fn any_in_rule(of: &Rule, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
     hit
 }
 
-/// Whether `found` holds for a node under the term.
+/// True if `found` holds for a node under the term.
 pub fn any_in_term(of: &Term, mut found: impl FnMut(&Term) -> bool) -> bool {
     let mut hit = false;
     term(of, &mut |node| {
@@ -184,7 +184,7 @@ pub enum NodeMut<'a> {
     Term(&'a mut Term),
 }
 
-/// Whether members of objects and elements of sets are put in order again after a change. OPA does
+/// True if members of objects and elements of sets are put in order again after a change. OPA does
 /// so in some stages, and in others goes on with the order that it had.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {

@@ -129,7 +129,7 @@ impl WithValues<'_> {
         }
     }
 
-    /// Whether the value must be evaluated first.
+    /// True if the value must be evaluated first.
     fn validate(&self, with: &mut With) -> Result<bool, Problem> {
         let functions = &self.compiler.options.functions;
         // A variable that is the name of a function means the function.
@@ -225,7 +225,7 @@ impl WithValues<'_> {
         Ok(())
     }
 
-    /// Whether a value is a function: a rule, or a built-in one.
+    /// True if a value is a function: a rule, or a built-in one.
     fn is_function_value(&self, value: &Term) -> Result<bool, Problem> {
         if let TermKind::Ref(reference) = &value.kind
             && self.compiler.rule_tree.find(reference).is_some()

@@ -117,7 +117,7 @@ enum Target<'c> {
 
 struct Lowering<'c> {
     builtins: Lookup<'c>,
-    /// How many arguments built-in functions take, and whether they give something.
+    /// The number of arguments built-in functions take, and whether they give something.
     arities: BTreeMap<&'static str, (usize, bool)>,
     core: Target<'c>,
     /// The rules that are being lowered.

@@ -213,7 +213,7 @@ impl<'p> Machine<'p, '_> {
         Ok(grouped)
     }
 
-    /// Whether `every` holds.
+    /// True if `every` holds.
     pub(super) fn every(
         &mut self,
         run: &Run<'p>,

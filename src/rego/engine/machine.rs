@@ -114,7 +114,7 @@ pub(super) struct Machine<'p, 'r> {
     /// What replaces data.
     pub(super) data: Option<Value>,
     pub(super) replaced: Vec<Replaced<'p>>,
-    /// How many of those replace data.
+    /// The number of those that replace data.
     pub(super) replaced_data: usize,
     /// Functions that are replaced; only the last group is in force.
     pub(super) mocks: Vec<Vec<Vec<Mock<'p>>>>,
@@ -386,7 +386,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Whether a body within has a solution. With `once`, the first is enough; `not` looks at
+    /// True if a body within has a solution. With `once`, the first is enough; `not` looks at
     /// all, as in OPA.
     fn holds(
         &mut self,
@@ -458,7 +458,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 }
 
-/// What a loop over alternatives makes of one: where one answer is enough for somebody further
+/// What a loop over alternatives makes of one: where one answer is enough for a caller further
 /// out, but not for the rule that the loop is in, it goes on and reports that at its end.
 pub(super) struct Alternatives {
     once: bool,

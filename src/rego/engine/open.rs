@@ -74,7 +74,7 @@ impl<'p> Open<'p> {
         Self { what, place, scope: run.scope, shadow, given }
     }
 
-    /// Whether it is in what would be replaced.
+    /// True if it is in what would be replaced.
     pub(super) fn is_at_or_below(&self, place: Place<'_>) -> bool {
         match (self.place, place) {
             (Place::Input(own), Place::Input(path)) | (Place::Data(own), Place::Data(path)) => {
@@ -84,7 +84,7 @@ impl<'p> Open<'p> {
         }
     }
 
-    /// Whether something in it would be replaced.
+    /// True if something in it would be replaced.
     pub(super) fn is_above(&self, place: Place<'_>) -> bool {
         match (self.place, place) {
             (Place::Input(own), Place::Input(path)) | (Place::Data(own), Place::Data(path)) => {
@@ -113,7 +113,7 @@ impl<'p> Open<'p> {
         }
     }
 
-    /// How many slots frames need from here on.
+    /// The number of slots frames need from here on.
     pub(super) fn shadow_end(&self) -> u32 {
         self.shadow + self.scope.slots
     }

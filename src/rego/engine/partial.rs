@@ -137,7 +137,7 @@ impl<'p> Machine<'p, '_> {
         Ok(if key.is_empty() { Hint::None } else { Hint::Key(key) })
     }
 
-    /// How many operands the longest of the rules' paths has, at most so many as are asked.
+    /// The number of operands the longest of the rules' paths has, at most so many as are asked.
     fn longest(&self, set: &RuleSet, most: usize) -> usize {
         let rules = set.definitions.iter().filter_map(|it| self.core.rule(it.rule));
         let length = |rule: &Rule| {

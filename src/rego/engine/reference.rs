@@ -47,7 +47,7 @@ enum Found {
     Many,
 }
 
-/// Whether a comprehension may make a value. As in OPA, one that makes another type isn't evaluated
+/// True if a comprehension may make a value. As in OPA, one that makes another type isn't evaluated
 /// to be compared, but for sets.
 fn may_be_made(value: &Value, comprehension: &Comprehension) -> bool {
     match value {
@@ -107,7 +107,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Whether a term on the left may be what a comprehension on the right makes.
+    /// True if a term on the left may be what a comprehension on the right makes.
     fn may_meet(&self, term: &'p Term, base: u32, comprehension: &Comprehension) -> bool {
         match self.through(term, base) {
             (Term::Array(_), _) => matches!(comprehension.kind, ComprehensionKind::Array(_)),
@@ -662,7 +662,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         alternatives.done()
     }
 
-    /// Whether a path is within what `with` replaces.
+    /// True if a path is within what `with` replaces.
     fn is_replaced(&self, path: &[Value]) -> bool {
         self.replaced_data > 0 && self.replaced.iter().any(|replaced| replaced.covers(path))
     }

@@ -104,12 +104,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         Some((self.core.rule(candidate.rule)?, candidate.first))
     }
 
-    /// Whether there is nothing to evaluate.
+    /// True if there is nothing to evaluate.
     pub(super) fn has_none(candidates: Candidates<'p>) -> bool {
         count(candidates) == 0 && candidates.default.is_none()
     }
 
-    /// Whether nothing is left to evaluate when one of them has held.
+    /// True if nothing is left to evaluate when one of them has held.
     fn ends_at_first(&self, candidates: Candidates<'p>) -> bool {
         candidates.early || {
             let rest = (1..count(candidates)).filter_map(|place| self.candidate(candidates, place));

@@ -37,7 +37,7 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// Whether a term is a variable without value.
+    /// True if a term is a variable without value.
     pub(super) fn is_free(&self, term: &'p Term, base: u32) -> bool {
         matches!(self.see(term, base), Seen::Free(_))
     }

@@ -33,7 +33,7 @@ pub(super) struct Mock<'p> {
 pub(super) struct Replaced<'p>(&'p [With]);
 
 impl Replaced<'_> {
-    /// Whether a path in data is at or within what is replaced.
+    /// True if a path in data is at or within what is replaced.
     pub(super) fn covers(&self, path: &[Value]) -> bool {
         self.0.iter().any(|with| match &with.target {
             WithTarget::Data(target) => path.starts_with(target),
@@ -50,7 +50,7 @@ pub(super) struct Replacement<'p> {
     opens: Opens<'p>,
     shadow: u32,
     mocks: Vec<Mock<'p>>,
-    /// How many replace data.
+    /// The number of those that replace data.
     data_targets: usize,
 }
 

@@ -362,7 +362,7 @@ impl<'a> Scope<'a> {
         Some(resolved)
     }
 
-    /// Whether the value of a reference can be known before an evaluation.
+    /// True if the value of a reference can be known before an evaluation.
     fn is_indexable(&self, parts: &[Term]) -> bool {
         let root = parts
             .first()
@@ -852,7 +852,7 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
     Some(Term { kind: TermKind::Array(parts.collect::<Option<_>>()?), span: pattern.span })
 }
 
-/// Whether a body prints: a definition that does is always evaluated.
+/// True if a body prints: a definition that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
     body.iter().any(|it| is_print(it) || nested_bodies_print(it))
 }

@@ -43,7 +43,7 @@ struct Node {
 #[derive(Debug, Clone, Default)]
 struct Level {
     reference: u32,
-    /// Whether it is defined or not.
+    /// True if it is defined or not.
     always: Option<NodeId>,
     /// If it is defined.
     defined: Option<NodeId>,
@@ -485,7 +485,7 @@ impl Lookup {
     }
 }
 
-/// A fast hash for keys that nobody from outside chooses.
+/// A fast hash for keys that no outsider chooses.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Fast(u64);
 

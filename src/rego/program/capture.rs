@@ -101,7 +101,7 @@ pub(super) fn captured(expr: &Expr) -> Option<&Name> {
     })
 }
 
-/// Whether an expression may have several solutions, by OPA's rule of thumb.
+/// True if an expression may have several solutions, by OPA's rule of thumb.
 fn iterates(expr: &Expr) -> bool {
     let with =
         expr.with.iter().any(|with| term_iterates(&with.target) || term_iterates(&with.value));

@@ -260,13 +260,13 @@ fn name_repeated_wildcards(module: &mut Module, text: &str) {
     }
 }
 
-/// Whether a rule is a further body of the one before it.
+/// True if a rule is a further body of the one before it.
 fn is_chained(rule: &Rule, text: &str) -> bool {
     let at = usize::try_from(rule.head.span.start).unwrap_or(usize::MAX);
     text.as_bytes().get(at) == Some(&b'{')
 }
 
-/// Whether a string stands after a dot.
+/// True if a string stands after a dot.
 fn may_follow_dot(text: &str) -> bool {
     is_name(text)
 }

@@ -131,7 +131,7 @@ fn print_ref(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a string can be written after a dot.
+/// True if a string can be written after a dot.
 pub fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
@@ -285,7 +285,7 @@ fn print_operand(
     }
 }
 
-/// Whether the operand of an implicit `not` must be in parentheses to be read as it is.
+/// True if the operand of an implicit `not` must be in parentheses to be read as it is.
 pub fn not_needs_parens(expr: &Expr) -> bool {
     !expr.with.is_empty()
         || match &expr.kind {
@@ -295,7 +295,7 @@ pub fn not_needs_parens(expr: &Expr) -> bool {
         }
 }
 
-/// Whether an operand of `and` or `or` must be in parentheses to be read as it is.
+/// True if an operand of `and` or `or` must be in parentheses to be read as it is.
 pub fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
     !expr.with.is_empty()
         || match &expr.kind {
@@ -306,7 +306,7 @@ pub fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
         }
 }
 
-/// Whether a term is printed with a brace first.
+/// True if a term is printed with a brace first.
 pub fn begins_with_brace(term: &Term) -> bool {
     match &term.ungrouped().kind {
         TermKind::Set(elements) => !elements.is_empty(),

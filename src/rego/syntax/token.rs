@@ -118,7 +118,7 @@ impl Tok {
         }
     }
 
-    /// Whether it is a word that is a keyword.
+    /// True if it is a word that is a keyword.
     pub(super) fn is_keyword(self) -> bool {
         matches!(
             self,
@@ -153,7 +153,7 @@ pub(super) struct Token {
     pub(super) space: bool,
     /// There is a line break before it.
     pub(super) newline: bool,
-    /// How many comments there are before it in the text.
+    /// The number of comments there are before it in the text.
     pub(super) comments: u32,
 }
 
@@ -221,7 +221,7 @@ impl Keywords {
         }
     }
 
-    /// Whether a word is a keyword.
+    /// True if a word is a keyword.
     pub(super) fn contains(self, word: &str) -> bool {
         self.classify(word) != Tok::Ident
     }

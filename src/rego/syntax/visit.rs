@@ -435,7 +435,7 @@ pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
     vars
 }
 
-/// Whether a term has no variables in it, apart from heads of references. `input` and `data` alone
+/// True if a term has no variables in it, apart from heads of references. `input` and `data` alone
 /// are references.
 pub fn is_ground(term: &Term) -> bool {
     match &term.kind {
@@ -457,7 +457,7 @@ pub fn is_ground(term: &Term) -> bool {
     }
 }
 
-/// Whether a body has no variables in it.
+/// True if a body has no variables in it.
 pub fn is_ground_body(body: &Body) -> bool {
     body.iter().all(|expr| {
         let withs =

@@ -6,7 +6,7 @@ const KEYWORDS_V1: &[&str] = &[
     "if", "contains", "in", "every",
 ];
 
-/// Whether a word is a keyword of v1.
+/// True if a word is a keyword of v1.
 pub fn is_keyword_v1(word: &str) -> bool {
     KEYWORDS_V1.contains(&word)
 }
@@ -72,7 +72,7 @@ uri.is_valid uri.parse urlquery.decode urlquery.decode_object urlquery.encode \
 urlquery.encode_object uuid.parse uuid.rfc4122 walk yaml.is_valid yaml.marshal \
 yaml.unmarshal";
 
-/// Whether OPA has a function of this name. A rule without a body can't have it.
+/// True if OPA has a function of this name. A rule without a body can't have it.
 pub fn is_function(name: &str) -> bool {
     FUNCTIONS.split(' ').any(|function| function == name)
 }

@@ -23,7 +23,8 @@ pub struct Checker<'a> {
     replaced: RefCell<HashMap<String, Option<Arc<Tree>>>>,
     /// What is known of each comprehension, by its address.
     closures: RefCell<HashMap<usize, Known>>,
-    /// How many statements may still be checked: nested comprehensions are checked again and again.
+    /// The number of statements that may still be checked: nested comprehensions are checked again
+    /// and again.
     fuel: Cell<u32>,
 }
 
@@ -67,7 +68,7 @@ struct Closure {
 /// The number of statements that one load may cost.
 const FUEL: u32 = 4_000_000;
 
-/// How many results are kept for each comprehension.
+/// The number of results that are kept for each comprehension.
 const MAX_RESULTS: usize = 16;
 
 impl Default for Checker<'_> {

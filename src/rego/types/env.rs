@@ -55,7 +55,7 @@ impl TypeEnv {
         Env::global(self).get_ref(reference)
     }
 
-    /// Whether a function of this name is known, and its type.
+    /// True if a function of this name is known, and its type.
     pub fn function(&self, name: &[Term]) -> Option<Arc<super::ty::Function>> {
         match self.get(name) {
             Type::Function(it) => Some(it),
@@ -127,7 +127,7 @@ impl Tree {
         self.children.get(&Key::of(term)?)
     }
 
-    /// Whether a type is known here, rather than only of what is below.
+    /// True if a type is known here, rather than only of what is below.
     pub(super) fn is_leaf(&self) -> bool {
         !self.tpe.is_unknown()
     }
@@ -423,7 +423,7 @@ pub(super) fn constant_selected(tpe: &Type, operand: &Term) -> Type {
     terms::native(operand).map_or(Type::Unknown, |key| tpe.select(&key))
 }
 
-/// Whether nothing can be in a collection of this type.
+/// True if nothing can be in a collection of this type.
 pub(super) fn is_empty_collection(tpe: &Type) -> bool {
     match tpe {
         Type::Object(it) => it.fixed().is_empty() && it.rest().is_none(),

@@ -84,13 +84,13 @@ pub fn schema_type(schema: &Value) -> Result<Type, String> {
     Ok(best.unwrap_or_else(Type::any))
 }
 
-/// How often a schema that refers to itself is written out within itself.
+/// The number of times a schema that refers to itself is written out within itself.
 const MAX_ROUNDS: usize = 6;
 
 /// A type beyond this isn't written out further.
 const MAX_SIZE: u32 = 1 << 14;
 
-/// How many schemas are looked at, and how deep.
+/// The number of schemas that are looked at, and how deep.
 const FUEL: u32 = 200_000;
 const MAX_DEPTH: usize = 200;
 

@@ -49,12 +49,12 @@ pub(crate) fn variables(term: &Term) -> Rc<[Name]> {
     found.0.into_iter().collect()
 }
 
-/// Whether references begin with this name.
+/// True if references begin with this name.
 pub(crate) fn is_root(name: &str) -> bool {
     matches!(name, "input" | "data")
 }
 
-/// Whether no variable is in it, heads of references aside.
+/// True if no variable is in it, heads of references aside.
 pub(crate) fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
@@ -74,7 +74,7 @@ pub(crate) fn is_ground(term: &Term) -> bool {
     }
 }
 
-/// Whether it is a scalar.
+/// True if it is a scalar.
 pub(crate) fn is_scalar(term: &Term) -> bool {
     matches!(
         term.kind,
@@ -82,7 +82,7 @@ pub(crate) fn is_scalar(term: &Term) -> bool {
     )
 }
 
-/// Whether it has a value without an evaluation.
+/// True if it has a value without an evaluation.
 pub(crate) fn is_constant(term: &Term) -> bool {
     match &term.kind {
         TermKind::Array(items) | TermKind::Set(items) => items.iter().all(is_constant),

@@ -54,7 +54,7 @@ pub struct Object {
 /// What is known of a type without looking through it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Facts {
-    /// How many types it is made of, those that are shared counted as often as they stand there.
+    /// The number of types it is made of, those that are shared counted as often as they stand there.
     size: u32,
     /// How deep they are nested.
     depth: u16,
@@ -241,18 +241,18 @@ impl Type {
         }
     }
 
-    /// Whether it is made of more types than `size`, those that are shared counted as often as they
+    /// True if it is made of more types than `size`, those that are shared counted as often as they
     /// stand there.
     pub fn is_larger_than(&self, size: u32) -> bool {
         self.facts().size > size
     }
 
-    /// Whether this is no type at all.
+    /// True if this is no type at all.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown)
     }
 
-    /// Whether this is `any` and not a union.
+    /// True if this is `any` and not a union.
     pub fn is_any(&self) -> bool {
         matches!(self, Self::Any(of) if of.is_empty())
     }
@@ -275,7 +275,7 @@ impl Type {
         }
     }
 
-    /// Whether this covers `other`: equals it, or is a union that has it.
+    /// True if this covers `other`: equals it, or is a union that has it.
     pub fn contains(&self, other: &Self) -> bool {
         match self {
             Self::Any(of) => any_contains(of, other),
@@ -353,7 +353,7 @@ impl Type {
         }
     }
 
-    /// Whether some part of it that must have a type has none.
+    /// True if some part of it that must have a type has none.
     pub fn is_incomplete(&self) -> bool {
         self.facts().incomplete
     }

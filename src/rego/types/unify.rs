@@ -1,4 +1,4 @@
-//! Whether two types can have a value in common, and what that says of variables.
+//! True if two types can have a value in common, and what that says of variables.
 
 use super::check::Checker;
 use super::env::{Env, constant_selected};
@@ -7,7 +7,7 @@ use super::ty::{Array, Object, Type};
 use crate::rego::syntax::tree::{Term, TermKind};
 use std::rc::Rc;
 
-/// Whether a value can be of both types.
+/// True if a value can be of both types.
 pub(super) fn unifies(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Unknown, _) | (_, Type::Unknown) => false,
@@ -61,7 +61,7 @@ fn rests_unify(a: &Object, b: &Object) -> bool {
 }
 
 impl Checker<'_> {
-    /// Whether two terms of these types can be equal; says of their variables what follows.
+    /// True if two terms of these types can be equal; says of their variables what follows.
     pub(super) fn unify_terms(
         &self,
         env: &Rc<Env>,
@@ -140,7 +140,7 @@ impl Checker<'_> {
             && self.unify(env, b, &self.type_of(env, a), false)
     }
 
-    /// Whether a term can be of a type; says of its variables what follows. With `union`, variables
+    /// True if a term can be of a type; says of its variables what follows. With `union`, variables
     /// may be of this type besides others.
     pub(super) fn unify(&self, env: &Rc<Env>, term: &Term, tpe: &Type, union: bool) -> bool {
         match &term.kind {

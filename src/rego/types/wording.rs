@@ -152,7 +152,7 @@ pub(super) fn unsupported_reference(
         .detail(format!("have: {}", self::text(have)))
 }
 
-/// Whether a name is one that the compiler made: `__local0__`.
+/// True if a name is one that the compiler made: `__local0__`.
 fn is_generated(name: &str) -> bool {
     name.split("__local").skip(1).any(|it| {
         let rest = it.trim_start_matches(|it: char| it.is_ascii_digit());

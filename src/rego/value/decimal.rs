@@ -101,7 +101,7 @@ impl<'a> Decimal<'a> {
         BigUint::parse_bytes(&figures, 10).unwrap_or_else(BigUint::zero)
     }
 
-    /// How many digits stand in the text.
+    /// The number of digits that stand in the text.
     pub(super) fn length(&self) -> usize {
         self.whole.len() + self.fraction.len()
     }
@@ -110,7 +110,7 @@ impl<'a> Decimal<'a> {
         self.figures().all(|digit| digit == b'0')
     }
 
-    /// Whether it has no fraction, by value.
+    /// True if it has no fraction, by value.
     pub(super) fn is_integer(&self) -> bool {
         let (_, count, point) = self.significant();
         count == 0 || i64::try_from(count).is_ok_and(|count| count <= point)

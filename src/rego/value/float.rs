@@ -196,7 +196,7 @@ impl Float {
         self.magnitude().cmp(&other.magnitude()).then(self.mantissa.cmp(&other.mantissa))
     }
 
-    /// Whether it has no fraction.
+    /// True if it has no fraction.
     pub(super) fn is_integer(self) -> bool {
         self.is_zero()
             || self.exponent >= 0

@@ -66,7 +66,7 @@ impl Value {
         reader.document().map_err(|failure| reader.locate(failure))
     }
 
-    /// Whether a text is JSON, whatever the size of its numbers.
+    /// True if a text is JSON, whatever the size of its numbers.
     pub fn is_json(text: &[u8]) -> bool {
         let depth = JsonLimits::default().depth;
         Reader { text, at: 0, depth, bounded: false, names: Names::default() }.document().is_ok()

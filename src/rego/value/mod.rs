@@ -174,7 +174,7 @@ impl Value {
         Some(self.as_number()?.as_f64())
     }
 
-    /// Whether it is an array, an object or a set.
+    /// True if it is an array, an object or a set.
     #[inline]
     pub fn is_collection(&self) -> bool {
         matches!(self, Self::Array(_) | Self::Object(_) | Self::Set(_))
@@ -215,7 +215,7 @@ impl Value {
         self.as_object()?.get(&Self::from(name))
     }
 
-    /// How many elements, members or (of a string) code points it has; nothing for other scalars.
+    /// The number of elements, members or (of a string) code points it has; nothing for other scalars.
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Array(array) => Some(array.len()),
@@ -226,7 +226,7 @@ impl Value {
         }
     }
 
-    /// Whether it has no elements, members or characters; nothing for other scalars.
+    /// True if it has no elements, members or characters; nothing for other scalars.
     pub fn is_empty(&self) -> Option<bool> {
         match self {
             Self::Array(array) => Some(array.is_empty()),

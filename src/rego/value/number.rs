@@ -154,7 +154,7 @@ impl Number {
         Some(self.as_f64()).filter(|value| value.is_finite())
     }
 
-    /// Whether it is an integer by value, in any form: `1`, `1.0`, `1e3`.
+    /// True if it is an integer by value, in any form: `1`, `1.0`, `1e3`.
     pub fn is_integer(&self) -> bool {
         match self.decimal() {
             Some(decimal) => decimal.is_integer(),
@@ -162,7 +162,7 @@ impl Number {
         }
     }
 
-    /// Whether its text is a plain integer: no point, no exponent.
+    /// True if its text is a plain integer: no point, no exponent.
     pub fn is_integer_text(&self) -> bool {
         match &self.0 {
             Repr::Int(_) => true,

@@ -28,7 +28,7 @@ pub enum Garbage {
 pub trait Collection: Default {
     /// The collection as something to be dropped later.
     fn into_garbage(self) -> Garbage;
-    /// Whether there is nothing in it.
+    /// True if there is nothing in it.
     fn has_nothing(&self) -> bool;
 }
 
@@ -57,7 +57,7 @@ impl<T: Collection> Shared<T> {
         Self(Arc::new(value))
     }
 
-    /// Whether both point to the same collection.
+    /// True if both point to the same collection.
     #[inline]
     pub fn ptr_eq(a: &Self, b: &Self) -> bool {
         Arc::ptr_eq(&a.0, &b.0)

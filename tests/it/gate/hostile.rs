@@ -1,4 +1,4 @@
-//! Layouts, names and documents that somebody chose so that a gate looks away.
+//! Layouts, names and documents chosen so that a gate looks away.
 
 use crate::cli::{Output, Sandbox};
 

@@ -42,7 +42,7 @@ fn peak(count: usize) -> u64 {
     let text = std::fs::read_to_string(sandbox.path("out.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["totals"]["passed"], count);
-    assert!(most > 0, "nobody looked");
+    assert!(most > 0, "memory wasn't measured");
     most
 }
 

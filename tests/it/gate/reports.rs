@@ -1,4 +1,4 @@
-//! The reports: what they hold, and that nobody can write into them.
+//! The reports: what they hold, and that no input can write into them.
 
 use rego_platform::gate::model::Run;
 use sha2::{Digest as _, Sha256};
@@ -66,7 +66,7 @@ fn several_reports_at_once() {
     gate(&sandbox, DENY_BAD, &["--output", "json=/nonexistent/x"]).code(2).says("can't be written");
 }
 
-/// What somebody may try to say, in a message, a file's name, a reason.
+/// Hostile text in a message, a file's name, a reason.
 const HOSTILE: &str = "\u{1b}[31m\n::error::x\n ##[error]y\r##vso[task.complete result=Succeeded;]\
                        \0\u{202e}\u{2028}\u{feff}<script>alert(1)</script> ]]> `# SKIP`";
 
@@ -221,9 +221,9 @@ fn a_verification_summary_lacks_nothing() {
     refused(&attest, &verifier, "for a verification summary only");
     refused(&["-i", &file], &verifier, "--attest");
     assert!(!path.exists());
-    let nobody = "{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
+    let attested = "{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
                   \"subject\": [{\"name\": \"app\"}], \"predicate\": {}}";
-    let file = sandbox.write("in.json", nobody);
+    let file = sandbox.write("in.json", attested);
     let whole = [
         "--attest-verifier",
         VERIFIER,

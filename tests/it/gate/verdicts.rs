@@ -131,7 +131,7 @@ fn violations_have_the_place_of_the_definition_that_said_them() {
     let found = report["inputs"][0]["verdicts"][0]["violations"].as_array().unwrap();
     let lines: Vec<_> =
         found.iter().map(|v| (v["message"].as_str().unwrap(), &v["position"]["line"])).collect();
-    // The last may be from line 7 as well; nobody can tell.
+    // The last may be from line 7 as well: it can't be told.
     assert_eq!(lines, [("three", &7.into()), ("two y", &5.into()), ("two z", &5.into())]);
     let file = sandbox.write("policy.rego", policy);
     let human = sandbox.run(&["gate", "-d", &file, "-i", &input]).output().code(1).stdout;

@@ -55,7 +55,7 @@ pub(in super::super) struct Certificate {
 pub(super) struct Found {
     pub unhandled: Vec<Oid>,
     pub key_usage: i64,
-    /// Whether it is an authority's, and how many may follow.
+    /// True if it is an authority's, and how many may follow.
     pub basic_constraints: Option<(bool, i64)>,
     pub names: Names,
     pub constraints: Option<Constraints>,
@@ -772,7 +772,7 @@ fn ascii(bytes: &[u8], otherwise: &str) -> Result<String, Error> {
         .ok_or_else(|| bad(otherwise))
 }
 
-/// Whether a domain name may stand in a certificate; constraints may begin with a dot.
+/// True if a domain name may stand in a certificate; constraints may begin with a dot.
 pub(super) fn domain_valid(domain: &str, constraint: bool) -> bool {
     if domain.is_empty() {
         return true;

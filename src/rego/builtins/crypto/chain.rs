@@ -162,7 +162,7 @@ struct Search<'a, 'c> {
     root: &'a Certificate,
     between: &'a [Certificate],
     now: DateTime<chrono::FixedOffset>,
-    /// How often a parent was tried.
+    /// The number of times a parent was tried.
     checks: u32,
     chains: Vec<Vec<&'a Certificate>>,
 }
@@ -171,7 +171,7 @@ struct Search<'a, 'c> {
 const MOST_CHECKS: u32 = 100;
 
 impl<'a> Search<'a, '_> {
-    /// Whether a certificate may stand at a place, above these.
+    /// True if a certificate may stand at a place, above these.
     fn valid(&self, it: &Certificate, place: Place, below: &[&Certificate]) -> Result<(), Error> {
         if !it.found.unhandled.is_empty() {
             return invalid("unhandled critical extension");
@@ -246,7 +246,7 @@ fn parents<'a>(pool: &'a [Certificate], child: &Certificate) -> Vec<&'a Certific
     parents
 }
 
-/// Whether one certificate's signature is of another's key, which may sign certificates.
+/// True if one certificate's signature is of another's key, which may sign certificates.
 fn signed_by(child: &Certificate, parent: &Certificate) -> Result<bool, Error> {
     const SIGNS_CERTIFICATES: i64 = 1 << 5;
     let authority = match parent.found.basic_constraints {
@@ -283,7 +283,7 @@ fn ecdsa_numbers(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 // --- Purposes --------------------------------------------------------------------------------
 
-/// Whether one of the purposes is allowed by every certificate that names any.
+/// True if one of the purposes is allowed by every certificate that names any.
 fn usages_valid(chain: &[&Certificate], usages: &[i64]) -> bool {
     let mut usages = usages.to_vec();
     for certificate in chain.iter().rev() {
@@ -302,7 +302,7 @@ fn usages_valid(chain: &[&Certificate], usages: &[i64]) -> bool {
 
 // --- Names -----------------------------------------------------------------------------------
 
-/// Whether a certificate is for a name or an address.
+/// True if a certificate is for a name or an address.
 fn has_name(certificate: &Certificate, name: &str) -> bool {
     let names = &certificate.found.names;
     let bare = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(name);
@@ -352,7 +352,7 @@ fn host_valid(host: &str, pattern: bool) -> bool {
         })
 }
 
-/// Whether every name of a certificate is among those that the authorities above it may vouch for.
+/// True if every name of a certificate is among those that the authorities above it may vouch for.
 fn names_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Error> {
     for (index, certificate) in chain.iter().enumerate() {
         if !certificate.extensions.iter().any(|it| it.oid == SUBJECT_ALT_NAME) {
@@ -455,7 +455,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Whether a domain is the constraint's or below it. A wildcard name is also excluded where a name
+/// True if a domain is the constraint's or below it. A wildcard name is also excluded where a name
 /// that it could stand for is.
 fn within_domain(constraint: &str, domain: &str, permitted: bool) -> bool {
     if constraint.is_empty() {

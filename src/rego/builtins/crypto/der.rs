@@ -37,7 +37,7 @@ impl<'a> Der<'a> {
         self.0.is_empty()
     }
 
-    /// Whether the next element has this tag.
+    /// True if the next element has this tag.
     pub(super) fn at(self, tag: u8) -> bool {
         self.0.first() == Some(&tag)
     }

@@ -58,7 +58,7 @@ impl Curve {
         }
     }
 
-    /// How many bytes a coordinate has.
+    /// The number of bytes a coordinate has.
     pub(in super::super) fn size(self) -> usize {
         match self {
             Self::P224 => 28,
@@ -68,7 +68,7 @@ impl Curve {
         }
     }
 
-    /// Whether these are the bytes of an uncompressed point on the curve.
+    /// True if these are the bytes of an uncompressed point on the curve.
     pub(in super::super) fn has(self, point: &[u8]) -> bool {
         if point.len() != 1 + 2 * self.size() || point.first() != Some(&4) {
             return false;
@@ -489,7 +489,7 @@ impl PrivateKey {
         }
     }
 
-    /// Whether this is the private key of a certificate.
+    /// True if this is the private key of a certificate.
     pub(super) fn belongs_to(&self, public: &PublicKey) -> bool {
         !matches!(self, Self::X25519) && self.public() == *public
     }

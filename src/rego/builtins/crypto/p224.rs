@@ -134,7 +134,7 @@ fn read(point: &[u8]) -> Option<Point> {
     on.then(|| Point { x, y, z: BigUint::one() })
 }
 
-/// Whether these are the bytes of an uncompressed point on the curve.
+/// True if these are the bytes of an uncompressed point on the curve.
 pub(super) fn has(point: &[u8]) -> bool {
     read(point).is_some()
 }
@@ -156,7 +156,7 @@ pub(super) fn point(d: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a signature is that of a digest.
+/// True if a signature is that of a digest.
 pub(super) fn verify(key: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
     let Some(key) = read(key) else { return false };
     let (n, r, s) = (number(N), BigUint::from_bytes_be(r), BigUint::from_bytes_be(s));

@@ -73,7 +73,7 @@ pub(in super::super) fn mac(hash: Hash, key: &[u8], text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether two codes are the same, in a time that doesn't say where they differ.
+/// True if two codes are the same, in a time that doesn't say where they differ.
 pub(in super::super) fn equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
@@ -94,7 +94,7 @@ const RSA_MOST_BITS: u64 = 16_384;
 /// Shorter keys have no valid signatures.
 const RSA_LEAST_BITS: u64 = 1024;
 
-/// Whether an RSA signature is valid.
+/// True if an RSA signature is valid.
 ///
 /// # Errors
 /// The key is larger than we work with.
@@ -176,7 +176,7 @@ fn pss(mut message: &[u8], bits: u64, padding: Padding, hash: Hash, digest: &[u8
     (hash.digest(&[&[0; 8], digest, salt].concat()) == seed).then_some(())
 }
 
-/// Whether an ECDSA signature of a digest is valid. Its numbers may have any length.
+/// True if an ECDSA signature of a digest is valid. Its numbers may have any length.
 pub(in super::super) fn ecdsa(
     (curve, point): (Curve, &[u8]),
     digest: &[u8],
@@ -220,7 +220,7 @@ pub(super) fn padded(number: &[u8], size: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether an Ed25519 signature is valid.
+/// True if an Ed25519 signature is valid.
 pub(in super::super) fn ed25519(public: &[u8], text: &[u8], signature: &[u8]) -> bool {
     ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, public)
         .verify(text, signature)
@@ -255,7 +255,7 @@ impl Algorithm {
         })
     }
 
-    /// Whether a token's signature is valid for a key; a key of another kind has none.
+    /// True if a token's signature is valid for a key; a key of another kind has none.
     ///
     /// # Errors
     /// The key is one that we don't work with.

@@ -43,7 +43,7 @@ fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// Whether a text has a format; unknown formats have all texts.
+/// True if a text has a format; unknown formats have all texts.
 ///
 /// # Errors
 /// Those of [`pattern`].

@@ -1,6 +1,6 @@
 //! Mail addresses (RFC 5322): whether a text is one, with or without a name, or a group of one.
 
-/// Whether a text is a mail address.
+/// True if a text is a mail address.
 pub(super) fn is_address(text: &str) -> bool {
     let mut parser = Parser(text);
     let single = parser.address(true) == Some(1);
@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Whether a word is encoded (RFC 2047) in a character set other than the three known ones.
+/// True if a word is encoded (RFC 2047) in a character set other than the three known ones.
 fn unknown_charset(word: &str) -> bool {
     let inner = word.strip_prefix("=?").and_then(|word| word.strip_suffix("?="));
     let parts: Option<Vec<&str>> = inner.map(|inner| inner.split('?').collect());

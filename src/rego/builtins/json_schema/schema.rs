@@ -22,7 +22,7 @@ pub(super) struct Schema {
     pub root: Place,
 }
 
-/// Whether texts are going to be compared with `pattern`.
+/// True if texts are going to be compared with `pattern`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patterns {
     /// They are: a pattern that isn't one here is an error.

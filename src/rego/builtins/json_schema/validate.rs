@@ -561,7 +561,7 @@ fn decimal(number: &Number) -> Option<(bool, String, i64)> {
     Some((negative, trimmed.trim_start_matches('0').to_owned(), exponent))
 }
 
-/// Whether a number is a multiple of another, exactly.
+/// True if a number is a multiple of another, exactly.
 fn multiple(number: &Number, of: &Number) -> Result<bool, Error> {
     /// Numbers are brought to as many digits at most.
     const MOST_DIGITS: i64 = 10_000;

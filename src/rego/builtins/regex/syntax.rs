@@ -122,7 +122,7 @@ impl Node {
         }
     }
 
-    /// Whether repetitions within repetitions stay below a count.
+    /// True if repetitions within repetitions stay below a count.
     fn repeats_within(&self, limit: u32) -> bool {
         match &self.kind {
             Kind::Empty | Kind::Atom(_) => true,

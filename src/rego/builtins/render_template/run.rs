@@ -141,7 +141,7 @@ pub(super) fn run(
     Ok(runner.out)
 }
 
-/// Whether a loop goes on.
+/// True if a loop goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     On,
@@ -641,7 +641,7 @@ fn incompatible(a: &Item, b: &Item) -> Error {
     Error::failed(format!("incompatible types for comparison: {a} and {b}"))
 }
 
-/// Whether the first is equal to any of the others.
+/// True if the first is equal to any of the others.
 fn equal(items: &[Item]) -> Result<bool, Error> {
     let Some((first, others)) = items.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Err(Error::failed("missing argument for comparison"));

@@ -15,7 +15,7 @@ use crate::rego::value::{Value, deeper};
 const MAX_DEPTH: usize = 10_000;
 /// Lines that may have to be moved.
 const RETRIES: usize = 10_000;
-/// How often the same line is moved.
+/// The number of times the same line is moved.
 const MOVES: usize = 8;
 
 /// A part of a document.
@@ -102,7 +102,7 @@ fn indented(text: &str, error: &ScanError) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Whether a quoted text ends in a line of it.
+/// True if a quoted text ends in a line of it.
 fn closes(line: &[char], double: bool) -> bool {
     let mut chars = line.iter();
     while let Some(c) = chars.next() {
@@ -141,7 +141,7 @@ enum Unread {
     Outdented(usize),
 }
 
-/// Whether the lines below the header of a block scalar begin at the first column.
+/// True if the lines below the header of a block scalar begin at the first column.
 fn is_outdented(text: &str, header: usize) -> bool {
     let start = text.char_indices().nth(header).map_or(text.len(), |(at, _)| at);
     let below = text.get(start..).unwrap_or_default().lines().skip(1);
@@ -320,7 +320,7 @@ fn value(context: &dyn Context, node: &Node) -> Result<Value, Error> {
     }
 }
 
-/// Whether a key is a text, as written or as the sign of a merge.
+/// True if a key is a text, as written or as the sign of a merge.
 fn has_text_key(key: &Node) -> bool {
     let Node::Scalar(content) = key else { return false };
     let text = matches!(content.tag.as_deref(), None | Some("str"));

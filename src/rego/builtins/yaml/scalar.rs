@@ -154,7 +154,7 @@ fn float(text: &str) -> Option<Scalar> {
     number.as_finite_f64().map(Scalar::Float)
 }
 
-/// Whether a text is a date that go-yaml knows.
+/// True if a text is a date that go-yaml knows.
 fn is_timestamp(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     digits == 4

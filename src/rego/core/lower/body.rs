@@ -134,7 +134,7 @@ fn is_equality(terms: &[tree::Term]) -> bool {
         })
 }
 
-/// Whether a side has at most one value.
+/// True if a side has at most one value.
 fn is_single(frame: &Frame, side: &Side) -> bool {
     match side {
         Side::Term(_) | Side::Comprehension(_) => true,

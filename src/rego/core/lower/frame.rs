@@ -37,17 +37,17 @@ impl Frame {
         slot
     }
 
-    /// Whether a variable has a slot.
+    /// True if a variable has a slot.
     pub(super) fn has(&self, name: &Name) -> bool {
         self.slots.contains_key(name)
     }
 
-    /// How many slots there are so far.
+    /// The number of slots there are so far.
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.names.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether each variable of a term has a value here.
+    /// True if each variable of a term has a value here.
     pub(super) fn is_bound(&self, term: &Term) -> bool {
         let mut all = true;
         term.each_slot(&mut |slot| {

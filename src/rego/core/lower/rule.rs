@@ -136,7 +136,7 @@ impl Resolver for Unasked {
     }
 }
 
-/// Whether the constant operands of a reference lead to a rule, or to rules below.
+/// True if the constant operands of a reference lead to a rule, or to rules below.
 fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
     let Some((head, rest)) = reference.split_first() else { return false };
     if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
@@ -223,7 +223,7 @@ impl Single<'_> {
         single
     }
 
-    /// Whether the rules that an expression asks give at most one answer.
+    /// True if the rules that an expression asks give at most one answer.
     fn within(&mut self, op: &Op) -> bool {
         crate::rego::value::deeper(|| match &op.kind {
             OpKind::Unify(sides) => self.side(&sides.0) && self.side(&sides.1),
@@ -248,7 +248,7 @@ impl Single<'_> {
     }
 }
 
-/// Whether an expression binds no variable to what may be irregular.
+/// True if an expression binds no variable to what may be irregular.
 fn is_regular(op: &Op) -> bool {
     let side = |side: &Side| match side {
         Side::Term(term) => !term.may_be_irregular(),

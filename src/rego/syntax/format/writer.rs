@@ -221,7 +221,7 @@ fn is_true(term: &Term) -> bool {
     matches!(term.ungrouped().kind, TermKind::Bool(true))
 }
 
-/// Whether a body is `true` and nothing else.
+/// True if a body is `true` and nothing else.
 fn is_true_body(body: &Body) -> bool {
     match body.as_slice() {
         [only] => {
@@ -239,7 +239,7 @@ fn is_set_expr(expr: &Expr) -> bool {
             if matches!(term.ungrouped().kind, TermKind::Set(_)))
 }
 
-/// Whether an expression is written with a brace first, operators being written between their
+/// True if an expression is written with a brace first, operators being written between their
 /// operands.
 fn leads_with_brace(expr: &Expr) -> bool {
     match &expr.kind {
@@ -293,7 +293,7 @@ fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
         }
 }
 
-/// Whether a reference has operands that aren't known before the evaluation.
+/// True if a reference has operands that aren't known before the evaluation.
 fn is_dynamic(reference: &[Term]) -> bool {
     reference.iter().skip(1).any(|part| !is_constant(part))
 }
@@ -693,7 +693,7 @@ impl<'a> Writer<'a> {
         notes
     }
 
-    /// Whether a rule may be followed by another without a blank line.
+    /// True if a rule may be followed by another without a blank line.
     fn is_one_liner(&self, rule: &Rule) -> bool {
         rule.body.len() <= 1
             && !rule.default
@@ -865,7 +865,7 @@ impl<'a> Writer<'a> {
         self.term(value, notes)
     }
 
-    /// Whether a head's value `true` is one that OPA puts at the head's own place, which means that
+    /// True if a head's value `true` is one that OPA puts at the head's own place, which means that
     /// it isn't written.
     fn is_implied(&self, rule: &Rule, value: &Term) -> bool {
         let head = &rule.head;

@@ -688,7 +688,7 @@ fn is_var(term: &Term) -> bool {
     }
 }
 
-/// How many parts a call of `in` has, by its function.
+/// The number of parts a call of `in` has, by its function.
 fn member_arity(parts: &[Term]) -> Option<usize> {
     let TermKind::Ref(operator) = &parts.first()?.kind else { return None };
     let [first, second] = operator.as_slice() else { return None };

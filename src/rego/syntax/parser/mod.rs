@@ -131,7 +131,7 @@ struct State {
     at_space: bool,
     /// What the current token is: a word as a keyword or not.
     tok: Tok,
-    /// How many wildcards there have been.
+    /// The number of wildcards there have been.
     wildcards: u32,
     /// How deep the trees are that were read within the term or statement that is being read.
     height: usize,
@@ -162,7 +162,7 @@ struct Parser<'a> {
     /// `not` takes a body, and its operand is one.
     not_bodies: bool,
     depth: usize,
-    /// How many attempts are under way that may be gone back on.
+    /// The number of attempts that are under way that may be gone back on.
     attempts: usize,
     /// Terms that were read, by their first token in ascending order; those behind a term that was
     /// read later are dropped. OPA's parser remembers the same ones, which shows where the same
@@ -472,7 +472,7 @@ impl<'a> Parser<'a> {
 
     // Words.
 
-    /// Whether a token may stand for its word in a reference although it is a keyword.
+    /// True if a token may stand for its word in a reference although it is a keyword.
     fn may_be_name(&self, tok: Tok) -> bool {
         let word = tok.name();
         keyword_in(self.options.version, word) || self.keywords.contains(word)
@@ -501,7 +501,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether a word is a keyword of a version, imports aside.
+/// True if a word is a keyword of a version, imports aside.
 fn keyword_in(version: BaseVersion, word: &str) -> bool {
     let keywords = match version {
         BaseVersion::V0 => Keywords::NOT,

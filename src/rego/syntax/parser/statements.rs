@@ -415,7 +415,7 @@ pub(in super::super) fn head_word(path: &Term) -> &str {
     }
 }
 
-/// Whether an import is `rego.v1` or `rego.v2`.
+/// True if an import is `rego.v1` or `rego.v2`.
 pub(super) fn rego_version(import: &Import) -> (bool, bool) {
     let TermKind::Ref(parts) = &import.path.kind else { return (false, false) };
     match parts.as_slice() {
