@@ -211,6 +211,11 @@ impl Index {
         Some(index)
     }
 
+    /// Whether the first definition that holds ends the evaluation of the rule, whichever they are.
+    pub fn exits_early(&self) -> bool {
+        self.may_exit_early
+    }
+
     /// The default's position among the rules that the index was built from.
     pub fn default_rule(&self) -> Option<usize> {
         self.default

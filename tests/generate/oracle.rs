@@ -102,7 +102,7 @@ pub fn question(case: &Case) -> String {
         "queries": case.queries,
         "strict_errors": case.strict_errors,
         "strict": case.strict,
-        "timeout_ms": 1000,
+        "timeout_ms": 4000,
         "no_index": case.without == Some("index"),
         "no_early_exit": case.without == Some("early exit"),
         "host": host(),

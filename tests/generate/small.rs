@@ -138,6 +138,48 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("[z | z = input.l[_]; z > x] == [2]", ""),
     ("{z | z = input.l[y]} == {1}", ""),
     ("x in {z | some z in input.l}", ""),
+    // Two or more together.
+    (
+        "some x in input.l; some y in input.l; [[y, w] | some w in input.l; w == x] == [[y, x]]",
+        "x y",
+    ),
+    ("some x in input.l; [w | some w in input.l; print(\"in\", w); w == x] != []", "x"),
+    ("some x in {input.b, input.a}; svc.ask(x)", "x"),
+    ("some x in input.l; y := 7; svc.ask(x)", "x y"),
+    ("some x, y in {input.b: 1, input.a: 2}; print(x)", "x y"),
+    // Data whose names are numbers, rules whose paths are of different lengths.
+    ("x := data.d.n[1]", "x"),
+    ("data.d.n[x] = y", "x y"),
+    ("data.d.o.c[\"0\"] == x", ""),
+    ("m[x] = y", "x y"),
+    ("m[input.s].n", ""),
+    // What is called how often, and what isn't.
+    ("k[x]; k[x]", ""),
+    ("k[1]; k[x]; k[_]", ""),
+    ("j[x]; j[x] == y", ""),
+    ("x = [z | z := svc.ask(1)]", ""),
+    ("svc.ask(x) = {z: 1 | z := svc.ask(2)}", ""),
+    ("every z in [1, 2] { [w | some w in input.l; print(\"w\", z); w == x] != [z] }", ""),
+    ("two(1, x) == two(1, y)", ""),
+    ("no(x)", ""),
+    ("not no(x)", ""),
+    ("[two(1, x), two(1, y), two(x, 1)] == [[1, x], [1, y], [x, 1]]", ""),
+    ("svc.num(svc.ask(x), svc.ask(2)) > 0", ""),
+    ("e(x) == 1", ""),
+    ("e(input.a)", ""),
+    ("i == x", ""),
+    ("h(x)", ""),
+    ("not h(x)", ""),
+    ("l", ""),
+    ("{y, x}[_] == svc.ask(x)", ""),
+    ("$\"{input.nope}, {x}\" == \"<undefined>, 1\"", ""),
+    ("print($\"{input.o[y]} of {x}\")", ""),
+    // What `rego.v2` has.
+    ("x == 1 and input.l[_] == x", ""),
+    ("x == 1 and input.nope", ""),
+    ("svc.none(x) or svc.ask(x)", ""),
+    ("svc.ask(x) or svc.ask(2)", ""),
+    ("not { input.l[_] == x; svc.ask(x) }", ""),
 ];
 
 /// Modifiers put on the first statement in one of the places.
@@ -155,7 +197,18 @@ const MODIFIERS: &[&str] = &[
     "with svc.fail as svc.ask",
     "with count as 1",
     "with startswith as endswith",
+    "with input.l as [input.b, 1]",
+    "with input.o as {k: v | some k, v in input.o; svc.ask(k)}",
+    "with data.small.r as input.b",
+    "with svc.fail as svc.ask with svc.ask as 7",
+    "with svc.ask as data.small.f with data.small.f as data.small.c",
+    "with data.d as {\"n\": {\"1\": 6}, \"o\": {}}",
+    "with data.small.k as {1}",
 ];
+
+/// Keywords that v1 has only where they are imported.
+const IMPORTS: &str =
+    "import future.keywords.and\nimport future.keywords.not\nimport future.keywords.or\n";
 
 /// Rules that bodies refer to.
 const FIXED: &str = r#"r := input.a
@@ -188,6 +241,75 @@ g(v) if {
 c(1) := 2
 
 c(v) := 3 if v != 1
+
+k contains v if {
+	some v in input.l
+	svc.ask(v)
+}
+
+k contains 1 if print("k")
+
+j[v] := 1 if {
+	some v in input.l
+	svc.ask(v)
+}
+
+two(a, b) := [a, b]
+
+no(v) := v != 1
+
+e(v) := v if {
+	v == 1
+	svc.ask("e1")
+}
+
+e(v) := v if {
+	v != 0
+	svc.ask("e2")
+}
+
+e(1) := 1 if svc.ask("e3")
+
+i := v if {
+	input.s == "a"
+	v := svc.ask(1)
+}
+
+i := v if {
+	v := svc.ask(1)
+	print("i")
+}
+
+i := v if {
+	input.a == 1
+	v := svc.ask(input.a)
+}
+
+h(v) if {
+	some w in input.l
+	once(w)
+	svc.ask(w)
+	w != v
+}
+
+once(v) := v if {
+	some w in [1, 2]
+	svc.ask([v, w])
+}
+
+l if {
+	input.a in input.l
+	print("l")
+}
+
+l if {
+	input.s in input.o
+	print("l")
+}
+
+m[k] := v if some k, v in input.o
+
+m[k].n := 1 if some k in [input.s, "n"]
 "#;
 
 /// Inputs with something of every type, empty, missing and failing.
@@ -218,6 +340,11 @@ const PLACES: &[(&str, &str)] = &[
     ("t_else", "t_else := # if { @ } else := 2 if { input.f } else := 3"),
     ("t_default", "default t_default := \"none\"\n\nt_default := # if { @ }"),
     ("t_twice", "t_twice := # if { @ }\n\nt_twice := 1 if { @ }"),
+    ("t_then", "t_given := # if { @ }\n\nt_then if { t_given; print(\"then\") }"),
+    (
+        "t_called",
+        "t_gives(a) := # if { @; a == 1 }\n\nt_called if { t_gives(1); print(\"called\") }",
+    ),
     ("t_count", "t_count := count({# | @})"),
     ("t_outer", "t_outer := [y | y := input.b; count([# | @]) >= 0]"),
 ];
@@ -280,12 +407,24 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     if index.is_multiple_of(3)
         && !texts.first().is_some_and(|text| text.starts_with("some") || text.starts_with("print"))
     {
-        let modifier = MODIFIERS[usize::try_from(index / 3).unwrap_or(0) % MODIFIERS.len()];
         let first = texts.first().copied().unwrap_or_default();
+        // Mostly one that replaces what the statement names.
+        let about: Vec<&str> = MODIFIERS.iter().copied().filter(|it| is_about(it, first)).collect();
+        let choice = usize::try_from(index / 3).unwrap_or(0);
+        let from = if about.is_empty() || choice.is_multiple_of(5) { MODIFIERS } else { &about };
+        let modifier = from[choice / 5 % from.len()];
         let with = body.replacen(first, &format!("{first} {modifier}"), 1);
         list.push(case(&with, &head, strict_errors, false, Some(modifier)));
     }
     list
+}
+
+/// Whether a modifier replaces something that a statement names.
+fn is_about(modifier: &str, statement: &str) -> bool {
+    modifier.split("with ").filter_map(|one| one.split(' ').next()).any(|target| {
+        let name = target.strip_prefix("data.small.").unwrap_or(target);
+        !name.is_empty() && words(statement).any(|word| word.starts_with(name))
+    })
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -307,7 +446,7 @@ fn case(
     alone: bool,
     modifier: Option<&'static str>,
 ) -> Case {
-    let mut text = format!("package small\n\n{FIXED}\n");
+    let mut text = format!("package small\n\n{IMPORTS}\n{FIXED}\n");
     let mut queries = Vec::new();
     for (index, (name, place)) in PLACES.iter().enumerate() {
         if (alone || modifier.is_some()) && index % 4 != 0 {
@@ -317,9 +456,14 @@ fn case(
         text.push_str("\n\n");
         queries.push(format!("data.small.{name}"));
     }
+    // All of it, and what isn't in it.
+    if head.len() % 3 == 0 {
+        queries.push("data".to_owned());
+    }
     let mut case =
         Case::new(text, queries, INPUTS.iter().map(|input| (*input).to_owned()).collect());
-    case.data = r#"{"d":{"o":{"a":1,"c":[2]}}}"#.to_owned();
+    case.data = r#"{"d":{"o":{"a":1,"c":[2]},"n":{"1":5}}}"#.to_owned();
+    case.files.push(("system.rego".to_owned(), "package system\n\nhidden := 1\n".to_owned()));
     case.strict_errors = strict_errors;
     case.origin = "small".to_owned();
     case

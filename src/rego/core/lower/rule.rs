@@ -229,7 +229,7 @@ impl Single<'_> {
             OpKind::Unify(sides) => self.side(&sides.0) && self.side(&sides.1),
             OpKind::Test(side) => self.side(side),
             OpKind::Call(call) => match call.target {
-                Target::Function(set) => self.set(set.0 as usize),
+                Target::Function(set) => self.ends(set),
                 _ => true,
             },
             OpKind::With(_, op) => self.within(op),
@@ -240,11 +240,22 @@ impl Single<'_> {
     fn side(&mut self, side: &Side) -> bool {
         match side {
             Side::Ref(reference) => match &reference.head {
-                RefHead::Data(Resolved::Rules(set, _)) => self.set(set.0 as usize),
+                RefHead::Data(Resolved::Rules(set, _)) => self.ends(*set),
                 _ => true,
             },
             _ => true,
         }
+    }
+
+    /// Whether rules that are asked from a body give at most one answer, and nothing of them is left
+    /// to evaluate when they have: what follows that body would come before it.
+    fn ends(&mut self, id: SetId) -> bool {
+        let ends = self.core.set(id).is_some_and(|set| {
+            let made = set.multi || !set.ground;
+            let early = set.early || set.index.as_ref().is_some_and(|it| it.exits_early());
+            made || set.definitions.len() < 2 || early
+        });
+        ends && self.set(id.0 as usize)
     }
 }
 
