@@ -3,8 +3,8 @@
 //! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A NAME]`,
 //! `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`,
 //! `store-calls FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options
-//! `--oracle PATH`, `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--shrink N` (how many of
-//! each kind), `--found FILE`.
+//! `--oracle PATH`, `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--all` (words and
+//! places of errors too), `--shrink N` (how many of each kind), `--found FILE`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -22,6 +22,7 @@ struct Settings {
     dialect: String,
     only_opa: bool,
     productions: bool,
+    all: bool,
     shrink: usize,
     found: Option<String>,
     journal: Option<String>,
@@ -49,6 +50,7 @@ fn settings() -> Settings {
         dialect: "all".to_owned(),
         only_opa: false,
         productions: false,
+        all: false,
         shrink: 3,
         found: None,
         journal: std::env::var("JOURNAL").ok(),
@@ -61,6 +63,7 @@ fn settings() -> Settings {
             "--dialect" => settings.dialect = value(),
             "--only-opa" => settings.only_opa = true,
             "--productions" => settings.productions = true,
+            "--all" => settings.all = true,
             "--shrink" => settings.shrink = value().parse().unwrap_or(3),
             "--found" => settings.found = Some(value()),
             _ => settings.words.push(arg),
@@ -309,9 +312,10 @@ fn many(
         }
         let mut done: HashSet<Verdict> = HashSet::new();
         for one in &compared {
-            if one.verdict <= Verdict::OtherPlace && one.verdict != Verdict::OtherReason
-                || one.verdict == Verdict::Unknown
-            {
+            let allowed = one.verdict <= Verdict::OtherPlace
+                && one.verdict != Verdict::OtherReason
+                && !(settings.all && one.verdict != Verdict::Agree);
+            if allowed || one.verdict == Verdict::Unknown {
                 continue;
             }
             if !done.insert(one.verdict) {
