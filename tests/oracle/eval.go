@@ -152,7 +152,7 @@ func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompil
 		}
 		qc = qc.WithContext(context)
 	}
-	alone := len(body) == 1
+	alone := len(withoutDeclarations(body)) == 1
 	qc = qc.WithStageAfterID(ast.StageResolveRefs, ast.QueryCompilerStageDefinition{
 		Name:       "capture",
 		MetricName: "capture",
@@ -162,6 +162,20 @@ func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompil
 	})
 	compiled, err := qc.Compile(body)
 	return compiled, qc, err
+}
+
+// withoutDeclarations leaves `some x` out, which has no value among a query's expressions.
+func withoutDeclarations(body ast.Body) ast.Body {
+	var rest ast.Body
+	for _, expr := range body {
+		if decl, ok := expr.Terms.(*ast.SomeDecl); ok {
+			if _, ok := decl.Symbols[0].Value.(ast.Var); ok {
+				continue
+			}
+		}
+		rest = append(rest, expr)
+	}
+	return rest
 }
 
 // captured gives expressions variables for their values, as OPA's commands and library do: all of a

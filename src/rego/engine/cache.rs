@@ -138,6 +138,11 @@ impl Remembered {
         self.0.get_or_init(|| Rc::new(RefCell::new(vec![Comprehensions::default()])))
     }
 
+    /// Begins to remember, so that the bodies entered from here on share what is.
+    pub(super) fn begin(&self) {
+        self.frames();
+    }
+
     pub(super) fn push(&self) {
         self.frames().borrow_mut().push(Comprehensions::default());
     }

@@ -104,6 +104,8 @@ impl<'p> Machine<'p, '_> {
         let grouped = match run.remembered.comprehension(index.id) {
             Some(grouped) => grouped,
             None => {
+                // The comprehensions within are remembered along with this one.
+                run.remembered.begin();
                 let grouped = Rc::new(self.group(run, comprehension, index)?);
                 run.remembered.keep_comprehension(index.id, Rc::clone(&grouped));
                 grouped

@@ -108,7 +108,8 @@ impl Generator {
         let modifiers =
             if depth > 0 && self.chance(9) { Some(self.modifiers(scope, depth)) } else { None };
         // A modifier must not meet a declaration, and what it stands on must not bind.
-        let (text, takes) = match self.weighted(&[22, 16, 10, 14, 8, 8, 5, 3, 4, 4, 3, 4, 3, 3]) {
+        let (text, takes) = match self.weighted(&[22, 16, 10, 14, 8, 8, 5, 3, 4, 4, 3, 4, 3, 6, 3])
+        {
             0 if self.chance(12) => (self.member(scope, depth, false), true),
             0 => (self.boolean(scope, depth), true),
             1 => (self.assignment(scope, depth), true),
@@ -157,6 +158,7 @@ impl Generator {
                 let name = self.one(&["svc.ask", "svc.ask", "svc.none", "svc.fail"]);
                 (format!("{name}({})", self.term(&Type::Any, scope, depth.min(1))), true)
             }
+            13 => (self.how_often(scope), false),
             _ => {
                 self.hit("some");
                 let name = self.fresh(scope);
@@ -402,6 +404,71 @@ impl Generator {
     }
 
     /// A statement about a rule made before.
+    /// What shows in which order, and how often, things are evaluated.
+    fn how_often(&mut self, scope: &mut Scope) -> String {
+        self.hit("order and number of calls");
+        let (a, b) = (self.fresh(scope), self.fresh(scope));
+        match self.below(10) {
+            0 if a != b => {
+                let (one, other) =
+                    (self.term(&Type::Any, scope, 0), self.term(&Type::Any, scope, 0));
+                format!("{a} := {one}; {b} := {other}; every q in {{{b}, {a}}} {{ svc.ask(q) }}")
+            }
+            1 => {
+                let (one, other) =
+                    (self.term(&Type::Any, scope, 0), self.term(&Type::Any, scope, 0));
+                format!("svc.ask({one}) == svc.ask({other})")
+            }
+            2 | 3 if !self.known.is_empty() => {
+                let at = self.below(self.known.len());
+                let rule: Known = self.known[at].clone();
+                let path = self.path(&rule);
+                match &rule.kind {
+                    Kind::Complete(_) => format!("{path} != \"q\"; print(\"then\")"),
+                    Kind::Set(of) => {
+                        let element = self.term(&of.clone(), scope, 0);
+                        format!("{path}[{element}]; print(\"then\"); {path}[{element}]")
+                    }
+                    Kind::Object(_) | Kind::Tree(_) => {
+                        let key = self.term(&Type::String, scope, 0);
+                        format!("{path}[{key}]; print(\"then\"); {path}[{key}]")
+                    }
+                    Kind::Function(args, _) => {
+                        let args: Vec<Type> = args.clone();
+                        let mut call = |machine: &mut Self| {
+                            let args: Vec<String> =
+                                args.iter().map(|of| machine.term(of, scope, 0)).collect();
+                            format!("{path}({})", args.join(", "))
+                        };
+                        let (one, other) = (call(self), call(self));
+                        format!("{one} != \"q\"; print(\"then\"); {other} != \"q\"")
+                    }
+                }
+            }
+            4 => "data.d.k[1] != input.n; data.d.xs[\"0\"] != input.n".to_owned(),
+            5 => {
+                let from = self.one(&["input.xs", "input.ss", "input.mix", "data.d.ss"]);
+                let what = self.one(&["input.s", "input.n", "data.d.s"]);
+                format!("print(\"before\"); {what} in {from}")
+            }
+            6 => {
+                let of = self.term(&Type::Any, scope, 0);
+                format!("{of} != [q | q := svc.ask(2)]; {of} = [p | p := svc.ask(3)]")
+            }
+            7 => "count({1: q | some q in input.ys}) > 0".to_owned(),
+            8 if self.dialect == Dialect::V2 => {
+                "not { input.xs[_]; svc.none(1); svc.ask(1) }; not { input.xs[_]; svc.none(svc.ask(1)) }"
+                    .to_owned()
+            }
+            _ => {
+                let from = self.one(&["input.xs", "input.ss", "data.d.ss"]);
+                format!(
+                    "some {a} in {from}; {b} := [[q, {a}] | q = {from}[_]; print(\"in\", q); q = {a}]; print({b})"
+                )
+            }
+        }
+    }
+
     fn of_a_rule(&mut self, scope: &mut Scope, depth: usize) -> String {
         if self.known.is_empty() {
             return self.boolean(scope, depth);

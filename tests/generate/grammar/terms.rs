@@ -16,7 +16,7 @@ pub(super) const INPUTS: &[&str] = &[
 /// Base documents.
 pub(super) const DATA: &[&str] = &[
     "{}",
-    r#"{"d":{"n":2,"s":"a","xs":[1,2],"ss":["a","z"],"o":{"a":1,"c":3},"us":{"a":{"age":3,"r":["x"]},"b":{"age":1,"r":[]}},"yes":true}}"#,
+    r#"{"d":{"n":2,"s":"a","xs":[1,2],"ss":["a","z"],"o":{"a":1,"c":3},"us":{"a":{"age":3,"r":["x"]},"b":{"age":1,"r":[]}},"k":{"1":4},"yes":true}}"#,
     r#"{"d":{"n":0,"s":"b","xs":[],"ss":[],"o":{},"us":{},"yes":false},"p":{"base":{"k":[1,2]},"n":7},"lib":{"conf":"z"}}"#,
 ];
 
