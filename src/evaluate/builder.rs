@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::functions::HostFunction;
 use super::load::LoadOptions;
 use super::policies::Policies;
-use super::sources::Sources;
+use super::sources::{SchemaSet, Sources};
 use crate::builtins::FunctionSet;
 use crate::rego::Value;
 use crate::{Error, Platform, Product};
@@ -87,6 +87,25 @@ impl PoliciesBuilder {
     /// True if modules are Rego v0 unless they import `rego.v1`; false by default.
     pub fn rego_v0(mut self, v0: bool) -> Self {
         self.options.rego_v0 = v0;
+        self
+    }
+
+    /// What documents from outside are said to be: policies that look for something else are
+    /// refused.
+    ///
+    /// ```
+    /// use rego_platform::evaluate::Policies;
+    /// use rego_platform::evaluate::sources::{SchemaSet, Sources};
+    ///
+    /// let schema = r#"{"properties": {"digest": {"type": "string"}}}"#;
+    /// let builder = Policies::builder().schemas(SchemaSet::of_input("schema.json", schema)?);
+    /// let text = "package p\n\ndeny contains \"no digest\" if not input.dgest\n";
+    /// let refused = builder.load(&Sources::text("p.rego", text)).unwrap_err();
+    /// assert!(refused.to_string().contains("undefined ref: input.dgest"));
+    /// # Ok::<(), rego_platform::Error>(())
+    /// ```
+    pub fn schemas(mut self, schemas: SchemaSet) -> Self {
+        self.options.schemas = schemas;
         self
     }
 
