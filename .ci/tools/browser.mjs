@@ -82,7 +82,10 @@ function inspect() {
     unknown: [...new Set(all.map((e) => e.localName).filter((n) => !allowed.has(n)))],
     scripts: document.scripts.length,
     handlers,
-    links: [...document.links].map((a) => a.href),
+    // A link within the page leads to something that is there.
+    links: [...document.links]
+      .filter((a) => !(a.getAttribute("href").startsWith("#") && document.getElementById(a.hash.slice(1))))
+      .map((a) => a.href),
     contrast: [...new Set(contrast)],
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
     sticking: all
