@@ -15,6 +15,7 @@ use super::cases::{Case, State, cases};
 use super::view::{Listed, View};
 use super::words::{line, milliseconds};
 use super::{facts, references, sarif, waterfall};
+use crate::gate::conclude::counted;
 use crate::gate::model::{AnsweredBy, Outcome, Policy, Run, Severity, Violation};
 use crate::gate::report::Report;
 
@@ -201,10 +202,10 @@ fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
         let _ = writeln!(
             out,
             "<details data-item><summary><b class=\"{class}\">{word}</b> {} \
-             <span class=\"dim\">{} of {} inputs</span></summary>",
-            esc(policy.title.as_deref().unwrap_or(&policy.name)),
+             <span class=\"dim\">{} of {}</span></summary>",
+            prose(policy.title.as_deref().unwrap_or(&policy.name)),
             wrong.len(),
-            all.iter().filter(own).count(),
+            counted(all.iter().filter(own).count() as u64, "input"),
         );
         about_policy(&mut out, policy);
         let mut links = String::new();
@@ -239,7 +240,7 @@ fn anchor(index: usize, case: &Case<'_>) -> String {
 fn about_policy(out: &mut String, policy: &Policy) {
     let _ = writeln!(out, "<div class=\"mono dim\">{}</div>", esc(&facts::policy(policy)));
     if let Some(description) = &policy.description {
-        let _ = writeln!(out, "<p>{}</p>", esc(description));
+        let _ = writeln!(out, "<p>{}</p>", prose(description));
     }
     for link in policy.links.iter().filter_map(|link| sarif::https(link)) {
         let link = esc(&link);
