@@ -229,6 +229,7 @@ fn token_status(token: &Sourced<Token>, product: &Product, now: DateTime<Utc>) -
     let expires_at = token.value.expires_at();
     let past = expires_at.is_some_and(|at| at <= now);
     let expiry = match token.value.distance(now) {
+        None if token.value.is_opaque() => "opaque: its expiry isn't known".to_owned(),
         None => "without an expiry date".to_owned(),
         Some(distance) if past => format!("expired {distance} ago"),
         Some(distance) => format!("expires in {distance}"),

@@ -34,13 +34,20 @@ pub(crate) fn error(
         None => format!("{what} ({})", status.as_u16()),
     };
     let error = Error::new(kind, text);
-    match hint {
-        "" => error,
-        LOG_IN => error.with_hint(hint).by_setting(Setting::Token),
-        _ => error.with_hint(hint),
-    }
+    let error = match hint {
+        "" => return error,
+        LOG_IN => error.by_setting(Setting::Token),
+        NOT_CONTROL_PLANE => error.by_setting(Setting::ControlPlane),
+        NOT_BACKEND => error.by_setting(Setting::Backend),
+        _ => error,
+    };
+    error.with_hint(hint)
 }
 
+const NOT_CONTROL_PLANE: &str =
+    "is the address that of the control plane? it is the HTTP one, not the gRPC one";
+const NOT_BACKEND: &str =
+    "is the address that of the platform backend? it is the HTTP one, not the gRPC one";
 const LOG_IN: &str = "log in again, or check the token";
 
 fn describe(
@@ -61,14 +68,8 @@ fn describe(
             ErrorKind::Protocol,
             "the service has nothing there",
             match endpoint.api {
-                Api::ControlPlane => {
-                    "is the address of the control plane right? `--controlplane-url` is its HTTP \
-                     address, not the gRPC one"
-                }
-                Api::Backend => {
-                    "is the address of the platform backend right? `--base-url` is its HTTP \
-                     address, not the gRPC one"
-                }
+                Api::ControlPlane => NOT_CONTROL_PLANE,
+                Api::Backend => NOT_BACKEND,
             },
         ),
         408 => (ErrorKind::TimedOut, "the service gave up waiting", ""),
@@ -111,7 +112,7 @@ impl Body {
     }
 }
 
-/// Whether a 404 says that the service knows no such thing, in its own form, for what may not be
+/// True if a 404 says that the service knows no such thing, in its own form, for what may not be
 /// there. Any other one comes from something that isn't the service, or not at this address.
 fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
     if ![DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name) {
@@ -176,7 +177,7 @@ fn plain(body: &[u8]) -> Option<String> {
     (!useless).then(|| text.to_owned())
 }
 
-/// Whether a safe call may be sent again after this status.
+/// True if a safe call may be sent again after this status.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
 }

@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Product, Setting};
 /// How far this machine's clock may be off before an expired token is refused without asking.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
 
-/// How many layers of JSON escapes are looked behind for a token.
+/// The number of layers of JSON escapes behind which a token is looked for.
 const MAX_ESCAPES: usize = 4;
 
 /// What a token is issued for (interface 5.2).
@@ -45,6 +45,7 @@ impl std::fmt::Display for TokenKind {
 pub struct Token {
     secret: Arc<SecretString>,
     audiences: Vec<String>,
+    is_opaque: bool,
     expires_at: Option<DateTime<Utc>>,
 }
 
@@ -95,6 +96,7 @@ impl Token {
         }
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
         let claims = claims(text);
+        let is_opaque = claims.is_none();
         let (aud, exp) = claims.map_or((None, None), |c| (c.aud, c.exp));
         let audiences = match aud {
             None => Vec::new(),
@@ -102,10 +104,20 @@ impl Token {
             Some(Audience::Many(many)) => many,
         };
         let expires_at = exp.and_then(|n| seconds(&n)).and_then(|s| DateTime::from_timestamp(s, 0));
-        Ok(Self { secret: Arc::new(SecretString::from(text.to_owned())), audiences, expires_at })
+        Ok(Self {
+            secret: Arc::new(SecretString::from(text.to_owned())),
+            audiences,
+            is_opaque,
+            expires_at,
+        })
     }
 
-    /// Whether this is an API token of `product`; anything else, opaque tokens included, is
+    /// True if it isn't a JWT, so that nothing is known of it.
+    pub const fn is_opaque(&self) -> bool {
+        self.is_opaque
+    }
+
+    /// True if this is an API token of `product`; anything else, opaque tokens included, is
     /// treated as a user token.
     pub fn kind(&self, product: &Product) -> TokenKind {
         if self.audiences.contains(&product.api_audience()) {
@@ -120,7 +132,7 @@ impl Token {
         self.expires_at
     }
 
-    /// Whether it ran out by `now`, clock skew of a minute allowed for.
+    /// True if it ran out by `now`, clock skew of a minute allowed for.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|at| now > at + LEEWAY)
     }
@@ -139,7 +151,7 @@ impl Token {
         Ok(value)
     }
 
-    /// Whether text from elsewhere repeats the token, as it is or behind the escapes of JSON
+    /// True if text from elsewhere repeats the token, as it is or behind the escapes of JSON
     /// (several times over, since an operation's output is JSON inside JSON).
     pub(crate) fn occurs_in(&self, text: &[u8]) -> bool {
         let finder = memchr::memmem::Finder::new(self.secret.expose_secret());

@@ -118,7 +118,7 @@ fn is_login(reply: &Reply) -> bool {
     location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
 }
 
-/// Whether the service would have us carry our token to the content store.
+/// True if the service would have us carry our token to the content store.
 fn repeats(token: &Token, reply: &Reply) -> bool {
     let location = reply.headers.get(LOCATION).map(HeaderValue::as_bytes).unwrap_or_default();
     token.occurs_in(location)

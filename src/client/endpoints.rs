@@ -212,7 +212,7 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// Whether `url` stays on this machine. `localhost` does: the transport resolves it itself.
+/// True if `url` stays on this machine. `localhost` does: the transport resolves it itself.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),

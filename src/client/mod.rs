@@ -111,7 +111,7 @@ pub(crate) struct Context {
     pub bytes: AtomicU64,
     /// Bytes that may still be read by everything that shares the allowance.
     pub allowance: Option<Arc<Allowance>>,
-    /// Whether the content came from the cache.
+    /// True if the content came from the cache.
     pub cached: AtomicBool,
     /// Where its requests belong in the caller's trace.
     pub trace: Option<TraceParent>,
@@ -228,7 +228,7 @@ pub(crate) struct Client {
     transport: transport::Transport,
     tokens: TokenSource,
     permits: Arc<Semaphore>,
-    /// Whether an emulator answered.
+    /// True if an emulator answered.
     emulated: AtomicBool,
 }
 
@@ -254,7 +254,7 @@ pub(crate) struct Call {
     pub body: Option<Bytes>,
     /// The forms of an answer that are wanted.
     pub accept: &'static str,
-    /// Whether it may be sent again after it may have arrived.
+    /// True if it may be sent again after it may have arrived.
     pub idempotent: bool,
     pub authenticated: bool,
 }
@@ -285,7 +285,7 @@ impl Client {
         }
     }
 
-    /// Whether any answer so far came from an emulator.
+    /// True if any answer so far came from an emulator.
     pub fn emulated(&self) -> bool {
         self.emulated.load(Ordering::Relaxed)
     }

@@ -117,7 +117,7 @@ impl Pager {
         Ok(self.next.is_some())
     }
 
-    /// Whether nothing says that a list paged by offset is at its end.
+    /// True if nothing says that a list paged by offset is at its end.
     fn is_open(&self, pagination: &Pagination) -> bool {
         self.paging == Paging::Offset
             && self.total.is_none()
@@ -148,12 +148,12 @@ impl Pager {
         }
     }
 
-    /// Whether no page has come yet.
+    /// True if no page has come yet.
     pub const fn is_at_start(&self) -> bool {
         self.pages == 0
     }
 
-    /// Whether the service announced more rows than have come, or has another page.
+    /// True if the service announced more rows than have come, or has another page.
     pub fn has_more(&self, have: usize) -> bool {
         self.next.is_some() || self.total.is_some_and(|total| total > have as u64)
     }
@@ -167,7 +167,7 @@ impl Pager {
         Ok(())
     }
 
-    /// Whether several pages came by offset: rows that move between two requests come twice.
+    /// True if several pages came by offset: rows that move between two requests come twice.
     fn must_be_distinct(&self) -> bool {
         self.pages > 1 && (self.total.is_some() || self.paging == Paging::Offset)
     }
@@ -193,7 +193,7 @@ pub(crate) struct Reader {
     pager: Pager,
     have: usize,
     over: bool,
-    /// Whether the service had more than the author's limit.
+    /// True if the service had more than the author's limit.
     cut: bool,
 }
 
@@ -255,7 +255,7 @@ impl Reader {
         Ok(Listed { rows, cut: self.cut })
     }
 
-    /// Whether a row that came before must not come again.
+    /// True if a row that came before must not come again.
     pub fn must_be_distinct(&self) -> bool {
         self.pager.must_be_distinct()
     }
@@ -265,7 +265,7 @@ impl Reader {
 #[derive(Debug)]
 pub(crate) struct Listed<T> {
     pub rows: Vec<T>,
-    /// Whether the service had more than the author's limit.
+    /// True if the service had more than the author's limit.
     pub cut: bool,
 }
 

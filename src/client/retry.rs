@@ -14,7 +14,7 @@ use crate::Error;
 /// The longest pause between two attempts that isn't asked for by the service.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often and until when a call is tried.
+/// The number of times and until when a call is tried.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Policy {
     /// Attempts after the first.
@@ -22,7 +22,7 @@ pub(crate) struct Policy {
     /// The first pause; each further one is twice as long, with jitter.
     pub first_pause: Duration,
     pub deadline: Instant,
-    /// Whether a request that may have arrived can be sent again.
+    /// True if a request that may have arrived can be sent again.
     pub idempotent: bool,
 }
 

@@ -120,7 +120,7 @@ fn other_casing(name: &str) -> String {
     out
 }
 
-/// Whether `key` spells the documented `name`, in `camelCase` or `snake_case`.
+/// True if `key` spells the documented `name`, in `camelCase` or `snake_case`.
 pub(crate) fn same_name(name: &str, key: &str) -> bool {
     fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
         let mut upper = false;

@@ -29,12 +29,12 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub error: Error,
-    /// Whether a safe call may be sent again.
+    /// True if a safe call may be sent again.
     pub retryable: bool,
-    /// Whether the request certainly never reached the service.
+    /// True if the request certainly never reached the service.
     pub unsent: bool,
     pub retry_after: Option<Duration>,
-    /// Whether the service refused the credentials of this attempt.
+    /// True if the service refused the credentials of this attempt.
     pub refused: bool,
 }
 

@@ -37,8 +37,8 @@ fn limit(limit: Limit) -> String {
 fn setting(setting: Setting) -> String {
     match setting {
         Setting::Token => "`--token-file` takes a file, `auth status` shows what is used",
-        Setting::ControlPlane => "`--controlplane-url` sets it as well",
-        Setting::Backend => "`--base-url` sets it as well",
+        Setting::ControlPlane => "`--controlplane-url` sets it",
+        Setting::Backend => "`--base-url` sets it",
         Setting::PlainHttp => "`--insecure` allows plain HTTP where that is acceptable",
         Setting::CertificateAuthorities => "`--ca-cert` takes its file",
         Setting::AllowedHosts => "`--allow-host HOST[:PORT]` allows one",
