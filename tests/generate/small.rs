@@ -208,6 +208,9 @@ const MODIFIERS: &[&str] = &[
     "with input.o as {k: v | some k, v in input.o; svc.ask(k)}",
     "with data.small.r as input.b",
     "with svc.fail as svc.ask with svc.ask as 7",
+    "with svc.none as data.small.h with svc.ask as 7",
+    "with input.l as data.small.k",
+    "with input.l as [x, x, x]",
     "with svc.ask as data.small.f with data.small.f as data.small.c",
     "with data.d as {\"n\": {\"1\": 6}, \"o\": {}}",
     "with data.small.k as {1}",
@@ -312,7 +315,7 @@ l := v if {
 
 l := v if {
 	print("l2")
-	input.s in input.o
+	data.d.o[input.s]
 	v := svc.ask(1)
 }
 

@@ -449,6 +449,9 @@ impl Generator {
             5 => {
                 let from = self.one(&["input.xs", "input.ss", "input.mix", "data.d.ss"]);
                 let what = self.one(&["input.s", "input.n", "data.d.s"]);
+                if self.chance(50) {
+                    return format!("print(\"before\"); data.d.o[{what}]");
+                }
                 format!("print(\"before\"); {what} in {from}")
             }
             6 => {
