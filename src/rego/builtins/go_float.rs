@@ -14,7 +14,7 @@ pub(super) fn format_float(value: f64, verb: char, precision: Option<usize>) -> 
         'x' => hexadecimal(value, precision),
         'X' => hexadecimal(value, precision).to_ascii_uppercase(),
         _ => match precision {
-            Some(precision) => format!("{value:.precision$}"),
+            Some(precision) => fixed(value, precision),
             None => format!("{value}"),
         },
     }
@@ -30,15 +30,25 @@ pub(super) fn json_float(value: f64) -> String {
     format!("{value}")
 }
 
+/// A double has no digits but zeros behind so many; `format!` takes 65,535 at most.
+const EXACT: usize = 1_100;
+
+/// `ddd.ddd`
+fn fixed(value: f64, decimals: usize) -> String {
+    let digits = format!("{value:.*}", decimals.min(EXACT));
+    digits + &"0".repeat(decimals.saturating_sub(EXACT))
+}
+
 /// `d.ddde±dd`
 fn scientific(value: f64, precision: Option<usize>) -> String {
     let text = match precision {
-        Some(precision) => format!("{value:.precision$e}"),
+        Some(precision) => format!("{value:.*e}", precision.min(EXACT)),
         None => format!("{value:e}"),
     };
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let zeros = "0".repeat(precision.unwrap_or_default().saturating_sub(EXACT));
     let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
-    format!("{digits}e{sign}{exponent:0>2}")
+    format!("{digits}{zeros}e{sign}{exponent:0>2}")
 }
 
 /// The shorter of the two notations, by the exponent.
@@ -68,7 +78,7 @@ fn general(value: f64, precision: Option<usize>) -> String {
     let decimals = usize::try_from((count - 1 - exponent).max(0)).unwrap_or_default();
     // The digits are already rounded: written again with as many, they are the same.
     let rounded: f64 = short.parse().unwrap_or(value);
-    if precision.is_some() { plain(&short, decimals) } else { format!("{rounded:.decimals$}") }
+    if precision.is_some() { plain(&short, decimals) } else { fixed(rounded, decimals) }
 }
 
 /// `d.ddde±dd` without an exponent.

@@ -339,7 +339,7 @@ impl<'a> Printer<'a> {
             'U' => {
                 let digits = flags.precision.unwrap_or(4).max(4);
                 self.context.charge(digits as u64)?;
-                let mut out = format!("U+{value:0digits$X}");
+                let mut out = format!("U+{}", with_zeros(&format!("{value:X}"), digits));
                 if flags.sharp
                     && let Some(c) = c.filter(|c| is_printable(*c))
                 {
@@ -381,7 +381,7 @@ impl<'a> Printer<'a> {
             _ => 0,
         };
         self.context.charge(least.saturating_add(digits.len()) as u64)?;
-        let mut body = format!("{digits:0>least$}");
+        let mut body = with_zeros(digits, least);
         if verb == 'X' {
             body = body.to_ascii_uppercase();
         }
@@ -533,4 +533,8 @@ fn cut(text: &str, precision: Option<usize>) -> &str {
 
 fn stands_in_backquotes(c: char) -> bool {
     !(c < ' ' && c != '\t' || matches!(c, '`' | '\u{7f}' | '\u{feff}'))
+}
+/// Digits with zeros before them, so that there are `least`: more than a width of `format!` may be.
+fn with_zeros(digits: &str, least: usize) -> String {
+    format!("{}{digits}", "0".repeat(least.saturating_sub(digits.len())))
 }

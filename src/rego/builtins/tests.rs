@@ -274,6 +274,26 @@ fn answers_of_the_heavy_functions_are_opas() {
 }
 
 #[test]
+fn widths_and_precisions_are_as_large_as_go_takes_them() {
+    for (format, number) in [
+        ("%.70000d", "5"),
+        ("%070000d", "-5"),
+        ("%70000d", "5"),
+        ("%.70000x", "5"),
+        ("%.70000U", "5"),
+        ("%.70000f", "1.5"),
+        ("%.70000e", "1.5"),
+        ("%.70000e", "5e-324"),
+        ("%.70000f", "123456789012345678901234567890.5"),
+    ] {
+        let number = Value::Number(Number::parse(number).unwrap());
+        let args = [Value::from(format), [number].into_iter().collect()];
+        let got = answer("sprintf", &args);
+        assert!(got.starts_with('V') && got.len() >= 70_000, "{format}: {}", got.len());
+    }
+}
+
+#[test]
 fn large_answers_are_refused_before_they_are_made() {
     let text = Value::from("x".repeat(1 << 20));
     let parts: Value = (0..1000).map(|_| text.clone()).collect();

@@ -53,10 +53,13 @@ pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error
             Ok(None) => return Ok(Value::Null),
             Ok(Some(node)) => return value(context, &node),
             Err(Unread::Wrong(error)) => error,
-            Err(Unread::Outdented(header)) => {
-                text = emptied(&text, header).into();
-                continue;
-            }
+            Err(Unread::Outdented(lines)) => match emptied(&text, lines) {
+                Some(other) => {
+                    text = other.into();
+                    continue;
+                }
+                None => return failed("did not find expected <document start>"),
+            },
         };
         let line = error.marker().line();
         times = if line == moved { times + 1 } else { 0 };
@@ -136,26 +139,22 @@ type Parsed = Result<Option<Rc<Node>>, Unread>;
 /// Why there is no document.
 enum Unread {
     Wrong(ScanError),
-    /// The lines of the block scalar whose header is at this character begin at the first column.
-    /// To go-yaml they aren't in it.
+    /// The lines of a block scalar begin at the first column, at this character. To go-yaml they
+    /// aren't in it.
     Outdented(usize),
 }
 
-/// True if the lines below the header of a block scalar begin at the first column.
-fn is_outdented(text: &str, header: usize) -> bool {
-    let start = text.char_indices().nth(header).map_or(text.len(), |(at, _)| at);
-    let below = text.get(start..).unwrap_or_default().lines().skip(1);
-    let first = below.map(str::trim_end).find(|line| !line.is_empty());
-    first.is_some_and(|line| !line.starts_with([' ', '\t']))
-}
-
-/// The text with an empty scalar in place of a block's header.
-fn emptied(text: &str, header: usize) -> String {
-    let mut chars = text.chars();
-    let before: String = chars.by_ref().take(header).collect();
-    let after =
-        chars.as_str().trim_start_matches(|c: char| "|>+-".contains(c) || c.is_ascii_digit());
-    format!("{before}\"\"{after}")
+/// The text with an empty scalar in place of the header of the block whose lines begin at this
+/// character.
+fn emptied(text: &str, lines: usize) -> Option<String> {
+    let lines = text.char_indices().nth(lines).map_or(text.len(), |(at, _)| at);
+    let before = text.get(..lines)?.trim_end();
+    let line = before.rfind('\n').map_or(0, |at| at + 1);
+    let code = before.get(line..)?.split(" #").next()?;
+    let header = line + code.rfind(['|', '>'])?;
+    let after = text.get(header..)?;
+    let after = after.trim_start_matches(|c: char| "|>+-".contains(c) || c.is_ascii_digit());
+    Some(format!("{}\"\"{after}", text.get(..header)?))
 }
 
 /// Parses all documents and gives the first.
@@ -164,7 +163,9 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
     let mut open: Vec<Open> = Vec::new();
     let mut document = None;
     let mut tabs = Tabs::new(source);
-    let (length, unfinished) = (source.chars().count(), !source.ends_with('\n'));
+    let mut cursor = Cursor { text: source, chars: 0, bytes: 0 };
+    let (length, unfinished) =
+        (source.chars().count(), !source.rsplit('\n').next().unwrap_or_default().trim().is_empty());
     for (index, event) in Parser::new_from_str(source).enumerate() {
         if index % 256 == 0 {
             context.check()?;
@@ -189,9 +190,8 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
                 let mut text = text.into_owned();
                 // The last line of a block that the file ends in without a line break has none.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-                let header = span.start.index();
-                if block && open.is_empty() && !text.is_empty() && is_outdented(source, header) {
-                    return Ok(Err(Unread::Outdented(header)));
+                if block && open.is_empty() && !text.is_empty() && span.start.col() == 0 {
+                    return Ok(Err(Unread::Outdented(span.start.index())));
                 }
                 if block && unfinished && span.end.index() >= length && text.ends_with('\n') {
                     text.pop();
@@ -228,6 +228,9 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
             None => document = document.or(Some(node)),
             Some(Open::Sequence(_, items)) => items.push(node),
             Some(Open::Mapping(_, members, key)) => match key.take() {
+                None if cursor.is_bare(span) => {
+                    return failed("did not find expected key");
+                }
                 None => *key = Some(node),
                 Some(key) => members.push((key, node)),
             },
@@ -237,6 +240,35 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
         return failed(format!("line {line}: found character that cannot start any token"));
     }
     Ok(Ok(document))
+}
+
+/// A way through a text from the places of its characters to those of its bytes, forwards.
+struct Cursor<'t> {
+    text: &'t str,
+    chars: usize,
+    bytes: usize,
+}
+
+impl Cursor<'_> {
+    fn byte(&mut self, at: usize) -> usize {
+        let rest = self.text.get(self.bytes..).unwrap_or_default();
+        let passed =
+            rest.chars().take(at.saturating_sub(self.chars)).map(char::len_utf8).sum::<usize>();
+        self.bytes += passed;
+        self.chars = self.chars.max(at);
+        self.bytes
+    }
+
+    /// True for a key of which there is nothing but the colon, and no question mark before it:
+    /// libyaml takes none outside of brackets.
+    fn is_bare(&mut self, key: saphyr_parser::Span) -> bool {
+        if !key.is_empty() {
+            return false;
+        }
+        let start = self.byte(key.start.index());
+        let (before, after) = self.text.split_at(start);
+        after.starts_with(':') && !before.trim_end().ends_with(['?', '{', ',', '['])
+    }
 }
 
 fn bounded(depth: usize) -> Result<(), Error> {
