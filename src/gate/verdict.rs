@@ -7,6 +7,7 @@ use crate::rego::Value;
 
 use super::model::Class;
 use super::packages::{Part, Role};
+use crate::builtins::describe;
 use crate::evaluate::{QueryOutput, compact};
 use crate::text::{nearest, shorten};
 use crate::{Diagnostic, Error};
@@ -101,7 +102,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
     };
     let Value::Object(object) = value else {
         return Err(at.wrong(
-            format!("is {}, not an object", sort(value)),
+            format!("is {}, not an object", describe(value)),
             "it is an object with `violations` or `findings`",
         ));
     };
@@ -152,7 +153,7 @@ fn reason(at: &Place<'_>, value: Option<&Value>) -> Result<Option<String>, Error
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string()).filter(|text| !text.is_empty())),
         Some(other) => {
-            Err(at.wrong(format!("is {}, not a string", sort(other)), "say why in a string"))
+            Err(at.wrong(format!("is {}, not a string", describe(other)), "say why in a string"))
         }
     }
 }
@@ -189,7 +190,7 @@ fn list(at: &Place<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>
         Some(Value::Array(array)) => array.iter().collect(),
         Some(other) => {
             return Err(at.wrong(
-                format!("is {}, not a set or an array", sort(other)),
+                format!("is {}, not a set or an array", describe(other)),
                 "write it with `contains`",
             ));
         }
@@ -241,7 +242,7 @@ fn item(at: &Place<'_>, value: &Value, class: Class) -> Result<Item, Error> {
             } else {
                 "it is a string, or an object with a string `message`"
             };
-            return Err(at.wrong(format!("holds {of} that is {}", sort(other)), wanted));
+            return Err(at.wrong(format!("holds {of} that is {}", describe(other)), wanted));
         }
     }
     Ok(found)
@@ -276,8 +277,10 @@ impl Place<'_> {
     fn boolean(&self, value: &Value) -> Result<bool, Error> {
         match value {
             Value::Bool(flag) => Ok(*flag),
-            other => Err(self
-                .wrong(format!("is {}, not `true` or `false`", sort(other)), "make it a boolean")),
+            other => Err(self.wrong(
+                format!("is {}, not `true` or `false`", describe(other)),
+                "make it a boolean",
+            )),
         }
     }
 
@@ -289,19 +292,6 @@ impl Place<'_> {
                 .with_hint(hint.as_ref())
                 .at(self.part.position.clone()),
         ])
-    }
-}
-
-/// What a value is, with its article.
-fn sort(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Set(_) => "a set",
-        Value::Object(_) => "an object",
     }
 }
 
