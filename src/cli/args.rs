@@ -306,7 +306,7 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         }
         Err(error) => return Err(modest(error, &given)),
     };
-    service_options::refuse_idle(&matches, &mut command())?;
+    service_options::refuse_idle(&matches, command)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 

@@ -72,7 +72,9 @@ fn without_idle(mut command: Command, subcommand: &str) -> Command {
 }
 
 /// Refuses an option that means nothing to the subcommand that is called.
-pub(super) fn refuse_idle(matches: &ArgMatches, command: &mut Command) -> Result<(), Error> {
+///
+/// The command is made for the error alone: a start that goes well doesn't pay for it.
+pub(super) fn refuse_idle(matches: &ArgMatches, command: fn() -> Command) -> Result<(), Error> {
     let Some((subcommand, mut deepest)) = matches.subcommand() else { return Ok(()) };
     while let Some((_, nested)) = deepest.subcommand() {
         deepest = nested;
@@ -85,7 +87,7 @@ pub(super) fn refuse_idle(matches: &ArgMatches, command: &mut Command) -> Result
     let Some(option) = options.find(given) else { return Ok(()) };
     let option = option.replace('_', "-");
     let message = format!("`--{option}` means nothing to `{subcommand}`: leave it out");
-    Err(command.error(ErrorKind::UnknownArgument, message))
+    Err(command().error(ErrorKind::UnknownArgument, message))
 }
 
 #[cfg(test)]
