@@ -131,7 +131,7 @@ impl Transport {
         permit: OwnedSemaphorePermit,
     ) -> Result<Reply, Failed> {
         let origin = answer::origin(&request.url);
-        let proxy = proxy_between(&self.settings, &request.url);
+        let proxied = request.url.scheme() == "https" && !is_loopback(&request.url);
         let asked = self.settings.http_client.is_some().then(|| request.url.clone());
         let headers = self.headers(&request);
         let mut builder = self.client()?.request(request.method, request.url).headers(headers);
@@ -141,7 +141,10 @@ impl Transport {
         let deadline = request.deadline;
         match tokio::time::timeout_at(deadline.into(), builder.send()).await {
             Err(_) => Err(Failed::permanent(out_of_time(&origin))),
-            Ok(Err(error)) => Err(failed(error, &origin, proxy.as_deref())),
+            Ok(Err(error)) => {
+                let proxy = proxied.then(|| proxy_between(&self.settings)).flatten();
+                Err(failed(error, &origin, proxy.as_deref()))
+            }
             Ok(Ok(response)) if asked.is_some_and(|asked| asked != *response.url()) => {
                 Err(Failed::permanent(followed(&origin)))
             }
@@ -364,12 +367,9 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
 
 /// The proxy, if one is set; it needs to make sense only where it is used.
 fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
-    let Some(text) = settings.proxy.as_deref().map(str::trim) else { return Ok(None) };
-    // `host:port` is how many write it.
-    let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    let url = Url::parse(&text).ok().filter(|u| matches!(u.scheme(), "http" | "https"));
+    let Some(text) = settings.proxy.as_deref() else { return Ok(None) };
     // Only https goes through a proxy, so that it never sees a token; loopback never does.
-    if let Some(Ok(proxy)) = url.filter(Url::has_host).map(reqwest::Proxy::https) {
+    if let Some(Ok(proxy)) = proxy_url(text).map(reqwest::Proxy::https) {
         let except = format!("{},{LOOPBACK}", settings.no_proxy.as_deref().unwrap_or_default());
         return Ok(Some(proxy.no_proxy(reqwest::NoProxy::from_string(&except))));
     }
@@ -385,15 +385,19 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
 }
 
-/// The host and port of the proxy between us and `url`, as far as is known: `NO_PROXY` may leave
-/// `url` out.
-fn proxy_between(settings: &Settings, url: &Url) -> Option<String> {
-    let text =
-        settings.proxy.as_deref().filter(|_| url.scheme() == "https" && !is_loopback(url))?;
+/// The proxy's address as it is set; `host:port` is how many write it.
+fn proxy_url(text: &str) -> Option<Url> {
     let text = text.trim();
-    let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    let proxy = Url::parse(&text).ok()?;
-    Some(format!("{}:{}", proxy.host_str()?, proxy.port_or_known_default()?))
+    let url =
+        if text.contains("://") { Url::parse(text) } else { Url::parse(&format!("http://{text}")) };
+    url.ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// The host and port of the proxy that is between us and the service, unless `NO_PROXY` names the
+/// service.
+fn proxy_between(settings: &Settings) -> Option<String> {
+    let url = proxy_url(settings.proxy.as_deref()?)?;
+    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }
 
 /// What is never proxied, in the form of `NO_PROXY`.
