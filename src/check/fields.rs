@@ -7,26 +7,32 @@ use super::{File, Policies};
 use crate::Diagnostic;
 use crate::builtins::Field;
 use crate::builtins::practice::practice;
-use crate::rego::syntax::tree::Span;
+use crate::rego::syntax::tree::{Span, Term, TermKind};
 
 /// Finds near misses of known fields.
 pub(super) fn check<'a>(
+    all: &Policies<'_>,
     (at, file): (usize, &'a File<'a>),
     types: &Types<'a>,
     out: &mut Vec<Diagnostic>,
 ) {
+    let mut missing = |fields: &'static [Field], part: &Term| {
+        if let TermKind::String(name) = &part.kind {
+            out.extend(near_miss(all, fields, name, part.span));
+        }
+    };
     for term in &file.model.references {
-        types.near_misses(at, term, out);
+        types.missing(at, term, &mut missing);
     }
     for (name, arguments, _) in &file.model.others {
         if let ("object.get", [object, key, _]) = (name.as_str(), *arguments) {
-            types.near_misses_of_keys(at, object, key, out);
+            types.missing_keys(at, (object, key), &mut missing);
         }
     }
 }
 
 /// What is said of a name that is nearly a field's.
-pub(super) fn near_miss(
+fn near_miss(
     all: &Policies<'_>,
     fields: &'static [Field],
     name: &str,

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 
 use super::model::{Binding, Kind, function_name};
 use super::{File, Policies, names};
-use crate::Diagnostic;
 use crate::builtins::practice::practice;
 use crate::builtins::{self, Field, Type};
 use crate::rego::builtins::lookup;
@@ -196,34 +195,26 @@ impl<'a> Types<'a> {
         self.of(file, term, MAX_DEPTH).shape()
     }
 
-    /// The near misses of fields in a reference.
-    pub fn near_misses(&self, file: usize, term: &'a Term, out: &mut Vec<Diagnostic>) {
-        if let TermKind::Ref(parts) = &term.kind {
-            self.reference(file, parts, MAX_DEPTH, &mut self.reported(out));
-        }
-    }
-
-    /// The near misses of fields among the keys that `object.get` looks for.
-    pub fn near_misses_of_keys(
+    /// Tells of what a reference asks for and isn't a documented field, with the documented ones.
+    pub fn missing(
         &self,
         file: usize,
-        object: &'a Term,
-        key: &'a Term,
-        out: &mut Vec<Diagnostic>,
+        term: &'a Term,
+        missing: &mut dyn FnMut(&'static [Field], &Term),
     ) {
-        self.got(file, object, key, MAX_DEPTH, &mut self.reported(out));
+        if let TermKind::Ref(parts) = &term.kind {
+            self.reference(file, parts, MAX_DEPTH, missing);
+        }
     }
 
-    /// What reports what is nearly a field.
-    fn reported<'o>(
-        &'o self,
-        out: &'o mut Vec<Diagnostic>,
-    ) -> impl FnMut(&'static [Field], &Term) + 'o {
-        |fields, part| {
-            if let TermKind::String(name) = &part.kind {
-                out.extend(super::fields::near_miss(self.all, fields, name, part.span));
-            }
-        }
+    /// The same of the keys that `object.get` looks for.
+    pub fn missing_keys(
+        &self,
+        file: usize,
+        (object, key): (&'a Term, &'a Term),
+        missing: &mut dyn FnMut(&'static [Field], &Term),
+    ) {
+        self.got(file, object, key, MAX_DEPTH, missing);
     }
 
     fn of(&self, file: usize, term: &'a Term, depth: usize) -> Found {

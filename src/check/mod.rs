@@ -236,7 +236,7 @@ fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
     let mut ignores = Vec::new();
     let types = infer::Types::new(all, &files);
     for (at, file) in files.iter().enumerate() {
-        fields::check((at, file), &types, &mut found);
+        fields::check(all, (at, file), &types, &mut found);
         negation::check(all, file, &mut found);
         network::check(all, file, &mut found);
         unknown::check(all, file, &known, &mut found);
