@@ -7,11 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::rego::value::{Object, Set, Value};
+use crate::rego::value::{Object, Value};
 
 use super::case::Case;
 use super::random::Random;
 use super::subject;
+
+#[path = "../../src/rego/builtins/opa_sample.rs"]
+mod opa_sample;
+use opa_sample::decode;
 
 /// Calls in a case.
 const CALLS: usize = 40;
@@ -893,28 +897,6 @@ fn samples() -> &'static BTreeMap<String, Vec<Vec<Value>>> {
         }
         samples
     })
-}
-
-/// Reads the sample's notation of sets and of objects with keys of any type.
-fn decode(value: &Value) -> Value {
-    let list = |name| value.get_str(name).and_then(Value::as_array);
-    if let Some(elements) = list("$set") {
-        return Value::from(elements.iter().map(decode).collect::<Set>());
-    }
-    if let Some(pairs) = list("$obj") {
-        let pair = |pair: &Value| {
-            let pair = pair.as_array().unwrap();
-            (decode(&pair[0]), decode(&pair[1]))
-        };
-        return Value::from(pairs.iter().map(pair).collect::<Object>());
-    }
-    match value {
-        Value::Array(array) => Value::from(array.iter().map(decode).collect::<Vec<_>>()),
-        Value::Object(object) => {
-            Value::from(object.iter().map(|(k, v)| (k.clone(), decode(v))).collect::<Object>())
-        }
-        other => other.clone(),
-    }
 }
 
 /// Arguments of one call, of several calls mixed, of a related function, or damaged.

@@ -35,6 +35,8 @@ mod net;
 mod net_lookup;
 mod numbers;
 mod objects;
+#[cfg(test)]
+mod opa_sample;
 mod operands;
 mod parse_module;
 mod regex;

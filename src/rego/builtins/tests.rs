@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use super::opa_sample::decode;
 use super::*;
 use crate::rego::value::{Number, Object, Set};
 
@@ -200,29 +201,6 @@ fn answers_are_opas() {
     }
     assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
     assert!(functions.len() > 120);
-}
-
-/// Reads the sample's notation: `{"$set": […]}`, and `{"$obj": [[key, value], …]}` for objects
-/// with keys of other types.
-fn decode(value: &Value) -> Value {
-    let list = |name| value.get_str(name).and_then(Value::as_array);
-    if let Some(elements) = list("$set") {
-        return Value::from(elements.iter().map(decode).collect::<Set>());
-    }
-    if let Some(pairs) = list("$obj") {
-        let pair = |pair: &Value| {
-            let pair = pair.as_array().unwrap();
-            (decode(&pair[0]), decode(&pair[1]))
-        };
-        return Value::from(pairs.iter().map(pair).collect::<Object>());
-    }
-    match value {
-        Value::Array(array) => Value::from(array.iter().map(decode).collect::<Vec<_>>()),
-        Value::Object(object) => {
-            Value::from(object.iter().map(|(k, v)| (k.clone(), decode(v))).collect::<Object>())
-        }
-        other => other.clone(),
-    }
 }
 
 /// What a schema finds wrong comes from OPA in no fixed order.
