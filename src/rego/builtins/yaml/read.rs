@@ -49,25 +49,24 @@ pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error
     let mut text = std::borrow::Cow::Borrowed(text);
     let (mut moved, mut times) = (0, 0);
     for _ in 0..RETRIES {
-        let error = match first(context, &text)? {
+        let better = match first(context, &text)? {
             Ok(None) => return Ok(Value::Null),
             Ok(Some(node)) => return value(context, &node),
-            Err(Unread::Wrong(error)) => error,
             Err(Unread::Outdented(lines)) => match emptied(&text, lines) {
-                Some(other) => {
-                    text = other.into();
-                    continue;
-                }
+                Some(better) => better,
                 None => return failed("did not find expected <document start>"),
             },
+            Err(Unread::Wrong(error)) => {
+                let line = error.marker().line();
+                times = if line == moved { times + 1 } else { 0 };
+                moved = line;
+                match indented(&text, &error) {
+                    Some(better) if times < MOVES => better,
+                    _ => return failed(error.to_string()),
+                }
+            }
         };
-        let line = error.marker().line();
-        times = if line == moved { times + 1 } else { 0 };
-        moved = line;
-        match indented(&text, &error) {
-            Some(better) if times < MOVES => text = better.into(),
-            _ => return failed(error.to_string()),
-        }
+        text = better.into();
         context.charge(text.len() as u64)?;
     }
     Err(Error::halt(
