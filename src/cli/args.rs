@@ -37,7 +37,9 @@ pub(super) struct Cli {
     pub command: Command,
 }
 
+/// The options of those that aren't called are never made: most of a start would be theirs.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum Command {
     Eval(eval::EvalArgs),
     Test(super::test::TestArgs),
@@ -292,22 +294,27 @@ pub(super) fn version() -> String {
     }
 }
 
-/// The whole command, with the help that is made from the table of functions.
 pub(super) fn command() -> clap::Command {
-    Cli::command().mut_subcommand("call", |call| call.after_help(call::functions_help()))
+    Cli::command()
 }
 
 pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let given = arguments.clone();
     let mut matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => {
+        // The list of subcommands has their first lines, which stand with their options.
+        Err(error) if is_help(&error) => {
             service_options::shown(command()).try_get_matches_from(given)?
         }
         Err(error) => return Err(modest(error, &given)),
     };
     service_options::refuse_idle(&matches, command)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand};
+    matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
 /// The error without suggestions that are no near misses.

@@ -20,6 +20,7 @@ use crate::{Error, ErrorKind, Platform};
 
 /// Call one function and print its answer
 #[derive(Debug, Args)]
+#[command(after_help = functions_help())]
 pub(super) struct CallArgs {
     /// The function, with or without the product's prefix
     function: String,
