@@ -6,7 +6,20 @@
 use std::fmt::Write as _;
 
 use crate::Setting;
-use crate::check::Fix;
+
+/// What puts a finding right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fix {
+    /// Another name, in the place of the one that the finding's text is or ends in.
+    Name {
+        /// The name that is there.
+        wrong: String,
+        /// The one that is meant.
+        right: String,
+    },
+    /// Nothing: the statement stands on lines of its own.
+    Nothing,
+}
 
 /// How much a diagnostic weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

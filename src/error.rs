@@ -7,6 +7,7 @@
 //! Messages are lowercase, without a full stop, with the user's own input in backticks. `Display`
 //! never repeats the source: print the chain with [`Error::report`].
 
+use crate::Setting;
 use std::sync::Arc;
 
 /// What went wrong, coarse enough to act on.
@@ -146,33 +147,6 @@ pub enum Limit {
     /// [`PlatformBuilder::max_answer_bytes`](crate::PlatformBuilder::max_answer_bytes), and
     /// [`max_artifact_bytes`](crate::PlatformBuilder::max_artifact_bytes)
     AnswerBytes,
-}
-
-/// A setting of the host that decides about what failed. A host words how it is changed; the
-/// command names its options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Setting {
-    /// The token, [`PlatformBuilder::token`](crate::PlatformBuilder::token)
-    Token,
-    /// The control plane's address,
-    /// [`PlatformBuilder::controlplane_url`](crate::PlatformBuilder::controlplane_url)
-    ControlPlane,
-    /// The platform backend's address,
-    /// [`PlatformBuilder::base_url`](crate::PlatformBuilder::base_url)
-    Backend,
-    /// Plain HTTP, [`PlatformBuilder::insecure`](crate::PlatformBuilder::insecure)
-    PlainHttp,
-    /// Certificate authorities besides the machine's,
-    /// [`PlatformBuilder::ca_certificate`](crate::PlatformBuilder::ca_certificate)
-    CertificateAuthorities,
-    /// The hosts that `http.send` may ask, [`AllowedHosts`](crate::http::AllowedHosts)
-    AllowedHosts,
-    /// The function of this name, which is off by default,
-    /// [`FunctionSet::with`](crate::builtins::FunctionSet::with)
-    Function(&'static str),
-    /// The files of a folder that are left out
-    Ignored,
 }
 
 type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;

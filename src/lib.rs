@@ -143,9 +143,11 @@ pub mod emulator;
 mod error;
 pub mod evaluate;
 pub mod explain;
+mod flight;
 #[cfg(feature = "cli")]
 pub mod gate;
 pub mod http;
+pub mod load;
 mod observe;
 mod platform;
 mod product;
@@ -155,13 +157,15 @@ pub mod rego;
 #[cfg(feature = "cli")]
 mod report;
 mod resources;
+mod setting;
+pub mod sources;
 pub mod testing;
 pub mod text;
 
 pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
-pub use error::{Error, ErrorKind, Limit, Setting};
+pub use error::{Error, ErrorKind, Limit};
 pub use observe::{CallEvent, EvaluationEvent, Observer, RequestEvent, TraceParent};
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
@@ -171,6 +175,7 @@ pub use register::Registration;
 pub use rego::Value;
 #[cfg(feature = "regorus")]
 pub use regorus;
+pub use setting::Setting;
 pub use {reqwest, rustls};
 
 /// The Rust examples of the documentation compile.

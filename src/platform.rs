@@ -14,10 +14,9 @@ use tracing::Instrument as _;
 
 use crate::rego::Value;
 
-use crate::api::{ApiClient, Infoz};
 use crate::builtins::{Answer, Function, FunctionSet, Request};
 use crate::client::{Api, Client, Context, Runtime, Token};
-use crate::evaluate::Flights;
+use crate::flight::Flights;
 use crate::observe::{Calling, Observers};
 use crate::{Error, ErrorKind, Product};
 
@@ -68,13 +67,6 @@ impl Platform {
     /// The functions that are turned on for `register` and [`call`](Self::call).
     pub fn functions(&self) -> FunctionSet {
         self.inner.functions
-    }
-
-    /// The documented operations, typed: products, projects, environments, assessments, product
-    /// compliance, the control plane's information, the specifications (interface 1.5, 1.6,
-    /// 4.1 to 4.6).
-    pub fn api(&self) -> ApiClient {
-        ApiClient::new(self.clone())
     }
 
     /// The organization that user tokens select, if one is configured.
@@ -142,15 +134,6 @@ impl Platform {
             self.run(called(self.calling(&full), deadline, work))
         };
         run().map_err(|e: Error| e.in_call(Arc::clone(&full)))
-    }
-
-    /// The control plane's public information; needs no token. Blocks, as
-    /// [`BlockingApiClient::infoz`](crate::api::BlockingApiClient::infoz) does.
-    ///
-    /// # Errors
-    /// When the control plane can't be reached or answers with something else.
-    pub fn infoz(&self) -> Result<Infoz, Error> {
-        self.api().blocking().infoz()
     }
 
     /// The token that the next call would send; asks the token provider, never the service.

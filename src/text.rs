@@ -102,6 +102,25 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
+/// The reference to a path below `data`, such as `data.a["b c"]`.
+pub(crate) fn data_reference(path: &[String]) -> String {
+    let mut out = String::from("data");
+    for key in path {
+        let plain = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if plain {
+            out.push('.');
+            out.push_str(key);
+        } else {
+            let quoted = serde_json::to_string(key).unwrap_or_default();
+            out.push('[');
+            out.push_str(&quoted);
+            out.push(']');
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -164,6 +164,24 @@ impl ApiClient {
     }
 }
 
+impl Platform {
+    /// The documented operations, typed: products, projects, environments, assessments, product
+    /// compliance, the control plane's information, the specifications (interface 1.5, 1.6,
+    /// 4.1 to 4.6).
+    pub fn api(&self) -> ApiClient {
+        ApiClient::new(self.clone())
+    }
+
+    /// The control plane's public information; needs no token. Blocks, as
+    /// [`BlockingApiClient::infoz`](crate::api::BlockingApiClient::infoz) does.
+    ///
+    /// # Errors
+    /// When the control plane can't be reached or answers with something else.
+    pub fn infoz(&self) -> Result<Infoz, Error> {
+        self.api().blocking().infoz()
+    }
+}
+
 /// What a request that starts now is sent with.
 pub(super) fn sender(platform: &Platform) -> Sender {
     Sender { client: platform.client().clone(), deadline: platform.call_deadline() }

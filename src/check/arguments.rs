@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::model::{Binding, Call};
-use super::{Constants, File, Policies};
+use super::{Constants, File, Inspected};
 use crate::Diagnostic;
 use crate::builtins::{Argument, Field, Type};
 use crate::rego::Value;
@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 2;
 
 /// Finds wrong arguments of every call that isn't replaced.
 pub(super) fn check(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     file: &File<'_>,
     constants: &Constants<'_>,
     out: &mut Vec<Diagnostic>,
@@ -77,7 +77,7 @@ struct Literals<'f, 'a> {
 }
 
 struct Check<'f, 'a> {
-    all: &'f Policies<'f>,
+    all: &'f Inspected<'f>,
     literals: &'f Literals<'f, 'a>,
     call: &'f Call<'a>,
     index: usize,

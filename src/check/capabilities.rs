@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::builtins::{Field, Function, MAX_OBJECTS, Type};
-use crate::evaluate::HostFunction;
-use crate::evaluate::load::LoadOptions;
+use crate::load::HostFunction;
+use crate::load::LoadOptions;
 use crate::{Error, ErrorKind, Product};
 
 /// A document that holds the functions of `options` alone, the service's and the host's.

@@ -3,7 +3,7 @@
 //! Results may have undocumented fields, so only a near miss of a known one is a finding.
 
 use super::infer::Types;
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::builtins::Field;
 use crate::builtins::practice::practice;
@@ -11,7 +11,7 @@ use crate::rego::syntax::tree::{Span, Term, TermKind};
 
 /// Finds near misses of known fields.
 pub(super) fn check<'a>(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
     types: &Types<'a>,
     out: &mut Vec<Diagnostic>,
@@ -33,7 +33,7 @@ pub(super) fn check<'a>(
 
 /// What is said of a name that is nearly a field's.
 fn near_miss(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     fields: &'static [Field],
     name: &str,
     span: Span,

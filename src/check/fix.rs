@@ -6,24 +6,11 @@
 use std::collections::BTreeMap;
 
 use crate::Diagnostic;
-use crate::evaluate::sources::ModuleSource;
+use crate::diagnostic::Fix;
 use crate::rego::formatter::{FormatOptions, format_text};
 use crate::rego::syntax::tree::FileId;
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
-
-/// What puts a finding right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fix {
-    /// Another name, in the place of the one that the finding's text is or ends in.
-    Name {
-        /// The name that is there.
-        wrong: String,
-        /// The one that is meant.
-        right: String,
-    },
-    /// Nothing: the statement stands on lines of its own.
-    Nothing,
-}
+use crate::sources::ModuleSource;
 
 /// A file's text with what was put right in it.
 #[derive(Debug)]

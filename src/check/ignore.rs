@@ -4,7 +4,7 @@
 //! on it, on the next line that isn't a comment. Errors can't be silenced, since evaluations refuse
 //! them all the same. A comment that silences nothing is a warning itself.
 
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::rego::syntax::tree::Span;
 use crate::text::shorten;
 use crate::{Diagnostic, Level};
@@ -22,7 +22,7 @@ pub(super) struct Ignore {
 }
 
 /// The comments of a module that silence something.
-pub(super) fn comments(all: &Policies<'_>, file: &File<'_>) -> Vec<Ignore> {
+pub(super) fn comments(all: &Inspected<'_>, file: &File<'_>) -> Vec<Ignore> {
     let mut out = Vec::new();
     for comment in &file.author.comments {
         let Some(codes) = comment.text.trim_start_matches('#').trim_start().strip_prefix(MARK)
@@ -56,7 +56,7 @@ pub(super) fn comments(all: &Policies<'_>, file: &File<'_>) -> Vec<Ignore> {
     out
 }
 
-fn ignore(all: &Policies<'_>, line: u32, code: &str, at: Span) -> Ignore {
+fn ignore(all: &Inspected<'_>, line: u32, code: &str, at: Span) -> Ignore {
     let rule = super::rules::rule(code);
     let message = match rule {
         _ if code.is_empty() => format!("`{MARK}` names no code"),

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::model::{Binding, Kind, function_name};
-use super::{File, Policies, names};
+use super::{File, Inspected, names};
 use crate::builtins::practice::practice;
 use crate::builtins::{self, Field, Type};
 use crate::rego::builtins::lookup;
@@ -130,7 +130,7 @@ impl Found {
 
 /// What is known of a load's expressions.
 pub(super) struct Types<'a> {
-    all: &'a Policies<'a>,
+    all: &'a Inspected<'a>,
     files: &'a [File<'a>],
     /// The definitions of each rule by its path, with the files that they are in.
     rules: HashMap<String, Vec<(usize, &'a Rule)>>,
@@ -161,7 +161,7 @@ fn path(module: &Module, rule: &Rule) -> (String, usize) {
 }
 
 impl<'a> Types<'a> {
-    pub fn new(all: &'a Policies<'a>, files: &'a [File<'a>]) -> Self {
+    pub fn new(all: &'a Inspected<'a>, files: &'a [File<'a>]) -> Self {
         let mut types = Self {
             all,
             files,

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::model::{Binding, Call, Compared, How, Whole, WholeList, data_path, within};
-use super::{Constants, File, Policies, names};
+use super::{Constants, File, Inspected, names};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
@@ -50,7 +50,7 @@ fn owned(path: &[&str]) -> Vec<String> {
 
 impl CutRules {
     /// Follows lists from the rules that ask for them to all that depend on those.
-    pub fn new(all: &Policies<'_>, files: &[File<'_>], constants: &Constants<'_>) -> Self {
+    pub fn new(all: &Inspected<'_>, files: &[File<'_>], constants: &Constants<'_>) -> Self {
         let mut cut: HashMap<Vec<String>, Limit> = HashMap::new();
         for file in files {
             for call in &file.model.calls {
@@ -119,7 +119,7 @@ fn limit_of(file: &File<'_>, constants: &Constants<'_>, call: &Call<'_>) -> Opti
 
 /// Finds where cut lists are taken for whole ones.
 pub(super) fn check(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     file: &File<'_>,
     constants: &Constants<'_>,
     cut: &CutRules,
@@ -159,7 +159,7 @@ pub(super) fn check(
 }
 
 struct Search<'f, 'a> {
-    all: &'f Policies<'f>,
+    all: &'f Inspected<'f>,
     file: &'f File<'a>,
     constants: &'f Constants<'a>,
     cut: &'f CutRules,

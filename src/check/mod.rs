@@ -25,53 +25,25 @@ mod values;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::builtins::FunctionSet;
-use crate::evaluate::load::{LoadOptions, Package};
-use crate::evaluate::sources::{DataSource, Sources};
-use crate::rego::Value;
-use crate::rego::compile::NameMap;
-use crate::rego::problem::Sources as Texts;
+use crate::load::{self, Inspected, LoadOptions};
 use crate::rego::syntax::tree::{ExprKind, FileId, Module, Name, Span, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::{Diagnostic, Position, Product};
+use crate::sources::Sources;
+use crate::{Diagnostic, Position};
 
 pub use capabilities::{capabilities, merged};
-pub(crate) use fix::Fix;
 pub use fix::{Fixed, fix};
 pub(crate) use names::unknown_function;
 pub use rules::{RULES, Rule, rule};
 
 /// Everything that is wrong with sources, tests included, by file and line; empty when nothing is.
 pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {
-    let (found, _) = crate::evaluate::Policies::inspect(sources, options, &everything);
-    found
+    load::compile(sources, &options, &everything, None).findings
 }
 
-/// Policies as the checks look at them.
-pub(crate) struct Policies<'a> {
-    /// The prefix of the functions.
-    pub product: &'a Product,
-    /// The functions that policies can call.
-    pub enabled: FunctionSet,
-    /// The texts, for positions.
-    pub sources: &'a Texts,
-    /// The modules as their authors wrote them.
-    pub authors: &'a [&'a Module],
-    /// The same modules, in the same order, after OPA's stage `RewriteLocalVars`.
-    pub modules: &'a [Module],
-    /// The authors' names of local variables, and whether each was declared.
-    pub locals: &'a NameMap<Name>,
-    /// What the modules make together.
-    pub packages: &'a [Package],
-    /// Base documents.
-    pub data: &'a [DataSource],
-    /// The schema of `input`, if there is one.
-    pub input_schema: Option<&'a Value>,
-}
-
-impl<'a> Policies<'a> {
+impl<'a> Inspected<'a> {
     fn position(&self, span: Span) -> Position {
-        crate::evaluate::position(self.sources, span)
+        crate::load::position(self.sources, span)
     }
 
     /// A local variable's name as its author wrote it.
@@ -217,7 +189,7 @@ fn variables(term: &Term, out: &mut HashSet<Name>) {
 }
 
 /// The errors among the findings: what every load looks for beside the language's own rules.
-pub(crate) fn errors(all: &Policies<'_>) -> Vec<Diagnostic> {
+pub(crate) fn errors(all: &Inspected<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     names::check(all, &mut found);
     let constants = all.constants();
@@ -227,7 +199,7 @@ pub(crate) fn errors(all: &Policies<'_>) -> Vec<Diagnostic> {
     found
 }
 
-fn everything(all: &Policies<'_>) -> Vec<Diagnostic> {
+fn everything(all: &Inspected<'_>) -> Vec<Diagnostic> {
     let mut found = errors(all);
     let constants = all.constants();
     let files = all.files();

@@ -8,7 +8,7 @@ use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::text::nearest;
 
-use super::Policies;
+use super::Inspected;
 use crate::{Diagnostic, Product, Setting};
 
 /// A module's package, as a path below `data`.
@@ -35,7 +35,7 @@ fn constant(term: &Term) -> Option<&str> {
 
 /// Finds names under the prefix that aren't functions, wherever they stand, and imports that take
 /// the prefix for something else.
-pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let product = all.product.as_str();
     for author in all.authors {
         for import in &author.imports {
@@ -70,7 +70,7 @@ pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// What is said of a name under the prefix that isn't a function, or isn't turned on.
-fn unknown(all: &Policies<'_>, name: &str) -> Diagnostic {
+fn unknown(all: &Inspected<'_>, name: &str) -> Diagnostic {
     unknown_function(all.product, all.enabled, name)
 }
 

@@ -4,11 +4,11 @@
 //! And `not f(x).field` holds when the answer just lacks the field.
 
 use super::model::{Model, within};
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::Diagnostic;
 
 /// Finds negated calls.
-pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     let Model { negations, calls, .. } = &file.model;
     for (list, _) in negations {
         let within = within(*list, all.product.as_str());

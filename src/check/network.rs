@@ -2,11 +2,11 @@
 //!
 //! Without one the evaluation ends with an error when it reaches a call; a `with` may replace them.
 
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::{Diagnostic, Setting};
 
 /// Finds calls that can only fail.
-pub(super) fn check(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     for (name, _, span) in &file.model.others {
         if matches!(name.as_str(), "http.send" | "net.lookup_ip_addr") {
             let message = format!("`{name}` isn't enabled: no host is allowed");

@@ -6,7 +6,7 @@
 
 use super::infer::Types;
 use super::model::{How, WholeList};
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::rego::Value;
 use crate::rego::builtins::lookup;
@@ -18,7 +18,7 @@ const MAX_STEPS: usize = 100;
 
 /// Finds arguments that may be absent, and that nothing else in their rule looks at.
 pub(super) fn check<'a>(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
     types: &Types<'a>,
     out: &mut Vec<Diagnostic>,

@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
-use super::Policies;
+use super::Inspected;
 use crate::Diagnostic;
-use crate::evaluate::load::{Package, RuleKind};
+use crate::load::{Package, RuleKind};
 use crate::rego::syntax::tree::Span;
 use crate::text::nearest;
 
@@ -20,7 +20,7 @@ pub(super) fn is_verdict(name: &str) -> bool {
 }
 
 /// Finds packages without a verdict that nothing but tests refers to.
-pub(super) fn check(all: &Policies<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let packages = all.packages;
     let referred: HashSet<&[String]> =
         packages.iter().flat_map(|package| &package.refers_to).map(Vec::as_slice).collect();
@@ -46,7 +46,7 @@ fn has_verdict(package: &Package) -> bool {
     names(package).any(is_verdict)
 }
 
-fn finding(all: &Policies<'_>, package: &Package) -> Option<Diagnostic> {
+fn finding(all: &Inspected<'_>, package: &Package) -> Option<Diagnostic> {
     let message = format!("the package `{}` has no verdict rule", package.path.join("."));
     let near = names(package).find_map(|name| Some((name, nearest(name, NAMES.iter().copied())?)));
     let hint = match near {

@@ -7,7 +7,7 @@
 use super::infer::{Shape, Types};
 use super::model::Binding;
 use super::packages::is_verdict;
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 
@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 20;
 
 /// Finds verdict rules of the wrong shape.
 pub(super) fn check<'a>(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
     types: &Types<'a>,
     out: &mut Vec<Diagnostic>,

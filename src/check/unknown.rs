@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use crate::rego::Value;
 
 use super::model::data_path;
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::Diagnostic;
-use crate::evaluate::load::Package;
-use crate::evaluate::sources::DataSource;
+use crate::load::Package;
 use crate::rego::syntax::tree::{Expr, Span};
 use crate::rego::syntax::visit;
+use crate::sources::DataSource;
 use crate::text::nearest;
 
 /// What is there to be named.
@@ -26,7 +26,7 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    pub fn new(all: &Policies<'a>, files: &[File<'_>]) -> Self {
+    pub fn new(all: &Inspected<'a>, files: &[File<'_>]) -> Self {
         let mut targets = HashSet::new();
         for file in files {
             visit::walk_exprs(file.module, &mut |expr: &Expr| {
@@ -121,7 +121,7 @@ fn is_in(data: &Value, path: &[&str]) -> bool {
 
 /// Finds references to what isn't there.
 pub(super) fn check(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     file: &File<'_>,
     known: &Known<'_>,
     out: &mut Vec<Diagnostic>,

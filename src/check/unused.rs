@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::model::Kind;
-use super::{File, Policies};
+use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{ExprKind, Import, Span, TermKind};
 use crate::rego::syntax::visit::walk_exprs;
 
 /// Finds unused imports: those whose name no reference of the author's begins with.
-pub(super) fn imports(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn imports(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     for import in &file.author.imports {
         let Some(name) = name(import) else { continue };
         let language = matches!(&import.path.kind, TermKind::Ref(parts)
@@ -43,7 +43,7 @@ pub(super) fn name(import: &Import) -> Option<&str> {
 }
 
 /// Finds unused variables and arguments.
-pub(super) fn variables(all: &Policies<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn variables(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     let rules = &file.author.rules;
     let rule =
         |at: Span| rules.iter().position(|r| r.span.start <= at.start && at.end <= r.span.end);

@@ -5,7 +5,7 @@
 
 use super::infer::{Shape, Types};
 use super::model::Comparison;
-use super::{Constants, File, Policies, arguments};
+use super::{Constants, File, Inspected, arguments};
 use crate::Diagnostic;
 use crate::builtins::practice::{self, BOOLEANS};
 use crate::builtins::{Field, Type};
@@ -16,7 +16,7 @@ const MAX_PARTS: usize = 100;
 
 /// Finds comparisons and arguments that can't mean what they say.
 pub(super) fn check<'a>(
-    all: &Policies<'_>,
+    all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
     types: &Types<'a>,
     constants: &Constants<'a>,
@@ -49,7 +49,7 @@ pub(super) fn check<'a>(
 }
 
 struct Look<'l, 'a> {
-    all: &'l Policies<'l>,
+    all: &'l Inspected<'l>,
     at: usize,
     file: &'a File<'a>,
     types: &'l Types<'a>,

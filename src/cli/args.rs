@@ -12,8 +12,8 @@ use secrecy::SecretString;
 use super::{call, eval, service_options};
 use crate::Error;
 use crate::builtins::FunctionSet;
-use crate::evaluate::sources::SchemaSet;
 use crate::http::{AllowedHost, Http};
+use crate::sources::SchemaSet;
 
 const SERVICE: &str = "Service options";
 const GENERAL: &str = "General options";

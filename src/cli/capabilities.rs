@@ -9,7 +9,7 @@ use clap::Args;
 use super::args::{FunctionsArgs, Options};
 use super::{Exit, output};
 use crate::check::{capabilities, merged};
-use crate::evaluate::load::LoadOptions;
+use crate::load::LoadOptions;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 

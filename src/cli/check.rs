@@ -11,10 +11,10 @@ use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation, fmt};
 use crate::evaluate::Policies;
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::Sources;
 use crate::gate::{self, Gate, GateOptions};
+use crate::load::LoadOptions;
 use crate::report::sarif;
+use crate::sources::Sources;
 use crate::text::escape_for_log;
 use crate::{Diagnostic, Error, ErrorKind, Product, check};
 

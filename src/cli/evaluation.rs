@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::args::{NetworkArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{SourceLimits, Sources, split};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
+use crate::load::LoadOptions;
+use crate::sources::{SourceLimits, Sources, split};
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind, Position};
 

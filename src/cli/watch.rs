@@ -10,7 +10,7 @@ use notify_debouncer_full::notify::{EventKind, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, DebouncedEvent, new_debouncer};
 
 use super::{Exit, output};
-use crate::evaluate::sources::split;
+use crate::sources::split;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 

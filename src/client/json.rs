@@ -336,8 +336,8 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-    use super::super::shape::same_name;
     use super::*;
+    use crate::resources::types::same_name;
 
     static FIELDS: &[Field] = &[
         Field::required("createdAt", Type::Timestamp, ""),

@@ -50,7 +50,6 @@ pub(crate) use operations::run_operation;
 pub(crate) use page::{PageSeed, Pagination, parse, parse_object, parse_page, parse_rows};
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;
-pub(crate) use shape::same_name;
 use transport::Failed;
 pub(crate) use transport::crypto_provider;
 

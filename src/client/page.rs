@@ -11,8 +11,8 @@ use crate::rego::Value;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::json::Row;
-use super::shape::same_name;
 use crate::resources::types::Field;
+use crate::resources::types::same_name;
 
 /// The `pagination` object of an answer, in either style.
 #[derive(Debug, Default, Clone)]

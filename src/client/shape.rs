@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::rego::Value;
 
 use super::json::default;
-use crate::resources::types::Field;
+use crate::resources::types::{Field, same_name};
 
 /// Documented fields, prepared for reading many rows.
 pub(super) struct Shape {
@@ -118,25 +118,6 @@ fn other_casing(name: &str) -> String {
         }
     }
     out
-}
-
-/// True if `key` spells the documented `name`, in `camelCase` or `snake_case`.
-pub(crate) fn same_name(name: &str, key: &str) -> bool {
-    fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
-        let mut upper = false;
-        text.chars().filter_map(move |c| {
-            if c == '_' {
-                upper = true;
-                None
-            } else if std::mem::take(&mut upper) {
-                Some(c.to_ascii_uppercase())
-            } else {
-                Some(c)
-            }
-        })
-    }
-    name == key
-        || (!key.starts_with('_') && !key.ends_with('_') && canonical(name).eq(canonical(key)))
 }
 
 #[cfg(test)]

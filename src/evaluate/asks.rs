@@ -72,7 +72,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use crate::evaluate::Policies;
-    use crate::evaluate::sources::Sources;
+    use crate::sources::Sources;
 
     #[test]
     fn what_reaches_a_call_asks_and_nothing_else() {

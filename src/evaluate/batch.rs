@@ -16,12 +16,13 @@ use std::time::Instant;
 use crate::rego::Value;
 
 use super::blocking::block_on;
-use super::call::{Call, Key};
-use super::flight::Outcome;
-use super::functions::Kind;
+use super::call::Call;
 use super::met::{Answered, is_plain};
 use super::scope::Calls;
 use super::session::{Guess, Session};
+use crate::flight::Key;
+use crate::flight::Outcome;
+use crate::load::functions::Kind;
 use crate::{Error, ErrorKind, Limit, NotFound};
 
 /// Calls in one pass.

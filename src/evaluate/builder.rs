@@ -5,12 +5,12 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::functions::HostFunction;
-use super::load::LoadOptions;
 use super::policies::Policies;
-use super::sources::{SchemaSet, Sources};
 use crate::builtins::FunctionSet;
+use crate::load::HostFunction;
+use crate::load::LoadOptions;
 use crate::rego::Value;
+use crate::sources::{SchemaSet, Sources};
 use crate::{Error, Platform, Product};
 
 /// Builds [`Policies`]: [`Policies::load`] in one chain.

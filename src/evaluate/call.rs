@@ -1,25 +1,15 @@
-//! A call as an evaluation knows it: checked arguments and the key under which equal calls meet.
+//! A call as an evaluation knows it: checked arguments and the key that equal calls share.
 
 use std::sync::Arc;
 
 use crate::rego::Value;
 
 use super::budget::FunctionCall;
-use super::functions::AsyncFunction;
 use crate::builtins::{Cost, Function, Request};
+use crate::flight::Key;
+use crate::load::functions::AsyncFunction;
 use crate::rego::builtins::HttpRequest;
 use crate::{Error, Product};
-
-/// What makes calls equal: the function and its normalised arguments.
-///
-/// The arguments are in the form of OPA's decision logs: the JSON text of the argument array,
-/// keys sorted, compact. It is the form of recordings too.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    /// The full name, such as `platform.discover`.
-    pub function: Arc<str>,
-    pub arguments: Arc<str>,
-}
 
 /// A call whose arguments are checked.
 #[derive(Debug, Clone)]
@@ -54,7 +44,7 @@ impl Call {
         let full: Arc<str> = name.into();
         let request =
             function.request(product, arguments).map_err(|e| e.in_call(Arc::clone(&full)))?;
-        let key = Key::new(full, request.normalised())?;
+        let key = key(full, request.normalised())?;
         Ok(Self { key, target: Target::Product { function, request } })
     }
 
@@ -64,7 +54,7 @@ impl Call {
         function: &AsyncFunction,
         arguments: &[Value],
     ) -> Result<Self, Error> {
-        let key = Key::new(name.into(), arguments.to_vec())?;
+        let key = key(name.into(), arguments.to_vec())?;
         let (function, arguments) = (function.clone(), arguments.to_vec());
         Ok(Self { key, target: Target::Host { function, arguments } })
     }
@@ -102,9 +92,8 @@ impl Call {
     }
 }
 
-impl Key {
-    pub(super) fn new(function: Arc<str>, arguments: Vec<Value>) -> Result<Self, Error> {
-        let text = super::output::compact(&Value::from(arguments))?;
-        Ok(Self { function, arguments: text.into() })
-    }
+/// The key of a call of the function with the full name `function`.
+pub(super) fn key(function: Arc<str>, arguments: Vec<Value>) -> Result<Key, Error> {
+    let text = super::output::compact(&Value::from(arguments))?;
+    Ok(Key { function, arguments: text.into() })
 }

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use tracing::Instrument as _;
 
 use super::batch::Pass;
-use super::call::Key;
 use super::scope::{Calls, Environment, Scope};
 use super::session::Session;
+use crate::flight::Key;
 use crate::{Error, ErrorKind, Limit};
 
 /// How long a pass may take in which guesses could loop, to begin with; less where an evaluation

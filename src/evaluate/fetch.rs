@@ -15,15 +15,16 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 
 use super::budget::{Answers, FunctionCall};
-use super::call::{Call, Key, Target};
+use super::call::{Call, Target};
 use super::cancellation::cancelled;
-use super::flight::{Grant, Outcome, Via};
+use super::carrier::Carrier;
 use super::ledger::Origin;
 use super::network;
 use super::recorded;
 use super::session::{Known, Lent, Sent, Session};
 use crate::builtins::{Answer, Cost};
 use crate::client::Runtime;
+use crate::flight::{Grant, Key, Outcome};
 use crate::observe::Calling;
 use crate::{Error, ErrorKind};
 
@@ -37,24 +38,25 @@ impl Session {
         let all = || std::iter::once(first).chain(guesses);
         let mut carried = None;
         for (index, call) in all().enumerate() {
-            if let Some(via) = self.via(call) {
-                self.send(via, call, index > 0, pass)?;
-                carried = Some(via);
+            if let Some(carrier) = self.carrier(call) {
+                self.send(carrier, call, index > 0, pass)?;
+                carried = Some(carrier);
             }
         }
         self.ask(first, guesses, pass).await?;
-        if let Some(via) = self.via(first) {
-            self.await_first(via, first, pass, self.deadline).await?;
+        if let Some(carrier) = self.carrier(first) {
+            self.await_first(carrier, first, pass, self.deadline).await?;
         }
-        if let Some(via) = carried {
-            return self.await_guesses(via, pass).await;
+        if let Some(carrier) = carried {
+            return self.await_guesses(carrier, pass).await;
         }
         if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
     /// Asks for what nothing carries: a recording's answers, the host's.
     async fn ask(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
-        let all = || std::iter::once(first).chain(guesses).filter(|call| self.via(call).is_none());
+        let all =
+            || std::iter::once(first).chain(guesses).filter(|call| self.carrier(call).is_none());
         let of_service = |call: &&Call| matches!(call.target, Target::Product { .. });
         let ask = async |call: &Call| {
             if let Target::Host { function, arguments } = &call.target
@@ -114,8 +116,8 @@ impl Session {
 
     /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
     pub async fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
-        match self.via(call) {
-            Some(via) => self.await_first(via, call, pass, until).await,
+        match self.carrier(call) {
+            Some(carrier) => self.await_first(carrier, call, pass, until).await,
             None => self.fetch(call, &[], pass).await,
         }
     }
@@ -147,13 +149,13 @@ impl Session {
         .await
     }
 
-    fn send(&self, via: Via<'_>, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
+    fn send(&self, carrier: Carrier<'_>, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
         let prompt = call.cost() == Cost::Prompt;
         let mut state = self.lock();
         if state.known.contains_key(&call.key) || state.on_their_way.contains_key(&call.key) {
             return Ok(());
         }
-        let deadline = via.deadline().unwrap_or(self.deadline);
+        let deadline = carrier.deadline().unwrap_or(self.deadline);
         let (trace, observer) = (self.trace.clone(), self.observer.clone());
         let grant = if prompt {
             // Not this evaluation's limits: others that ask the same at the same time join it,
@@ -164,7 +166,7 @@ impl Session {
             let allowance = Some(Arc::clone(allowance));
             Grant { deadline: deadline.min(self.deadline), allowance, trace, observer }
         };
-        let boarded = via.flights().board(via, call, grant, &self.bell)?;
+        let boarded = carrier.board(call, grant, &self.bell)?;
         let host = matches!(call.target, Target::Host { .. });
         let prompt = prompt || !call.reads();
         let sent = Sent { boarded, pass, guess, prompt, host };
@@ -175,15 +177,15 @@ impl Session {
     /// Waits for the call that the exact evaluation needs.
     async fn await_first(
         &self,
-        via: Via<'_>,
+        carrier: Carrier<'_>,
         first: &Call,
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
-        let runtime = via.runtime()?;
+        let runtime = carrier.runtime()?;
         loop {
             // Again where it was another evaluation's flight, or a guess, that ended at its own limit.
-            self.send(via, first, false, pass)?;
+            self.send(carrier, first, false, pass)?;
             loop {
                 let (known, on_its_way) = {
                     let mut state = self.lock();
@@ -220,8 +222,8 @@ impl Session {
     }
 
     /// Gives the guesses of a pass their slice of time; those still on their way then stay there.
-    async fn await_guesses(&self, via: Via<'_>, pass: u32) -> Result<(), Error> {
-        let runtime = via.runtime()?;
+    async fn await_guesses(&self, carrier: Carrier<'_>, pass: u32) -> Result<(), Error> {
+        let runtime = carrier.runtime()?;
         let started = Instant::now();
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);

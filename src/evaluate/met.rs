@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::rego::Value;
 
-use super::call::Key;
+use crate::flight::Key;
 
 /// A call and what the policy sees of its answer.
 struct Met {

@@ -11,13 +11,11 @@ mod budget;
 mod builder;
 mod call;
 mod cancellation;
+mod carrier;
 mod covered;
 mod drive;
 mod fetch;
-mod flight;
-mod functions;
 mod ledger;
-pub mod load;
 mod met;
 mod network;
 mod output;
@@ -28,13 +26,12 @@ mod recorded;
 mod recording;
 mod scope;
 mod session;
-mod shared;
-pub mod sources;
 
+pub use crate::load::{self, HostFunction};
+pub use crate::sources;
 pub use budget::{Answers, Budget, FunctionCall, Responder};
 pub use builder::PoliciesBuilder;
 pub use cancellation::Cancellation;
-pub use functions::HostFunction;
 pub use ledger::{Entry, Ledger, Origin};
 pub use output::{Format, write};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query, Site};
@@ -44,15 +41,9 @@ pub use recording::{Recording, Replay};
 
 use cancellation::cancelled;
 pub(crate) use covered::Covered;
-pub(crate) use flight::Flights;
 #[cfg(feature = "cli")]
 pub(crate) use network::is_network;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
 #[cfg(feature = "cli")]
-pub(crate) use policies::diagnostics;
-pub(crate) use policies::position;
-pub(crate) use query::reference;
-#[cfg(feature = "cli")]
 pub(crate) use recorded::says_everything_once;
-pub(crate) use scope::TEST_CASE;

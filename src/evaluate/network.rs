@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::call::{Call, Key, Target};
+use super::call::{Call, Target, key};
 use crate::rego::Value;
 use crate::rego::builtins::HttpRequest;
 use crate::rego::value::{Object, Set};
@@ -50,13 +50,13 @@ fn of_request(arguments: &[Value]) -> Result<Call, Error> {
     let ignores = object.contains_key(&Value::from("cache_ignored_headers"));
     let told_by = if ignores { request.key.as_object() } else { Some(&**object) };
     let shown = without_secrets(told_by.unwrap_or(object));
-    let key = Key::new(HTTP_SEND.into(), vec![shown])?;
+    let key = key(HTTP_SEND.into(), vec![shown])?;
     Ok(Call { key, target: Target::Http(Arc::new(request)) })
 }
 
 fn of_name(arguments: &[Value]) -> Result<Call, Error> {
     let [Value::String(name)] = arguments else { return Err(wrong(LOOKUP)) };
-    let key = Key::new(LOOKUP.into(), arguments.to_vec())?;
+    let key = key(LOOKUP.into(), arguments.to_vec())?;
     Ok(Call { key, target: Target::Lookup(name.to_string().into()) })
 }
 

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 use super::*;
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{DataSource, ModuleSource, Sources};
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
+use crate::load::LoadOptions;
+use crate::sources::{DataSource, ModuleSource, Sources};
 
 const POLICY: &str = r#"package p
 import rego.v1

@@ -13,34 +13,32 @@ use tracing::Instrument as _;
 use super::asks::Asks;
 use super::blocking::block_on;
 use super::budget::{Answers, Budget};
-use super::call::Key;
 use super::cancellation::{CancelOnDrop, Cancellation};
 use super::covered::{Covered, Tracing};
 use super::drive::{Last, Waits, drive};
-use super::flight::Outcome;
-use super::functions::HostFunction;
 use super::ledger::Ledger;
-use super::load::{self, LoadOptions, Package};
 use super::network::{HTTP_SEND, LOOKUP};
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
-use super::scope::TEST_CASE;
 use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
 use super::session::Session;
-use super::sources::{self, Sources};
 use crate::builtins::FunctionSet;
 use crate::check;
+use crate::flight::Key;
+use crate::flight::Outcome;
 use crate::http::Http;
+use crate::load::HostFunction;
+use crate::load::{self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position};
 use crate::observe::{Evaluating, Observer};
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
 use crate::rego::engine::{self, ErrorCode, Tracer};
-use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
-use crate::rego::program::{self, CallSiteInfo, Hooks, Program, Resolved, SourceText};
-use crate::rego::syntax::BaseVersion;
-use crate::rego::syntax::tree::{Module, Span};
-use crate::{Diagnostic, Error, ErrorKind, Level, Limit, NotFound, Position, Product, TraceParent};
+use crate::rego::problem::{Problem, Sources as Texts};
+use crate::rego::program::{self, CallSiteInfo, Hooks, Program};
+use crate::rego::syntax::tree::Span;
+use crate::sources::Sources;
+use crate::{Diagnostic, Error, ErrorKind, Limit, NotFound, Position, Product, TraceParent};
 
 /// Policies that are loaded and ready; cheap to clone, usable from any thread.
 #[derive(Clone)]
@@ -266,27 +264,13 @@ struct Done {
     reached: BTreeMap<engine::CallSite, u64>,
 }
 
-/// Looks at modules that parse, and finds what is wrong besides what the language refuses.
-pub(crate) type Inspection<'i> = &'i dyn Fn(&check::Policies<'_>) -> Vec<Diagnostic>;
-
 impl Policies {
     /// Loads sources: checks and compiles them.
     ///
     /// # Errors
     /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
-        let (found, policies) = Self::inspect(sources, options, &check::errors);
-        policies.ok_or_else(|| Error::policy(found))
-    }
-
-    /// Loads sources; everything that is wrong with them, with what `more` finds, and the policies
-    /// unless one of the findings is an error.
-    pub(crate) fn inspect(
-        sources: &Sources,
-        options: LoadOptions,
-        more: Inspection<'_>,
-    ) -> (Vec<Diagnostic>, Option<Self>) {
-        Self::inspect_tests(sources, options, more, None)
+        Self::of(load::compile(sources, &options, &check::errors, None), options)
     }
 
     /// Loads sources with tests, which `tests` finds.
@@ -295,78 +279,22 @@ impl Policies {
         options: LoadOptions,
         tests: &mut dyn Hooks,
     ) -> Result<Self, Error> {
-        let (found, policies) = Self::inspect_tests(sources, options, &check::errors, Some(tests));
-        policies.ok_or_else(|| Error::policy(found))
+        Self::of(load::compile(sources, &options, &check::errors, Some(tests)), options)
     }
 
-    fn inspect_tests(
-        sources: &Sources,
-        options: LoadOptions,
-        more: Inspection<'_>,
-        tests: Option<&mut dyn Hooks>,
-    ) -> (Vec<Diagnostic>, Option<Self>) {
-        let mut found = HostFunction::wrong(&options.host_functions, &options.product);
-        let texts = texts(sources, options.rego_v0, &mut found);
-        let data = super::sources::merged(&sources.data, &mut found);
-        let functions = program_options(&options, &data, tests.is_some());
-        let mut looking = Looking {
-            options: &options,
-            sources,
-            more,
-            tests,
-            found: Vec::new(),
-            packages: Vec::new(),
+    fn of(compiled: load::Compilation, options: LoadOptions) -> Result<Self, Error> {
+        let Loaded { program, packages, data } =
+            compiled.loaded.ok_or_else(|| Error::policy(compiled.findings))?;
+        let LoadOptions { product, enabled, host_functions, .. } = options;
+        let calls = |name: &str| {
+            let full = product.function(name);
+            program.call_sites().iter().any(|site| *site.name == *full)
         };
-        let compiled = Program::compile_with(texts, &functions, &mut looking);
-        found.append(&mut looking.found);
-        let packages = looking.packages;
-        let mut refused = Vec::new();
-        let program = match compiled {
-            Ok(program) => Some(program),
-            Err(error) => {
-                refused.extend(error.problems.iter().map(|p| diagnostic(p, &error.sources)));
-                None
-            }
-        };
-        // A wrong name is reported once, by the check that can say most about it.
-        let line = |finding: &Diagnostic| {
-            finding.position.as_ref().map(|place| (place.file.clone(), place.line))
-        };
-        let named: HashSet<_> = found
-            .iter()
-            .filter(|f| matches!(f.code, "unknown-function" | "arity"))
-            .filter_map(line)
-            .collect();
-        let own = found.len();
-        found.extend(refused);
-        let mut index = 0;
-        found.retain(|finding| {
-            index += 1;
-            let again = matches!(
-                finding.code,
-                "unknown-function" | "arity" | "type-error" | "compile-error"
-            );
-            index <= own || !again || line(finding).is_none_or(|line| !named.contains(&line))
-        });
-        found.sort_by(|a, b| order(a).cmp(&order(b)));
-        found.dedup();
-        let is_refused = found.iter().any(|finding| finding.level == Level::Error);
-        let program = program.filter(|_| !is_refused);
-        let policies = program.map(|program| {
-            let product = options.product.clone();
-            let functions = options.host_functions.clone().into();
-            let enabled = options.enabled;
-            let calls = |name: &str| {
-                let full = product.function(name);
-                program.call_sites().iter().any(|site| *site.name == *full)
-            };
-            let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
-            let asks = Asks::of(&program);
-            let inner =
-                Inner { program, packages, data, product, enabled, called, asks, functions };
-            Self { inner: Arc::new(inner) }
-        });
-        (found, policies)
+        let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
+        let asks = Asks::of(&program);
+        let functions = host_functions.into();
+        let inner = Inner { program, packages, data, product, enabled, called, asks, functions };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// All packages, by path.
@@ -467,7 +395,7 @@ impl Policies {
     pub fn query_path(&self, path: &[&str]) -> Query {
         let compiled = self.inner.program.rule_query(path);
         let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
-        let text = super::query::reference(&owned);
+        let text = crate::text::data_reference(&owned);
         let asks = self.inner.asks.document(&text);
         Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) }
     }
@@ -702,161 +630,6 @@ fn explained(error: &engine::EvalError, place: Option<Position>) -> Error {
                 None => diagnostic,
             }])
         }
-    }
-}
-
-/// The texts to compile: each file once.
-fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<SourceText> {
-    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut texts = Vec::new();
-    for module in &sources.modules {
-        match seen.insert(&module.path, &module.text) {
-            Some(same) if same == module.text => {}
-            Some(_) => {
-                let message = format!("two modules are called `{}`", module.path);
-                found.push(Diagnostic::error("module-conflict", message));
-            }
-            None => texts.push(SourceText {
-                path: module.path.clone(),
-                text: module.text.clone(),
-                version: if v0 { BaseVersion::V0 } else { BaseVersion::V1 },
-            }),
-        }
-    }
-    texts
-}
-
-/// Looks at modules on their way.
-struct Looking<'l, 't> {
-    options: &'l LoadOptions,
-    sources: &'l Sources,
-    more: Inspection<'l>,
-    tests: Option<&'t mut dyn Hooks>,
-    found: Vec<Diagnostic>,
-    packages: Vec<Package>,
-}
-
-impl Hooks for Looking<'_, '_> {
-    fn parsed(&mut self, texts: &Texts, modules: &mut Vec<Module>) {
-        if let Some(tests) = &mut self.tests {
-            tests.parsed(texts, modules);
-        }
-    }
-
-    fn resolved(&mut self, resolved: Resolved<'_>) {
-        let packages = load::packages(resolved.sources, resolved.authors, resolved.modules);
-        self.found.extend((self.more)(&check::Policies {
-            product: &self.options.product,
-            enabled: self.options.enabled,
-            sources: resolved.sources,
-            authors: resolved.authors,
-            modules: resolved.modules,
-            locals: resolved.locals,
-            packages: &packages,
-            data: &self.sources.data,
-            input_schema: self.options.schemas.of_input_value(),
-        }));
-        self.packages = packages;
-        if let Some(tests) = &mut self.tests {
-            tests.resolved(resolved);
-        }
-    }
-}
-
-fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program::Options {
-    let ours = options.enabled.iter().map(|function| program::HostFunction {
-        name: options.product.function(function.name),
-        signature: function.rego_signature(),
-        nondeterministic: true,
-    });
-    let hosts = options.host_functions.iter().map(|function| program::HostFunction {
-        name: function.name().to_owned(),
-        signature: format!("{} -> any", vec!["any"; usize::from(function.arity())].join(", ")),
-        nondeterministic: true,
-    });
-    let case = || program::HostFunction {
-        name: TEST_CASE.to_owned(),
-        signature: "array[any] -> boolean".to_owned(),
-        nondeterministic: true,
-    };
-    program::Options {
-        data: data.clone(),
-        schemas: options.schemas.schemas(),
-        host_functions: ours.chain(hosts).chain(tests.then(case)).collect(),
-        ..program::Options::default()
-    }
-}
-
-fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
-    diagnostic.position.as_ref().map(|p| (p.file.as_str(), p.line, p.column))
-}
-
-/// What is wrong with texts, as findings.
-#[cfg(feature = "cli")]
-pub(crate) fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
-    error.problems.iter().map(|problem| diagnostic(problem, &error.sources)).collect()
-}
-
-/// A problem of the language as a finding.
-fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
-    let mut message = problem.message.clone();
-    // The lines with which OPA draws a caret say nothing beside the position.
-    for detail in problem.details.iter().map(|line| line.trim()) {
-        if ["have", "want", "left", "right"].iter().any(|word| detail.starts_with(word)) {
-            message.push_str("; ");
-            let words: Vec<_> = detail.split_whitespace().collect();
-            message.push_str(&words.join(" ").replacen(" :", ":", 1));
-        }
-    }
-    let starts = |text: &str| problem.message.starts_with(text);
-    let arity =
-        problem.message.contains("arity mismatch") || problem.message.contains(" has arity ");
-    let finding = match problem.code {
-        ProblemCode::Parse => Diagnostic::error("parse-error", message),
-        ProblemCode::UnsafeVar => Diagnostic::error("unsafe-variable", message),
-        ProblemCode::Recursion => Diagnostic::error("recursion", message),
-        ProblemCode::Type if starts("undefined function") => {
-            Diagnostic::error("unknown-function", message)
-        }
-        ProblemCode::Type if arity => Diagnostic::error("arity", message),
-        ProblemCode::Type => Diagnostic::error("type-error", message),
-        ProblemCode::Compile => Diagnostic::error("compile-error", message),
-        ProblemCode::Unsupported => Diagnostic::error("unsupported", message),
-        ProblemCode::Limit => Diagnostic::error("too-large", message),
-    };
-    let mut finding = finding.at(position(texts, problem.span));
-    if let Some(wrong) = problem.message.strip_prefix("undefined function ")
-        && let [hint] = problem.hints.as_slice()
-        && let Some(right) = hint.strip_prefix("did you mean `")
-        && let Some(right) = right.strip_suffix("`?")
-    {
-        finding = finding.renamed(wrong, right);
-    }
-    if let Some(hint) = sources::remote_hint(&problem.message) {
-        finding = finding.with_hint(hint);
-    } else if !problem.hints.is_empty() {
-        finding = finding.with_hint(problem.hints.join("; "));
-    }
-    finding
-}
-
-/// A path as reports show it: a query's text has none of its own.
-pub(crate) fn path_of(path: &str) -> &str {
-    if path.is_empty() { "query" } else { path }
-}
-
-/// A place as reports show it.
-pub(crate) fn position(texts: &Texts, span: Span) -> Position {
-    let at = texts.position(span);
-    let text = texts.get(span.file).and_then(|source| source.line(at.line)).unwrap_or_default();
-    let shown = texts.text(span);
-    let length = shown.lines().next().map_or(0, |line| line.chars().count());
-    Position {
-        file: path_of(at.path).to_owned(),
-        line: at.line,
-        column: at.column,
-        length: u32::try_from(length.max(1)).unwrap_or(u32::MAX),
-        text: text.to_owned(),
     }
 }
 

@@ -73,22 +73,3 @@ impl From<Vec<Solution>> for QueryOutput {
         Self { rows: rows.collect() }
     }
 }
-
-/// `data.a["b c"]`.
-pub(crate) fn reference(path: &[String]) -> String {
-    let mut out = String::from("data");
-    for key in path {
-        let plain = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if plain {
-            out.push('.');
-            out.push_str(key);
-        } else {
-            let quoted = serde_json::to_string(key).unwrap_or_default();
-            out.push('[');
-            out.push_str(&quoted);
-            out.push(']');
-        }
-    }
-    out
-}

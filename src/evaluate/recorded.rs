@@ -14,8 +14,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use sha2::{Digest as _, Sha256};
 
-use super::call::Key;
 use crate::builtins::{self, ContentForm, Type};
+use crate::flight::Key;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 

@@ -14,10 +14,10 @@ use crate::rego::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::call::Key;
-use super::flight::Outcome;
 use super::recorded;
 use crate::builtins::Answer;
+use crate::flight::Key;
+use crate::flight::Outcome;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 

@@ -10,17 +10,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::network;
-use super::policies::{Print, path_of};
+use super::policies::Print;
+use crate::load::{TEST_CASE, path_of};
 use crate::rego::Value;
 use crate::rego::builtins;
 use crate::rego::engine::{Halt, Host, HostAnswer, HostCall};
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::Span;
 use crate::{Error, ErrorKind, Limit};
-
-/// The function by which a policy's test tells of a case of its table: its argument is the array of
-/// the case's keys.
-pub(crate) const TEST_CASE: &str = "internal.rego_platform_test_case";
 
 /// Bytes that a pass may print.
 const PRINTED: u64 = 16 << 20;

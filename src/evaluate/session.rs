@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::budget::{Answers, Budget};
-use super::call::{Call, Key, Target};
+use super::call::{Call, Target};
 use super::cancellation::Cancellation;
-use super::flight::{Bell, Boarded, Outcome, Via};
-use super::functions::HostFunction;
+use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::policies::EvaluateOptions;
 use crate::client::Allowance;
+use crate::flight::{Bell, Boarded, Key, Outcome};
 use crate::http::Http;
+use crate::load::HostFunction;
 use crate::observe::Observers;
 use crate::text::shorten;
 use crate::{Error, ErrorKind, Limit, NotFound, Product, Setting, TraceParent};
@@ -141,11 +142,11 @@ impl Session {
     }
 
     /// What carries a call; nothing for calls that are answered at once, or polled.
-    pub(super) fn via(&self, call: &Call) -> Option<Via<'_>> {
+    pub(super) fn carrier(&self, call: &Call) -> Option<Carrier<'_>> {
         match (&call.target, &self.answers) {
             (_, Answers::Replay(_)) => None,
-            (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Via::Http),
-            (_, Answers::Service(platform)) => Some(Via::Service(platform)),
+            (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Carrier::Http),
+            (_, Answers::Service(platform)) => Some(Carrier::Service(platform)),
             _ => None,
         }
     }

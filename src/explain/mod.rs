@@ -12,7 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Query, Replay, position};
+use crate::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Query, Replay};
+use crate::load::position;
 use crate::rego::Value;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::problem::Sources as Texts;
@@ -158,7 +159,7 @@ impl Definition<'_> {
                 operands,
             }
         });
-        let head = crate::evaluate::load::head_span(self.rule);
+        let head = crate::load::head_span(self.rule);
         Fail { rule: self.path.clone(), position: position(texts, head), reason }
     }
 }

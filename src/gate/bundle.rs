@@ -14,9 +14,7 @@ use serde::Deserialize;
 use tar::EntryType;
 
 use super::{documents, policy_yaml};
-use crate::evaluate::sources::{
-    Account, DataSource, ModuleSource, SourceLimits, Sources, document,
-};
+use crate::sources::{Account, DataSource, ModuleSource, SourceLimits, Sources, document};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 

@@ -9,7 +9,7 @@ use super::metadata::{Annotation, annotations};
 use super::model::{Policy, Rule, Severity};
 use super::packages::Asked;
 use super::split::hex;
-use crate::evaluate::sources::Sources;
+use crate::sources::Sources;
 
 /// What reports say of a package.
 pub(super) fn describe(asked: &Asked, sources: &Sources) -> Policy {

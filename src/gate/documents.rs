@@ -14,7 +14,7 @@ use super::model::Subject;
 use super::reach::InputUse;
 use super::split::{Form, Piece};
 use crate::evaluate::says_everything_once;
-use crate::evaluate::sources::document;
+use crate::sources::document;
 use crate::{Error, ErrorKind};
 
 /// What the type of every in-toto statement starts with.

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use glob::Pattern;
 
 use super::inputs::Place;
-use crate::evaluate::sources::account::{Content, content, is_hidden, is_packed};
-use crate::evaluate::sources::{Account, Ignore};
+use crate::sources::account::{Content, content, is_hidden, is_packed};
+use crate::sources::{Account, Ignore};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 

@@ -17,9 +17,9 @@ use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
 use crate::builtins::FunctionSet;
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{Account, Ignore, InexactNumber, SchemaSet, SourceLimits, Sources};
 use crate::evaluate::{Policies, is_network};
+use crate::load::LoadOptions;
+use crate::sources::{Account, Ignore, InexactNumber, SchemaSet, SourceLimits, Sources};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
 

@@ -4,8 +4,9 @@
 //! the wrong kind. What the rules' values mean is `verdict`'s.
 
 use super::reach::Reach;
-use crate::evaluate::load::{Package, RuleDefinition, RuleInfo, RuleKind};
-use crate::evaluate::{Policies, Query, reference};
+use crate::evaluate::{Policies, Query};
+use crate::load::{Package, RuleDefinition, RuleInfo, RuleKind};
+use crate::text::data_reference;
 use crate::text::nearest;
 use crate::{Diagnostic, Error, ErrorKind, Position};
 
@@ -136,7 +137,7 @@ pub(super) fn dotted(path: &[String]) -> String {
     let (Some(first), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
         return String::new();
     };
-    let shown = reference(rest);
+    let shown = data_reference(rest);
     format!("{first}{}", shown.strip_prefix("data").unwrap_or(&shown))
 }
 
@@ -286,7 +287,7 @@ fn query(package: &Package, parts: &[Part]) -> String {
         .map(|part| {
             let path: Vec<String> =
                 package.path.iter().cloned().chain([part.name.clone()]).collect();
-            format!("[value | value := {}]", reference(&path))
+            format!("[value | value := {}]", data_reference(&path))
         })
         .collect();
     format!("[\n{}\n]", lists.join(",\n"))

@@ -12,7 +12,7 @@ use yaml_serde::Value as Yaml;
 
 use super::documents::argument;
 use super::split::{Form, Pieces};
-use crate::evaluate::sources::{ModuleSource, document};
+use crate::sources::{ModuleSource, document};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 

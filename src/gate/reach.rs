@@ -8,9 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::Position;
-use crate::evaluate::{Policies, is_network, position, reference};
+use crate::evaluate::{Policies, is_network};
+use crate::load::position;
 use crate::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
 use crate::rego::syntax::visit::{Visit, walk_term, walk_with};
+use crate::text::data_reference;
 
 /// How policies look at `input`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,7 +172,7 @@ fn place(span: Span) -> (FileId, u32) {
 /// The path of a rule as the compiled policies have it.
 fn rule_path(package: &[String], rule: &str) -> String {
     let path: Vec<String> = package.iter().cloned().chain([rule.to_owned()]).collect();
-    reference(&path)
+    data_reference(&path)
 }
 
 /// Looks at references.
@@ -228,8 +230,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::evaluate::load::LoadOptions;
-    use crate::evaluate::sources::{ModuleSource, Sources};
+    use crate::load::LoadOptions;
+    use crate::sources::{ModuleSource, Sources};
 
     fn reach(text: &str) -> Reach {
         let module = ModuleSource { path: "p.rego".to_owned(), text: text.to_owned() };

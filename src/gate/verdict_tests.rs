@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{ModuleSource, Sources};
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
 use crate::gate::packages::{Manner, asked};
 use crate::gate::reach::Reach;
+use crate::load::LoadOptions;
+use crate::sources::{ModuleSource, Sources};
 
 fn said(text: &str, manner: Manner) -> Result<Said, String> {
     let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };

@@ -23,7 +23,7 @@ pub use allow::{AllowedHost, AllowedHosts, NoHost};
 
 use crate::builtins::Answer;
 use crate::client::{Context, Runtime};
-use crate::evaluate::Flights;
+use crate::flight::Flights;
 use crate::rego::builtins::{Code, HttpRequest, http_failure};
 use crate::rego::value::{Set, Value};
 use crate::{Error, ErrorKind, Setting};

@@ -16,7 +16,7 @@ use reqwest::header::{
 use super::{Inner, NotFound, Platform};
 use crate::builtins::FunctionSet;
 use crate::client::{Client, Credentials, Endpoints, Propagator, Settings, Token, TokenProvider};
-use crate::evaluate::Flights;
+use crate::flight::Flights;
 use crate::observe::{Observer, Observers};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
@@ -149,7 +149,7 @@ impl PlatformBuilder {
         not_found: NotFound => not_found;
         /// The functions of `Platform::register` and [`Platform::call`]: the five, unless more
         /// are turned on. Policies are loaded with those of
-        /// [`LoadOptions::enabled`](crate::evaluate::load::LoadOptions::enabled).
+        /// [`LoadOptions::enabled`](crate::load::LoadOptions::enabled).
         functions: FunctionSet => functions;
         /// How long an answer also serves later evaluations on this platform; not at all by
         /// default. Successes alone, within some 64 MiB of memory; never failures, never what

@@ -190,6 +190,8 @@ pub struct Problem {
     pub details: Vec<String>,
     /// What the author probably meant, and what to write.
     pub hints: Vec<String>,
+    /// `true` if it is right in Rego v0, and a hint says how v1 writes it.
+    pub valid_in_v0: bool,
 }
 
 /// What is wrong with a load; never empty as an error.
@@ -198,7 +200,8 @@ pub type Problems = Vec<Problem>;
 impl Problem {
     /// A problem without details or hints.
     pub fn new(code: ProblemCode, span: Span, message: impl Into<String>) -> Self {
-        Self { code, span, message: message.into(), details: Vec::new(), hints: Vec::new() }
+        let (details, hints) = (Vec::new(), Vec::new());
+        Self { code, span, message: message.into(), details, hints, valid_in_v0: false }
     }
 
     /// `rego_parse_error`
@@ -220,6 +223,13 @@ impl Problem {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Marks it as right in Rego v0.
+    #[must_use]
+    pub fn valid_in_v0(mut self) -> Self {
+        self.valid_in_v0 = true;
         self
     }
 

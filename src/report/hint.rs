@@ -43,6 +43,7 @@ fn setting(setting: Setting) -> String {
         Setting::CertificateAuthorities => "`--ca-cert` takes its file",
         Setting::AllowedHosts => "`--allow-host HOST[:PORT]` allows one",
         Setting::Function(name) => return format!("`--functions {name}` turns it on"),
+        Setting::RegoV0 => "`--v0` reads the old syntax",
         Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
     }
     .to_owned()

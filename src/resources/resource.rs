@@ -70,7 +70,7 @@ macro_rules! resource {
                         while let Some(key) = map.next_key::<String>()? {
                             $crate::resources::resource::once(&mut keys, &key)?;
                             $(let name = $crate::resources::resource::wire_name!($field $($wire)?);
-                            if $crate::client::same_name(name, &key) {
+                            if $crate::resources::types::same_name(name, &key) {
                                 let value = $crate::resources::resource::read!($kind, map);
                                 $field.fill(value, name)?;
                                 continue;

@@ -180,6 +180,25 @@ pub(crate) fn describe(value: &crate::rego::Value) -> &'static str {
     }
 }
 
+/// True if `key` spells the documented `name`, in `camelCase` or `snake_case`.
+pub(crate) fn same_name(name: &str, key: &str) -> bool {
+    fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
+        let mut upper = false;
+        text.chars().filter_map(move |c| {
+            if c == '_' {
+                upper = true;
+                None
+            } else if std::mem::take(&mut upper) {
+                Some(c.to_ascii_uppercase())
+            } else {
+                Some(c)
+            }
+        })
+    }
+    name == key
+        || (!key.starts_with('_') && !key.ends_with('_') && canonical(name).eq(canonical(key)))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Case;
 use super::find::{Shape, name_length};
-use crate::evaluate::TEST_CASE;
+use crate::load::TEST_CASE;
 use crate::rego::Value;
 use crate::rego::syntax::tree::{Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 use crate::rego::syntax::visit;

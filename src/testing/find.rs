@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::Position;
-use crate::evaluate::position;
+use crate::load::position;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 

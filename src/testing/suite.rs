@@ -6,12 +6,13 @@ use regex::Regex;
 
 use super::find::Found;
 use super::{cases, find};
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::Sources;
-use crate::evaluate::{Policies, reference};
+use crate::evaluate::Policies;
+use crate::load::LoadOptions;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::program::{Hooks, Resolved};
 use crate::rego::syntax::tree::Module;
+use crate::sources::Sources;
+use crate::text::data_reference;
 use crate::{Error, Position};
 
 /// A test.
@@ -85,7 +86,7 @@ impl Suite {
             .into_iter()
             .map(|found| Member {
                 test: Test {
-                    package: reference(&found.package),
+                    package: data_reference(&found.package),
                     name: name(&found),
                     position: found.position.clone(),
                 },

@@ -28,6 +28,7 @@ mod policies;
 mod readme;
 mod repl;
 mod requests;
+mod rooms;
 mod session;
 mod soak;
 mod support;

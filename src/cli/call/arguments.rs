@@ -9,7 +9,7 @@ use crate::rego::Value;
 
 use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
-use crate::evaluate::sources::json;
+use crate::sources::json;
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Product};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::rego::Value;
 
 use crate::cli::stdin::{self, Stdin};
-use crate::evaluate::sources::document as document_of;
+use crate::sources::document as document_of;
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
 

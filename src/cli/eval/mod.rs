@@ -17,7 +17,7 @@ use super::explain::{self, Explain};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
-use crate::evaluate::load::LoadOptions;
+use crate::load::LoadOptions;
 use crate::text::{escape_for_log, escape_lines};
 use crate::{Error, ErrorKind, evaluate};
 use format::Format;

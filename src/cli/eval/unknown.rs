@@ -70,8 +70,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::evaluate::load::LoadOptions;
-    use crate::evaluate::sources::{DataSource, ModuleSource, Sources};
+    use crate::load::LoadOptions;
+    use crate::sources::{DataSource, ModuleSource, Sources};
 
     #[test]
     fn what_is_not_there_is_named() {

@@ -132,7 +132,7 @@ impl Done {
         let formatted = match format_text(name, text, args.format()) {
             Ok(formatted) => formatted,
             Err(error) => {
-                let found = crate::evaluate::diagnostics(&error);
+                let found = crate::load::diagnostics(&error);
                 self.failed(&Error::policy(found));
                 return Ok(None);
             }

@@ -25,7 +25,6 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation};
 use crate::emulator::Emulator;
 use crate::evaluate::Answers;
-use crate::evaluate::sources::Ignore;
 use crate::gate::model::{
     AnsweredBy, Argument, Failure, Inventory, OptionEffect, OptionUse, Outcome, Rules, Run,
     Severity, Source, TokenUse, Tool,
@@ -33,6 +32,7 @@ use crate::gate::model::{
 use crate::gate::{
     DocumentOptions, Gate, GateOptions, ListedCalls, Metadata, Place, RunOptions, Waivers, find,
 };
+use crate::sources::Ignore;
 use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;

@@ -22,7 +22,7 @@ use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation};
-use crate::evaluate::load::LoadOptions;
+use crate::load::LoadOptions;
 use crate::{Error, ErrorKind};
 use session::{Session, Turn};
 use words::Words;

@@ -13,13 +13,13 @@ use crate::cli::evaluation;
 use crate::cli::explain::{self, Explain};
 use crate::cli::output;
 use crate::cli::stdin::Stdin;
-use crate::evaluate::load::LoadOptions;
-use crate::evaluate::sources::{ModuleSource, Sources};
 use crate::evaluate::{self, EvaluateOptions, Evaluated, Format, Policies, Query};
+use crate::load::LoadOptions;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
 use crate::rego::syntax::tree::FileId;
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use crate::sources::{ModuleSource, Sources};
 use crate::text::{escape, escape_for_log, nearest};
 use crate::{Error, ErrorKind};
 

@@ -20,8 +20,8 @@ use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
-use crate::evaluate::load::LoadOptions;
 use crate::evaluate::{Answers, EvaluateOptions};
+use crate::load::LoadOptions;
 use crate::testing::{Run, Suite, TestOptions};
 use crate::{Error, Product};
 

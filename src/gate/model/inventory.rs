@@ -179,8 +179,8 @@ impl Inventory {
     }
 }
 
-impl From<crate::evaluate::sources::Account> for Argument {
-    fn from(account: crate::evaluate::sources::Account) -> Self {
+impl From<crate::sources::Account> for Argument {
+    fn from(account: crate::sources::Account) -> Self {
         let left = account.left_out.len();
         let listed = account.left_out.into_iter().take(MAX_LEFT_OUT);
         let left_out: Vec<_> =

@@ -34,7 +34,7 @@ pub fn deprecated(name: &str) -> String {
         "net.cidr_overlap" => "`net.cidr_contains(network, other)`",
         "re_match" => "`regex.match(pattern, text)`",
         "set_diff" => "`xs - ys`",
-        _ => return format!("Rego v1 has no `{name}`; for the old syntax give `--v0`"),
+        _ => return format!("Rego v1 has no `{name}`"),
     };
     format!("Rego v1 has no `{name}`: write {instead}")
 }

@@ -126,8 +126,8 @@ pub fn check_deprecated_builtins<'a>(
         {
             let message =
                 format!("deprecated built-in function calls in expression: {}", function.name);
-            found
-                .push(Problem::types(span, message).hint(super::hints::deprecated(&function.name)));
+            let hint = super::hints::deprecated(&function.name);
+            found.push(Problem::types(span, message).hint(hint).valid_in_v0());
         }
         false
     });

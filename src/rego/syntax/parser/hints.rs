@@ -108,14 +108,14 @@ impl Parser<'_> {
     pub(super) fn hint_for_missing_if(&self, rule: &Rule) -> Option<String> {
         let head = self.head_text(rule)?;
         let head = self.modern_head(rule).unwrap_or_else(|| head.to_owned());
-        Some(format!("in Rego v1 write `{head} if {{ ... }}`; for the old syntax give `--v0`"))
+        Some(format!("in Rego v1 write `{head} if {{ ... }}`"))
     }
 
     /// For an element of a set without `contains`.
     pub(super) fn hint_for_missing_contains(&self, rule: &Rule) -> Option<String> {
         let head = self.modern_head(rule)?;
         let body = if rule.generated_body { "" } else { " if { ... }" };
-        Some(format!("in Rego v1 write `{head}{body}`; for the old syntax give `--v0`"))
+        Some(format!("in Rego v1 write `{head}{body}`"))
     }
 
     /// `p[x]` as v1 writes it.

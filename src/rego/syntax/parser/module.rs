@@ -103,6 +103,7 @@ impl Parser<'_> {
         let kind = if head.args.is_empty() { "rule" } else { "function" };
         let mut report = |message: String, hint: Option<String>| {
             let mut problem = Problem::parse(*span, message);
+            problem.valid_in_v0 = hint.is_some();
             problem.hints.extend(hint);
             problems.push(problem);
         };

@@ -78,7 +78,7 @@ impl Ignore {
     pub(crate) fn reason(&self, path: &Path) -> Option<String> {
         let text = path.to_string_lossy();
         let (pattern, _) = self.patterns.iter().find(|(_, regex)| regex.is_match(&text))?;
-        Some(format!("`--ignore {}`", escape(pattern)))
+        Some(format!("the pattern `{}` ignores it", escape(pattern)))
     }
 }
 

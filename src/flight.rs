@@ -1,7 +1,10 @@
-//! Calls on their way: one request for equal calls that are asked at the same moment.
+//! Calls on their way: one request for equal calls that are made at the same moment.
 //!
-//! Owns single flight over everything that shares a platform. What is remembered after an answer
-//! has come belongs to the evaluation that asked (`session`).
+//! Owns single flight over everything that shares a platform, and answers that evaluations share
+//! (`shared`). It knows nothing of what carries a call, which is given as a future. An answer that
+//! has come belongs to the evaluation that asked.
+
+mod shared;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -18,15 +21,24 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::{Instrument as _, Span};
 
-use super::call::{Call, Key, Target};
-use super::shared::Shared;
 use crate::builtins::{Answer, Cost};
-use crate::client::{Allowance, Client, Context};
-use crate::http::Http;
+use crate::client::{Allowance, Context};
 use crate::observe::{Calling, Observers};
-use crate::{Error, ErrorKind, Platform, TraceParent};
+use crate::{Error, ErrorKind, TraceParent};
+use shared::Shared;
 
-/// What came of a call.
+/// What makes calls equal: the function and its normalised arguments.
+///
+/// The arguments are in the form of OPA's decision logs: the JSON text of the argument array,
+/// keys sorted, compact. It is the form of recordings too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    /// The full name, such as `platform.discover`.
+    pub function: Arc<str>,
+    pub arguments: Arc<str>,
+}
+
+/// The result of a call, with what it took.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub result: Result<Answer, Error>,
@@ -132,51 +144,13 @@ pub(crate) struct Boarded {
     pub joined: bool,
 }
 
-/// What carries calls.
+/// A call as far as flights are concerned.
 #[derive(Clone, Copy)]
-pub(crate) enum Via<'a> {
-    /// The service.
-    Service(&'a Platform),
-    /// The network, for a policy's own requests.
-    Http(&'a Http),
-}
-
-impl Via<'_> {
-    /// Where its timers and requests run.
-    pub fn runtime(&self) -> Result<&Handle, Error> {
-        Ok(match self {
-            Self::Service(platform) => platform.runtime()?.handle(),
-            Self::Http(http) => http.runtime()?.handle(),
-        })
-    }
-
-    pub fn flights(&self) -> &Arc<Flights> {
-        match self {
-            Self::Service(platform) => platform.flights(),
-            Self::Http(http) => http.flights(),
-        }
-    }
-
-    /// When a call that is sent now is given up, besides the evaluation's own deadline.
-    pub fn deadline(&self) -> Option<Instant> {
-        match self {
-            Self::Service(platform) => Some(platform.call_deadline()),
-            Self::Http(_) => None,
-        }
-    }
-
-    fn sender(&self) -> Sender {
-        match self {
-            Self::Service(platform) => Sender::Service(Arc::clone(platform.client())),
-            Self::Http(http) => Sender::Http((*http).clone()),
-        }
-    }
-}
-
-/// What a call's task keeps of what carries it.
-enum Sender {
-    Service(Arc<Client>),
-    Http(Http),
+pub(crate) struct SharedCall<'a> {
+    pub key: &'a Key,
+    pub cost: Cost,
+    /// True if sending it changes nothing, so that equal calls can be one.
+    pub reads: bool,
 }
 
 /// What an evaluation grants a call that it sends.
@@ -207,27 +181,30 @@ impl Flights {
         under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
     }
 
-    /// Sends `call`, or joins an equal call that is on its way, whoever sent it: what it fails
-    /// with because of the sender's limits is for the caller to tell apart.
-    pub fn board(
+    /// Sends a call by `send` on `runtime`, or joins an equal call that is on its way, whoever
+    /// sent it: what it fails with because of the sender's limits is for the caller to tell apart.
+    pub fn board<F>(
         self: &Arc<Self>,
-        via: Via<'_>,
-        call: &Call,
+        call: SharedCall<'_>,
+        runtime: &Handle,
         grant: Grant,
         bell: &Arc<Bell>,
-    ) -> Result<Boarded, Error> {
+        send: impl FnOnce(Arc<Context>) -> F + Send + 'static,
+    ) -> Boarded
+    where
+        F: Future<Output = Result<Answer, Error>> + Send + 'static,
+    {
         let mut under_way = lock(&self.under_way);
         // What changes something is sent for each that asks.
-        if call.reads()
-            && let Some((flight, bells)) = under_way.flights.get(&call.key)
+        if call.reads
+            && let Some((flight, bells)) = under_way.flights.get(call.key)
             && let Some(flight) = flight.upgrade()
         {
             // It leaves the map before it rings, and the map is locked: no bell is missed.
             lock(bells).push(Arc::downgrade(bell));
             Span::current().follows_from(&flight.span);
-            return Ok(Boarded { flight, joined: true });
+            return Boarded { flight, joined: true };
         }
-        let handle = via.runtime()?;
         let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));
         let calling = Calling::begin(&call.key.function, &grant.observer);
         let span = calling.span.clone();
@@ -237,15 +214,15 @@ impl Flights {
             task: OnceLock::new(),
             span: span.clone(),
         });
-        if call.reads() {
-            under_way.add(&call.key, &flight, &bells);
+        if call.reads {
+            under_way.add(call.key, &flight, &bells);
         }
         drop(under_way);
         // Once money may have been spent, a flight holds itself: it isn't given up, and whoever
         // asks the same meanwhile joins it.
-        let held = (call.cost() == Cost::Prompt).then(|| Arc::clone(&flight));
-        let task = self.task(via, call, grant, Arc::downgrade(&flight), bells, calling);
-        let task = handle.spawn(
+        let held = (call.cost == Cost::Prompt).then(|| Arc::clone(&flight));
+        let task = self.task(call, grant, Arc::downgrade(&flight), bells, calling, send);
+        let task = runtime.spawn(
             async move {
                 task.await;
                 drop(held);
@@ -253,29 +230,32 @@ impl Flights {
             .instrument(span),
         );
         let _ = flight.task.set(task.abort_handle());
-        Ok(Boarded { flight, joined: false })
+        Boarded { flight, joined: false }
     }
 
-    fn task(
+    fn task<F>(
         self: &Arc<Self>,
-        via: Via<'_>,
-        call: &Call,
+        call: SharedCall<'_>,
         grant: Grant,
         flight: Weak<Flight>,
         bells: Bells,
         calling: Calling,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        let sender = via.sender();
-        let (key, target) = (call.key.clone(), call.target.clone());
-        let shares = call.cost() == Cost::Request;
+        send: impl FnOnce(Arc<Context>) -> F + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static
+    where
+        F: Future<Output = Result<Answer, Error>> + Send + 'static,
+    {
+        let key = call.key.clone();
+        let shares = call.cost == Cost::Request;
         let flights = Arc::clone(self);
         async move {
             let started = Instant::now();
             let context = Context::new(grant.deadline, grant.allowance).traced(grant.trace);
+            let context = Arc::new(context);
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
                 // Whoever waits must hear of a panic too.
-                None => AssertUnwindSafe(send(&target, &sender, &context))
+                None => AssertUnwindSafe(send(Arc::clone(&context)))
                     .catch_unwind()
                     .await
                     .unwrap_or_else(|_| {
@@ -323,21 +303,6 @@ impl UnderWay {
             self.sweep_at = self.flights.len() * 2;
         }
         self.flights.insert(key.clone(), (Arc::downgrade(flight), Arc::clone(bells)));
-    }
-}
-
-/// Asks whoever a call reaches.
-async fn send(target: &Target, sender: &Sender, context: &Context) -> Result<Answer, Error> {
-    match (target, sender) {
-        (Target::Product { request, .. }, Sender::Service(client)) => {
-            request.send(client, context).await
-        }
-        (Target::Host { function, arguments }, _) => {
-            function.call(arguments.clone()).await.map(Answer::from)
-        }
-        (Target::Http(request), Sender::Http(http)) => http.send(request, context).await,
-        (Target::Lookup(name), Sender::Http(http)) => http.look_up(name, context).await,
-        _ => Err(Error::new(ErrorKind::Internal, "a call went where it isn't answered")),
     }
 }
 

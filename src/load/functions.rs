@@ -19,7 +19,7 @@ type AsyncFn = dyn Fn(Vec<Value>) -> AnswerFuture + Send + Sync;
 /// A function of the host's that policies can call.
 ///
 /// ```
-/// use rego_platform::evaluate::HostFunction;
+/// use rego_platform::load::HostFunction;
 /// use rego_platform::Value;
 ///
 /// let shout = HostFunction::pure("acme.shout", 1, |args| {
@@ -32,11 +32,11 @@ type AsyncFn = dyn Fn(Vec<Value>) -> AnswerFuture + Send + Sync;
 pub struct HostFunction {
     name: Arc<str>,
     arity: u8,
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Known to `check`, and answered nowhere: a declaration.
     Declared,
     Pure(Arc<PureFn>),

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::call::Key;
-use super::flight::Outcome;
+use super::{Key, Outcome};
 
 /// What all remembered answers of a platform may weigh.
 const CAPACITY: u64 = 64 << 20;

@@ -1,22 +1,34 @@
-//! What policies are loaded with, and what is known of them once they are.
+//! Loading: sources and options become a compiled program, a description of its packages, and
+//! findings.
 //!
 //! Owns the load options and the description of packages and rules that gates, tests and checks
-//! ask for. What a policy means is [`crate::rego`]'s.
+//! ask for. The meaning of a policy is [`crate::rego`]'s; which checks run is the caller's.
 
+mod compile;
+mod findings;
+pub(crate) mod functions;
 mod messages;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use messages::Pattern;
 
-use super::functions::HostFunction;
-use super::position;
-use super::sources::SchemaSet;
 use crate::builtins::FunctionSet;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit;
+use crate::sources::SchemaSet;
 use crate::{Platform, Position, Product};
+
+pub(crate) use compile::{Compilation, Inspected, Loaded, compile};
+#[cfg(feature = "cli")]
+pub(crate) use findings::diagnostics;
+pub(crate) use findings::{diagnostic, path_of, position};
+pub use functions::HostFunction;
+
+/// The function by which a policy's test tells of a case of its table: its argument is the array of
+/// the case's keys.
+pub(crate) const TEST_CASE: &str = "internal.rego_platform_test_case";
 
 /// How modules are loaded.
 #[derive(Debug, Clone, Default)]

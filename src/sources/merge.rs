@@ -26,7 +26,7 @@ pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Valu
             let message = format!(
                 "`{}` and a document before it both have a value at `{}`",
                 source.path,
-                crate::evaluate::reference(&path)
+                crate::text::data_reference(&path)
             );
             found.push(
                 Diagnostic::error("data-conflict", message)

@@ -17,7 +17,7 @@ use crate::{Diagnostic, Error, ErrorKind};
 /// `a/b.json` is `schema.a.b`. Nothing is fetched: what a schema refers to must stand in it.
 ///
 /// ```
-/// use rego_platform::evaluate::sources::SchemaSet;
+/// use rego_platform::sources::SchemaSet;
 ///
 /// let schema = r#"{"properties": {"digest": {"type": "string"}}}"#;
 /// assert!(SchemaSet::of_input("schema.json", schema).is_ok());

@@ -33,7 +33,7 @@ fn refusals(arguments: &[&str]) -> Vec<Refusal> {
 }
 
 fn merged(sources: &Sources) -> serde_json::Value {
-    let options = crate::evaluate::load::LoadOptions::default();
+    let options = crate::load::LoadOptions::default();
     let policies = crate::evaluate::Policies::load(sources, options).unwrap();
     serde_json::to_value(policies.data()).unwrap()
 }
@@ -135,7 +135,7 @@ fn every_file_of_a_folder_is_accounted_for() {
         [
             (".gitignore", "hidden"),
             ("README.md", other),
-            ("v", "`--ignore v`"),
+            ("v", "the pattern `v` ignores it"),
             ("x.png", other),
             ("d.YAML", "1 further documents: one is read"),
         ]

@@ -1,0 +1,195 @@
+//! Sources made into a program, and everything that is wrong with them.
+//!
+//! Owns the order in which findings are collected and which of several about one line is kept. The
+//! checks themselves are their caller's ([`Inspection`]).
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::findings::diagnostic;
+use super::functions::HostFunction;
+use super::{LoadOptions, Package, TEST_CASE, packages};
+use crate::builtins::FunctionSet;
+use crate::rego::Value;
+use crate::rego::compile::NameMap;
+use crate::rego::problem::Sources as Texts;
+use crate::rego::program::{self, Hooks, Program, Resolved, SourceText};
+use crate::rego::syntax::BaseVersion;
+use crate::rego::syntax::tree::{Module, Name};
+use crate::sources::{DataSource, Sources};
+use crate::{Diagnostic, Level, Product};
+
+/// Policies as checks look at them.
+pub(crate) struct Inspected<'a> {
+    /// The prefix of the functions.
+    pub product: &'a Product,
+    /// The functions that policies can call.
+    pub enabled: FunctionSet,
+    /// The texts, for positions.
+    pub sources: &'a Texts,
+    /// The modules as their authors wrote them.
+    pub authors: &'a [&'a Module],
+    /// The same modules, in the same order, after OPA's stage `RewriteLocalVars`.
+    pub modules: &'a [Module],
+    /// The authors' names of local variables, and whether each was declared.
+    pub locals: &'a NameMap<Name>,
+    /// The packages that the modules form together.
+    pub packages: &'a [Package],
+    /// Base documents.
+    pub data: &'a [DataSource],
+    /// The schema of `input`, if there is one.
+    pub input_schema: Option<&'a Value>,
+}
+
+/// Looks at modules that parse, and finds what is wrong besides what the language refuses.
+pub(crate) type Inspection<'i> = &'i dyn Fn(&Inspected<'_>) -> Vec<Diagnostic>;
+
+/// A program that compiled without errors, and what is known of it.
+pub(crate) struct Loaded {
+    pub program: Program,
+    pub packages: Vec<Package>,
+    /// The base documents, merged.
+    pub data: Value,
+}
+
+/// The result of compiling sources.
+pub(crate) struct Compilation {
+    /// Errors and warnings, by file and line.
+    pub findings: Vec<Diagnostic>,
+    /// Nothing where one of the findings is an error.
+    pub loaded: Option<Loaded>,
+}
+
+/// Compiles sources; `tests`, if given, finds the tests among them.
+pub(crate) fn compile(
+    sources: &Sources,
+    options: &LoadOptions,
+    more: Inspection<'_>,
+    tests: Option<&mut dyn Hooks>,
+) -> Compilation {
+    let mut found = HostFunction::wrong(&options.host_functions, &options.product);
+    let texts = texts(sources, options.rego_v0, &mut found);
+    let data = crate::sources::merged(&sources.data, &mut found);
+    let functions = program_options(options, &data, tests.is_some());
+    let mut looking =
+        Looking { options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
+    let compiled = Program::compile_with(texts, &functions, &mut looking);
+    found.append(&mut looking.found);
+    let packages = looking.packages;
+    let mut refused = Vec::new();
+    let program = match compiled {
+        Ok(program) => Some(program),
+        Err(error) => {
+            refused.extend(error.problems.iter().map(|p| diagnostic(p, &error.sources)));
+            None
+        }
+    };
+    // A wrong name is reported once, by the check that can say most about it.
+    let line = |finding: &Diagnostic| {
+        finding.position.as_ref().map(|place| (place.file.clone(), place.line))
+    };
+    let named: HashSet<_> = found
+        .iter()
+        .filter(|f| matches!(f.code, "unknown-function" | "arity"))
+        .filter_map(line)
+        .collect();
+    let own = found.len();
+    found.extend(refused);
+    let mut index = 0;
+    found.retain(|finding| {
+        index += 1;
+        let again =
+            matches!(finding.code, "unknown-function" | "arity" | "type-error" | "compile-error");
+        index <= own || !again || line(finding).is_none_or(|line| !named.contains(&line))
+    });
+    found.sort_by(|a, b| order(a).cmp(&order(b)));
+    found.dedup();
+    let is_refused = found.iter().any(|finding| finding.level == Level::Error);
+    let loaded = program.filter(|_| !is_refused).map(|program| Loaded { program, packages, data });
+    Compilation { findings: found, loaded }
+}
+
+/// The texts to compile: each file once.
+fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<SourceText> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut texts = Vec::new();
+    for module in &sources.modules {
+        match seen.insert(&module.path, &module.text) {
+            Some(same) if same == module.text => {}
+            Some(_) => {
+                let message = format!("two modules are called `{}`", module.path);
+                found.push(Diagnostic::error("module-conflict", message));
+            }
+            None => texts.push(SourceText {
+                path: module.path.clone(),
+                text: module.text.clone(),
+                version: if v0 { BaseVersion::V0 } else { BaseVersion::V1 },
+            }),
+        }
+    }
+    texts
+}
+
+/// Looks at modules on their way.
+struct Looking<'l, 't> {
+    options: &'l LoadOptions,
+    sources: &'l Sources,
+    more: Inspection<'l>,
+    tests: Option<&'t mut dyn Hooks>,
+    found: Vec<Diagnostic>,
+    packages: Vec<Package>,
+}
+
+impl Hooks for Looking<'_, '_> {
+    fn parsed(&mut self, texts: &Texts, modules: &mut Vec<Module>) {
+        if let Some(tests) = &mut self.tests {
+            tests.parsed(texts, modules);
+        }
+    }
+
+    fn resolved(&mut self, resolved: Resolved<'_>) {
+        let packages = packages(resolved.sources, resolved.authors, resolved.modules);
+        self.found.extend((self.more)(&Inspected {
+            product: &self.options.product,
+            enabled: self.options.enabled,
+            sources: resolved.sources,
+            authors: resolved.authors,
+            modules: resolved.modules,
+            locals: resolved.locals,
+            packages: &packages,
+            data: &self.sources.data,
+            input_schema: self.options.schemas.of_input_value(),
+        }));
+        self.packages = packages;
+        if let Some(tests) = &mut self.tests {
+            tests.resolved(resolved);
+        }
+    }
+}
+
+fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program::Options {
+    let ours = options.enabled.iter().map(|function| program::HostFunction {
+        name: options.product.function(function.name),
+        signature: function.rego_signature(),
+        nondeterministic: true,
+    });
+    let hosts = options.host_functions.iter().map(|function| program::HostFunction {
+        name: function.name().to_owned(),
+        signature: format!("{} -> any", vec!["any"; usize::from(function.arity())].join(", ")),
+        nondeterministic: true,
+    });
+    let case = || program::HostFunction {
+        name: TEST_CASE.to_owned(),
+        signature: "array[any] -> boolean".to_owned(),
+        nondeterministic: true,
+    };
+    program::Options {
+        data: data.clone(),
+        schemas: options.schemas.schemas(),
+        host_functions: ours.chain(hosts).chain(tests.then(case)).collect(),
+        ..program::Options::default()
+    }
+}
+
+fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {
+    diagnostic.position.as_ref().map(|p| (p.file.as_str(), p.line, p.column))
+}

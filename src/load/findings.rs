@@ -1,0 +1,81 @@
+//! Problems of the language as findings, and places as reports show them.
+//!
+//! Owns the code of each finding and what of a problem's details is worth repeating.
+
+use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
+#[cfg(feature = "cli")]
+use crate::rego::program;
+use crate::rego::syntax::tree::Span;
+use crate::{Diagnostic, Position, Setting, sources};
+
+/// What is wrong with texts, as findings.
+#[cfg(feature = "cli")]
+pub(crate) fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
+    error.problems.iter().map(|problem| diagnostic(problem, &error.sources)).collect()
+}
+
+/// A problem of the language as a finding.
+pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
+    let mut message = problem.message.clone();
+    // The lines with which OPA draws a caret say nothing beside the position.
+    for detail in problem.details.iter().map(|line| line.trim()) {
+        if ["have", "want", "left", "right"].iter().any(|word| detail.starts_with(word)) {
+            message.push_str("; ");
+            let words: Vec<_> = detail.split_whitespace().collect();
+            message.push_str(&words.join(" ").replacen(" :", ":", 1));
+        }
+    }
+    let starts = |text: &str| problem.message.starts_with(text);
+    let arity =
+        problem.message.contains("arity mismatch") || problem.message.contains(" has arity ");
+    let finding = match problem.code {
+        ProblemCode::Parse => Diagnostic::error("parse-error", message),
+        ProblemCode::UnsafeVar => Diagnostic::error("unsafe-variable", message),
+        ProblemCode::Recursion => Diagnostic::error("recursion", message),
+        ProblemCode::Type if starts("undefined function") => {
+            Diagnostic::error("unknown-function", message)
+        }
+        ProblemCode::Type if arity => Diagnostic::error("arity", message),
+        ProblemCode::Type => Diagnostic::error("type-error", message),
+        ProblemCode::Compile => Diagnostic::error("compile-error", message),
+        ProblemCode::Unsupported => Diagnostic::error("unsupported", message),
+        ProblemCode::Limit => Diagnostic::error("too-large", message),
+    };
+    let mut finding = finding.at(position(texts, problem.span));
+    if problem.valid_in_v0 {
+        finding = finding.by_setting(Setting::RegoV0);
+    }
+    if let Some(wrong) = problem.message.strip_prefix("undefined function ")
+        && let [hint] = problem.hints.as_slice()
+        && let Some(right) = hint.strip_prefix("did you mean `")
+        && let Some(right) = right.strip_suffix("`?")
+    {
+        finding = finding.renamed(wrong, right);
+    }
+    if let Some(hint) = sources::remote_hint(&problem.message) {
+        finding = finding.with_hint(hint);
+    } else if !problem.hints.is_empty() {
+        finding = finding.with_hint(problem.hints.join("; "));
+    }
+    finding
+}
+
+/// A path as reports show it: a query's text has none of its own.
+pub(crate) fn path_of(path: &str) -> &str {
+    if path.is_empty() { "query" } else { path }
+}
+
+/// A place as reports show it.
+pub(crate) fn position(texts: &Texts, span: Span) -> Position {
+    let at = texts.position(span);
+    let text = texts.get(span.file).and_then(|source| source.line(at.line)).unwrap_or_default();
+    let shown = texts.text(span);
+    let length = shown.lines().next().map_or(0, |line| line.chars().count());
+    Position {
+        file: path_of(at.path).to_owned(),
+        line: at.line,
+        column: at.column,
+        length: u32::try_from(length.max(1)).unwrap_or(u32::MAX),
+        text: text.to_owned(),
+    }
+}

@@ -1,0 +1,32 @@
+//! Settings of the host that decide about failures and findings.
+//!
+//! Owns their list, which errors and diagnostics refer to instead of wording options.
+
+/// A setting of the host that decides about what failed. A host words how it is changed; the
+/// command names its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Setting {
+    /// The token, [`PlatformBuilder::token`](crate::PlatformBuilder::token)
+    Token,
+    /// The control plane's address,
+    /// [`PlatformBuilder::controlplane_url`](crate::PlatformBuilder::controlplane_url)
+    ControlPlane,
+    /// The platform backend's address,
+    /// [`PlatformBuilder::base_url`](crate::PlatformBuilder::base_url)
+    Backend,
+    /// Plain HTTP, [`PlatformBuilder::insecure`](crate::PlatformBuilder::insecure)
+    PlainHttp,
+    /// Certificate authorities besides the machine's,
+    /// [`PlatformBuilder::ca_certificate`](crate::PlatformBuilder::ca_certificate)
+    CertificateAuthorities,
+    /// The hosts that `http.send` may ask, [`AllowedHosts`](crate::http::AllowedHosts)
+    AllowedHosts,
+    /// The function of this name, which is off by default,
+    /// [`FunctionSet::with`](crate::builtins::FunctionSet::with)
+    Function(&'static str),
+    /// The version of Rego, [`LoadOptions::rego_v0`](crate::load::LoadOptions::rego_v0)
+    RegoV0,
+    /// The files of a folder that are left out
+    Ignored,
+}
