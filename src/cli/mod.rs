@@ -76,6 +76,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn main(arguments: Vec<OsString>) -> Exit {
+    // What scripts ask at each start needs no options.
+    if let [_, only] = arguments.as_slice()
+        && (only == "--version" || only == "-V")
+    {
+        return shown(&format!("rego-platform {}\n", args::version()));
+    }
     let given = arguments.clone();
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
@@ -94,6 +100,17 @@ fn main(arguments: Vec<OsString>) -> Exit {
     let reporter = Reporter::new(cli.options.quiet);
     match dispatch(cli, reporter) {
         Ok(exit) => exit,
+        Err(error) => {
+            output::error(&error);
+            Exit::NoVerdict
+        }
+    }
+}
+
+/// Prints a text that is the whole answer.
+fn shown(text: &str) -> Exit {
+    match output::to_stdout(text.as_bytes()) {
+        Ok(()) => Exit::Passed,
         Err(error) => {
             output::error(&error);
             Exit::NoVerdict
@@ -120,9 +137,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Version => {
-            let text = format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version());
-            output::to_stdout(text.as_bytes())?;
-            Ok(Exit::Passed)
+            Ok(shown(&format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version())))
         }
     }
 }

