@@ -387,7 +387,7 @@ impl Policies {
     #[cfg(feature = "cli")]
     pub(crate) fn core(&self) -> String {
         let program = &self.inner.program;
-        program.core().display(program.sources()).beside_source().to_string()
+        program.core().display(program.sources()).with_source_lines().to_string()
     }
 
     /// The query for one document by its path below `data`, such as `["release", "deny"]`; no

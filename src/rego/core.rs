@@ -1,11 +1,10 @@
-//! The compiled form: what the machine runs.
+//! The compiled form of a policy, which the engine runs.
 //!
 //! Owns the core's types, the lowering from the compiled tree into them ([`lower`]) and their
-//! printed form. In the core nothing is looked up by name: a variable is a slot of its rule's
-//! frame, a constant is a value made once, a reference knows whether it begins in the input, in
-//! base data, at a rule or in a variable, and a call knows what it calls. What may have more than
-//! one answer is told from what can't ([`Op::single`]), so that the machine runs the latter in a
-//! loop.
+//! printed form. Nothing in the core is looked up by name: a variable is a slot in its rule's
+//! frame, a constant is a value built once, a reference knows whether it starts in the input, in
+//! base data, at a rule or in a variable, and a call knows its callee. Expressions with at most one
+//! solution are marked as such ([`Op::single`]), so that the engine can run them in a loop.
 
 mod display;
 mod lower;
@@ -21,7 +20,7 @@ use crate::rego::value::Value;
 pub use lower::{Input, Lookup, lower, lower_document, lower_query};
 pub(in crate::rego) use lower::{function_name, member, push_part};
 
-/// A variable's place in its frame.
+/// The index of a variable in its frame.
 pub type Slot = u32;
 
 /// An index into [`Core::rules`].
@@ -39,88 +38,89 @@ pub struct NodeId(pub u32);
 /// A program in its compiled form.
 #[derive(Debug, Default)]
 pub struct Core {
-    /// All definitions, those after `else` too.
+    /// All definitions, including those after `else`.
     pub rules: Vec<Rule>,
-    /// The definitions of a path, together.
+    /// Rule sets: the definitions that share a path.
     pub sets: Vec<RuleSet>,
-    /// The tree of paths of rules and packages; the first is `data`.
+    /// The tree of rule and package paths; the first node is `data`.
     pub nodes: Vec<Node>,
     /// The base documents.
     pub data: Value,
     /// The host's functions, sorted by name.
     pub host: Vec<HostFn>,
-    /// Functions by path: `data.a.f`.
+    /// Functions by their path, such as `data.a.f`.
     pub functions: BTreeMap<Arc<str>, SetId>,
-    /// Where host functions are called, and in which set of rules.
+    /// The calls of host functions, each with the rule set it is in.
     pub sites: Vec<Site>,
-    /// The number of comprehensions that are remembered.
+    /// The number of comprehensions whose results are cached.
     pub comprehensions: u32,
 }
 
 /// A function of the host.
 #[derive(Debug, Clone)]
 pub struct HostFn {
-    /// Its name.
+    /// The function's name.
     pub name: Arc<str>,
-    /// The number of arguments it takes.
+    /// The number of arguments.
     pub arity: usize,
-    /// It gives nothing.
+    /// `true` if the function returns no value.
     pub void: bool,
 }
 
-/// A call of a host function.
+/// A call site of a host function, or of a built-in one that uses the network.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The function.
+    /// The name of the function.
     pub name: Arc<str>,
-    /// The call.
+    /// The span of the call.
     pub span: Span,
-    /// The set of rules that it is in; none for a query.
+    /// The rule set that contains the call; `None` for a query.
     pub set: Option<SetId>,
 }
 
-/// A node of the tree of paths.
+/// A node in the tree of paths.
 #[derive(Debug)]
 pub struct Node {
-    /// Its last part.
+    /// The last component of the node's path.
     pub key: Value,
-    /// What is below.
+    /// The nodes below this one.
     pub children: BTreeMap<Value, NodeId>,
-    /// The rules whose path ends here.
+    /// The rule set whose path ends here.
     pub set: Option<SetId>,
-    /// Left out of the documents above it (`data.system`).
+    /// `true` if the documents above leave this node out (`data.system`).
     pub hidden: bool,
 }
 
-/// The definitions of a path.
+/// The definitions that share a path.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct RuleSet {
-    /// The path: `data.a.b.allow`.
+    /// The path, such as `data.a.b.allow`.
     pub path: Arc<str>,
-    /// The parts of the path after `data`.
+    /// The components of the path after `data`.
     pub parts: Vec<Value>,
-    /// They make sets (`contains`).
+    /// `true` if the definitions build a set (`contains`).
     pub multi: bool,
-    /// No path has a variable.
+    /// `true` if no definition's path contains a variable.
     pub ground: bool,
-    /// They are functions.
+    /// `true` if the definitions are functions.
     pub function: bool,
-    /// The number of arguments they take.
+    /// The number of arguments, of functions.
     pub arity: usize,
-    /// The definitions in order.
+    /// The definitions, in order.
     pub definitions: Vec<Definition>,
-    /// The default.
+    /// The default rule.
     pub default: Option<RuleId>,
-    /// All have the same constant value: the first that holds decides.
+    /// `true` if all definitions have the same constant value, so the first one that holds decides.
     pub early: bool,
-    /// Their paths are of different lengths: one may reach into another's value.
+    /// `true` if the paths of the definitions differ in length, so one may define a value inside
+    /// another's.
     pub uneven: bool,
-    /// It has at most one answer, and nothing is left to evaluate after it.
+    /// `true` if there is at most one answer, and nothing is left to evaluate after it.
     pub single: bool,
-    /// Tells which definitions can hold, where that depends on anything.
+    /// The index that selects the definitions that can hold; `None` if that depends on nothing.
     pub index: Option<Box<Index>>,
-    /// The rules that the index speaks of: a definition and its `else` branches each.
+    /// The rules that the index refers to: each definition with its `else` branches.
     pub members: Vec<Vec<RuleId>>,
     /// All definitions with their `else` branches, as candidates.
     pub all: Vec<Candidate>,
@@ -131,57 +131,58 @@ pub struct RuleSet {
 pub struct Candidate {
     /// The rule.
     pub rule: RuleId,
-    /// It is evaluated in any case; others only if none before them held since the last such.
+    /// `true` if the rule is always evaluated; the others are evaluated only if none has held since
+    /// the last one that is.
     pub first: bool,
 }
 
 /// A definition and its `else` branches.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The definition.
+    /// The definition itself.
     pub rule: RuleId,
-    /// Those after `else`, in order.
+    /// Its `else` branches, in order.
     pub otherwise: Vec<RuleId>,
 }
 
-/// One definition.
+/// A single definition of a rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its frame and body.
+    /// The variables of its frame.
     pub scope: Scope,
-    /// Where it stands.
+    /// The source span of the definition.
     pub span: Span,
-    /// Where its head stands.
+    /// The source span of its head.
     pub head_span: Span,
-    /// The set that it belongs to.
+    /// The rule set that it belongs to.
     pub set: SetId,
-    /// Its path after `data`, package included.
+    /// Its path after `data`, including the package.
     pub reference: Vec<Term>,
-    /// A function's arguments.
+    /// The arguments, of a function.
     pub args: Vec<Term>,
-    /// The element, of a set.
+    /// The element, of a rule that builds a set.
     pub key: Option<Term>,
-    /// The value, of everything else.
+    /// The value, of any other rule.
     pub value: Option<Term>,
-    /// What must hold.
+    /// The expressions that must hold.
     pub body: Body,
-    /// Its body has at most one solution.
+    /// `true` if the body has at most one solution.
     pub single: bool,
 }
 
 impl Rule {
-    /// It makes sets.
+    /// Returns `true` if the rule builds a set.
     pub fn multi(&self) -> bool {
         self.value.is_none()
     }
 }
 
-/// The variables of a frame.
+/// The variables in a frame.
 #[derive(Debug, Default, Clone)]
 pub struct Scope {
     /// The number of slots.
     pub slots: u32,
-    /// The name of each, as the compile stages left it.
+    /// The name of each variable, as the compile stages left it.
     pub names: Vec<Arc<str>>,
 }
 
@@ -191,38 +192,38 @@ pub type Body = Box<[Op]>;
 /// An expression.
 #[derive(Debug)]
 pub struct Op {
-    /// What it is.
+    /// The kind of expression, with its operands.
     pub kind: OpKind,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
-    /// It has at most one solution, whatever its operands are.
+    /// `true` if there is at most one solution, whatever the operands are.
     pub single: bool,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Debug)]
 pub enum OpKind {
-    /// Both sides are made equal.
+    /// Unifies both sides.
     Unify(Box<(Side, Side)>),
-    /// It is neither false nor undefined.
+    /// Holds unless the value is false or undefined.
     Test(Side),
     /// A call.
     Call(Box<Call>),
     /// `every`
     Every(Box<Every>),
-    /// `not`, with all that is computed for it.
+    /// `not`, with everything that is computed for its operand.
     Not(Body),
-    /// `not` of an expression alone.
+    /// `not` of a single expression.
     Negated(Box<Op>),
     /// `and`
     And(Body, Body),
     /// `or`
     Or(Body, Body),
-    /// An expression with modifiers.
+    /// An expression with `with` modifiers.
     With(Box<[With]>, Box<Op>),
 }
 
-/// A side of an equality.
+/// One side of an equality.
 #[derive(Debug)]
 pub enum Side {
     /// A term.
@@ -233,7 +234,7 @@ pub enum Side {
     Comprehension(Box<Comprehension>),
 }
 
-/// A term with nothing to evaluate in it.
+/// A term that needs no evaluation.
 #[derive(Debug, Clone)]
 pub enum Term {
     /// A constant of any type.
@@ -251,15 +252,15 @@ pub enum Term {
 /// A reference.
 #[derive(Debug)]
 pub struct Ref {
-    /// Where it begins.
+    /// The head, where the reference starts.
     pub head: Head,
-    /// Its operands; for `data`, all after `data`.
+    /// The operands after the head; for `data`, all those after `data`.
     pub path: Box<[Term]>,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
 }
 
-/// Where a reference begins.
+/// The head of a reference.
 #[derive(Debug)]
 pub enum Head {
     /// `input`
@@ -268,75 +269,76 @@ pub enum Head {
     Var(Slot),
     /// `data`
     Data(Resolved),
-    /// A constant, as in `1[_]`: nothing is found in it.
+    /// A constant, as in `1[_]`, in which nothing is ever found.
     Nothing,
 }
 
-/// What the constant operands of a reference to `data` lead to, while nothing replaces data.
+/// The target of the constant operands of a reference to `data`, as long as no `with` replaces
+/// data.
 #[derive(Debug)]
 pub enum Resolved {
-    /// Rules, after so many operands.
+    /// A rule set, and the number of operands that lead to it.
     Rules(SetId, usize),
-    /// A base document beside which there are no rules, after so many operands.
+    /// A base document without rules beside it, and the number of operands that lead to it.
     Base(Option<Value>, usize),
-    /// Anything.
+    /// Not known before evaluation: the tree of paths is walked.
     Tree,
 }
 
 /// A comprehension.
 #[derive(Debug)]
 pub struct Comprehension {
-    /// What it makes of each solution.
+    /// The kind of collection, with the terms of its head.
     pub kind: ComprehensionKind,
     /// Its body.
     pub body: Body,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
-    /// Made once for all values of these variables.
+    /// The key under which results are cached, if they are.
     pub index: Option<ComprehensionIndex>,
 }
 
-/// What a comprehension makes of each solution.
+/// The kinds of comprehensions, each with what it collects per solution.
 #[derive(Debug)]
 pub enum ComprehensionKind {
     /// An element of an array.
     Array(Term),
     /// An element of a set.
     Set(Term),
-    /// A member of an object, and where its key stands.
+    /// A member of an object, with the span of its key.
     Object(Term, Term, Span),
 }
 
-/// How a comprehension is remembered.
+/// The cache key of a comprehension, and the frame to evaluate it in.
 #[derive(Debug)]
 pub struct ComprehensionIndex {
-    /// Its own number.
+    /// The number of this comprehension among those that are cached.
     pub id: u32,
-    /// The variables that it depends on.
+    /// The variables that the result depends on, which are the key in the cache.
     pub keys: Box<[Slot]>,
-    /// The variables of its head, where some have their values from outside: then what the body gives
-    /// is remembered, and the head is made of it each time.
+    /// The variables in the head, if some get their values outside the body. In that case the
+    /// solutions of the body are cached, and the head is built from them each time.
     pub head: Box<[Slot]>,
-    /// The size of its frame.
+    /// The size of the frame.
     pub slots: u32,
 }
 
 /// A call.
 #[derive(Debug)]
 pub struct Call {
-    /// What is called, while nothing replaces it.
+    /// The callee, unless a `with` replaces it.
     pub target: Target,
-    /// Its name: `data.a.f`, `array.concat`.
+    /// The name of the callee, such as `data.a.f` or `array.concat`.
     pub name: Arc<str>,
     /// The arguments.
     pub args: Box<[Term]>,
-    /// What the result is made equal to; without it, the result must not be false.
+    /// The term that the result is unified with; without one, the result must not be false.
     pub output: Option<Term>,
-    /// Where, if a host function is called.
+    /// The index of the call site, if a host function is called.
     pub site: Option<u32>,
 }
 
-/// What is called.
+/// The callee of a call.
 #[derive(Clone, Copy)]
 pub enum Target {
     /// A comparison.
@@ -345,11 +347,11 @@ pub enum Target {
     Builtin(&'static Builtin),
     /// A function of the host.
     Host(u32),
-    /// A function of the policy.
+    /// A function of the policy itself.
     Function(SetId),
-    /// A function that the machine runs itself.
+    /// A function that the engine implements itself.
     Native(Native),
-    /// Nothing of this name: an error when it is reached.
+    /// No function has this name, which is an error once the call is reached.
     Missing,
 }
 
@@ -366,16 +368,16 @@ impl std::fmt::Debug for Target {
     }
 }
 
-/// Functions that need the machine.
+/// Functions that need the state of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Native {
     /// `internal.print`: prints each combination of its operands' values.
     Print,
     /// `internal.template_string`: joins its operands' values.
     Template,
-    /// `trace`: a note for who watches.
+    /// `trace`: adds a note to the trace.
     Trace,
-    /// `internal.member_2`: whether a collection has a value.
+    /// `internal.member_2`: tests whether a collection contains a value.
     Member,
 }
 
@@ -396,90 +398,90 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// `every`
+/// An `every` expression.
 #[derive(Debug)]
 pub struct Every {
-    /// The key's variable.
+    /// The variable for keys.
     pub key: Option<Term>,
-    /// The value's variable.
+    /// The variable for values.
     pub value: Term,
-    /// What is looked through.
+    /// The collection to iterate over.
     pub domain: Term,
-    /// What must hold for each.
+    /// The expressions that must hold for each element.
     pub body: Body,
 }
 
-/// A modifier.
+/// A `with` modifier.
 #[derive(Debug)]
 pub struct With {
-    /// What is replaced.
+    /// The target that is replaced.
     pub target: WithTarget,
-    /// By what.
+    /// The replacement.
     pub value: WithValue,
 }
 
-/// What is replaced.
+/// The target of a `with` modifier.
 #[derive(Debug)]
 pub enum WithTarget {
     /// `input`, or a part of it.
     Input(Vec<Value>),
     /// `data`, or a part of it.
     Data(Vec<Value>),
-    /// A function, by its name.
+    /// A function, by name.
     Function(Arc<str>),
 }
 
-/// By what it is replaced.
+/// The replacement in a `with` modifier.
 #[derive(Debug)]
 pub enum WithValue {
     /// A value.
     Term(Term),
     /// A function.
     Function(Target, Arc<str>),
-    /// A reference, evaluated at each call of the function that it stands in for.
+    /// A reference, evaluated at each call of the function that it replaces.
     Ref(Ref),
 }
 
 /// A query in its compiled form.
 #[derive(Debug)]
 pub struct QueryCore {
-    /// Its variables.
+    /// The variables in its frame.
     pub scope: Scope,
-    /// Its body.
+    /// The expressions that must hold.
     pub body: Body,
-    /// Where it stands.
+    /// The source span.
     pub span: Span,
 }
 
 impl Core {
-    /// A definition.
+    /// Returns a definition.
     pub fn rule(&self, id: RuleId) -> Option<&Rule> {
         self.rules.get(id.0 as usize)
     }
 
-    /// The definitions of a path.
+    /// Returns a rule set.
     pub fn set(&self, id: SetId) -> Option<&RuleSet> {
         self.sets.get(id.0 as usize)
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.0 as usize)
     }
 
-    /// What is below a node.
+    /// Returns the child of a node under `key`.
     pub fn child(&self, id: NodeId, key: &Value) -> Option<NodeId> {
         self.node(id)?.children.get(key).copied()
     }
 }
 
 impl Term {
-    /// It has no variables.
+    /// Returns `true` if the term contains no variables.
     pub fn is_const(&self) -> bool {
         matches!(self, Self::Const(_))
     }
 
-    /// True if its elements may be looked through in another order than that of their values.
+    /// Returns `true` if the elements may be iterated in an order other than that of their values.
     pub fn may_be_irregular(&self) -> bool {
         match self {
             Self::Const(_) | Self::Var(_) => false,
@@ -492,7 +494,7 @@ impl Term {
         }
     }
 
-    /// Calls back with each of its variables.
+    /// Calls `visit` with each variable in the term.
     pub fn each_slot(&self, visit: &mut dyn FnMut(Slot)) {
         match self {
             Self::Const(_) => {}

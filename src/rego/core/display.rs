@@ -1,4 +1,4 @@
-//! The core as text: one expression a line, with the author's place.
+//! The core as text: one expression per line, with its position in the source.
 
 use std::fmt::{self, Write};
 
@@ -9,39 +9,39 @@ use super::{
 use crate::rego::problem::Sources;
 use crate::rego::syntax::tree::Span;
 
-/// Prints a core with places in these texts.
+/// Displays a core, or the core of a query; positions refer to `sources`.
 pub struct Printed<'a> {
     core: &'a Core,
     sources: &'a Sources,
     query: Option<&'a QueryCore>,
-    beside: bool,
+    source_lines: bool,
 }
 
 impl Printed<'_> {
-    /// Shows the author's line behind its place.
+    /// Appends the source line to each position.
     #[must_use]
-    pub fn beside_source(self) -> Self {
-        Self { beside: true, ..self }
+    pub fn with_source_lines(self) -> Self {
+        Self { source_lines: true, ..self }
     }
 }
 
 impl Core {
-    /// The core as text.
+    /// Returns a printable form of the core.
     pub fn display<'a>(&'a self, sources: &'a Sources) -> Printed<'a> {
-        Printed { core: self, sources, query: None, beside: false }
+        Printed { core: self, sources, query: None, source_lines: false }
     }
 
-    /// A query's core as text.
+    /// Returns a printable form of a query's core.
     pub fn display_query<'a>(&'a self, query: &'a QueryCore, sources: &'a Sources) -> Printed<'a> {
-        Printed { core: self, sources, query: Some(query), beside: false }
+        Printed { core: self, sources, query: Some(query), source_lines: false }
     }
 }
 
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        let Self { core, sources, query, beside } = *self;
-        let mut printer = Printer { core, sources, out: &mut out, scope: None, beside };
+        let Self { core, sources, query, source_lines } = *self;
+        let mut printer = Printer { core, sources, out: &mut out, scope: None, source_lines };
         match query {
             Some(query) => {
                 printer.scope = Some(&query.scope);
@@ -59,7 +59,7 @@ struct Printer<'a> {
     sources: &'a Sources,
     out: &'a mut String,
     scope: Option<&'a Scope>,
-    beside: bool,
+    source_lines: bool,
 }
 
 impl Printer<'_> {
@@ -74,7 +74,7 @@ impl Printer<'_> {
         }
         let position = self.sources.position(span);
         write!(self.out, " # {}:{}:{}", position.path, position.line, position.column)?;
-        let source = self.sources.get(span.file).filter(|_| self.beside);
+        let source = self.sources.get(span.file).filter(|_| self.source_lines);
         if let Some(line) = source.and_then(|source| source.line(position.line)) {
             write!(self.out, " | {}", line.trim())?;
         }

@@ -1,9 +1,9 @@
-//! The compiled tree to the core.
+//! Lowers the compiled tree to the core.
 //!
-//! Owns the walk over modules and rules; each construct has a file of its own, which begins with
-//! what it looked like before and what it looks like after. What the compile stages guarantee is
-//! relied upon and not checked twice: calls and dynamic references are hoisted, bodies are in
-//! order, locals have names of their own within a module. A tree that isn't so is refused.
+//! Owns the walk over modules and rules; each construct has a file of its added, whose header shows
+//! the construct before and after. The lowering relies on what the compile stages guarantee,
+//! without checking it again: calls and dynamic references are hoisted, bodies are ordered, and the
+//! names of locals are unique within a module. A tree that violates this is rejected.
 
 mod body;
 mod call;
@@ -30,12 +30,12 @@ pub(in crate::rego) use tree::push_part;
 
 use frame::Frame;
 
-/// Finds a built-in function.
+/// Looks up a built-in function by name.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<&'static Builtin>;
 
-/// What is lowered.
+/// A program to lower.
 pub struct Input<'a> {
-    /// The modules after all compile stages, in the order of their paths.
+    /// The modules after all compile stages, ordered by path.
     pub modules: &'a [Module],
     /// The base documents.
     pub data: Value,
@@ -48,12 +48,12 @@ pub struct Input<'a> {
 /// Lowers a program.
 ///
 /// # Errors
-/// A form that the compile stages should have removed.
+/// Returns an error for a construct that the compile stages should have removed.
 pub fn lower(input: Input<'_>) -> Result<Core, Problem> {
     let mut host = input.host;
     host.sort_by(|a, b| a.name.cmp(&b.name));
     let mut core = Core { data: input.data, host, ..Core::default() };
-    let placed = tree::plant(&mut core, input.modules)?;
+    let placed = tree::build(&mut core, input.modules)?;
     let mut lowering = Lowering::new(&mut core, input.builtins);
     for place in &placed {
         lowering.rule(place)?;
@@ -63,32 +63,31 @@ pub fn lower(input: Input<'_>) -> Result<Core, Problem> {
     Ok(core)
 }
 
-/// Lowers a query; call sites and remembered comprehensions of its own are numbered after the
-/// program's.
+/// Lowers a query. Its added call sites and cached comprehensions are numbered after the program's.
 ///
 /// # Errors
-/// A form that the compile stages should have removed.
+/// Returns an error for a construct that the compile stages should have removed.
 pub fn lower_query(
     core: &Core,
     builtins: Lookup<'_>,
     body: &Body,
     span: Span,
 ) -> Result<(QueryCore, Vec<super::Site>), Problem> {
-    // A query adds nothing to the program but sites.
-    let mut own = Own { sites: Vec::new(), comprehensions: core.comprehensions };
+    // A query adds nothing to the program itself, only call sites of its added.
+    let mut added = QueryAdditions { sites: Vec::new(), comprehensions: core.comprehensions };
     let mut lowering = Lowering {
         builtins,
         arities: BTreeMap::new(),
-        core: Target::Query(core, &mut own),
+        core: Destination::Query(core, &mut added),
         set: None,
     };
     let mut frame = Frame::default();
     let body = lowering.body(&mut frame, body)?;
     let scope = frame.scope();
-    Ok((QueryCore { scope, body, span }, own.sites))
+    Ok((QueryCore { scope, body, span }, added.sites))
 }
 
-/// The query for one document: `data.a.b` as its only expression, whose value is in slot 0.
+/// Returns the query for one document: `data.a.b` as the only expression, with its value in slot 0.
 pub fn lower_document(core: &Core, path: &[&str]) -> QueryCore {
     let span = Span::default();
     let terms: Vec<_> = path.iter().map(|part| super::Term::Const(Value::from(*part))).collect();
@@ -103,44 +102,44 @@ pub fn lower_document(core: &Core, path: &[&str]) -> QueryCore {
     }
 }
 
-/// What a query has of its own.
-struct Own {
+/// The call sites and comprehensions that a query adds to the program's.
+struct QueryAdditions {
     sites: Vec<super::Site>,
     comprehensions: u32,
 }
 
-/// Where lowered things go.
-enum Target<'c> {
+/// The destination of what is lowered.
+enum Destination<'c> {
     Program(&'c mut Core),
-    Query(&'c Core, &'c mut Own),
+    Query(&'c Core, &'c mut QueryAdditions),
 }
 
 struct Lowering<'c> {
     builtins: Lookup<'c>,
-    /// The number of arguments built-in functions take, and whether they give something.
+    /// The number of arguments of each built-in function, and whether it returns no value.
     arities: BTreeMap<&'static str, (usize, bool)>,
-    core: Target<'c>,
-    /// The rules that are being lowered.
+    core: Destination<'c>,
+    /// The rule set that is being lowered.
     set: Option<SetId>,
 }
 
 impl<'c> Lowering<'c> {
     fn new(core: &'c mut Core, builtins: Lookup<'c>) -> Self {
-        Self { builtins, arities: BTreeMap::new(), core: Target::Program(core), set: None }
+        Self { builtins, arities: BTreeMap::new(), core: Destination::Program(core), set: None }
     }
 
     fn core(&self) -> &Core {
         match &self.core {
-            Target::Program(core) => core,
-            Target::Query(core, _) => core,
+            Destination::Program(core) => core,
+            Destination::Query(core, _) => core,
         }
     }
 
     fn add_site(&mut self, name: &Arc<str>, span: Span) -> Option<u32> {
         let site = super::Site { name: Arc::clone(name), span, set: self.set };
         let (count, sites) = match &mut self.core {
-            Target::Program(core) => (0, &mut core.sites),
-            Target::Query(core, own) => (core.sites.len(), &mut own.sites),
+            Destination::Program(core) => (0, &mut core.sites),
+            Destination::Query(core, added) => (core.sites.len(), &mut added.sites),
         };
         sites.push(site);
         u32::try_from(count + sites.len() - 1).ok()
@@ -148,15 +147,15 @@ impl<'c> Lowering<'c> {
 
     fn add_comprehension(&mut self) -> u32 {
         let count = match &mut self.core {
-            Target::Program(core) => &mut core.comprehensions,
-            Target::Query(_, own) => &mut own.comprehensions,
+            Destination::Program(core) => &mut core.comprehensions,
+            Destination::Query(_, added) => &mut added.comprehensions,
         };
         *count += 1;
         *count - 1
     }
 }
 
-/// A form that the compile stages should have removed.
+/// Returns the error for a construct that the compile stages should have removed.
 fn unexpected(span: Span, what: &str) -> Problem {
     Problem::compile(span, format!("{what} can't be compiled here"))
 }

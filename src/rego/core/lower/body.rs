@@ -1,4 +1,4 @@
-//! Bodies and their expressions.
+//! Lowers bodies and their expressions.
 //!
 //! ```text
 //! eq(x, input.a[_])        unify slot 0 with the reference
@@ -7,8 +7,8 @@
 //! every k, v in xs { … }   every slot 1, slot 2 in slot 0 of body
 //! ```
 //!
-//! An expression is *single* if it has at most one solution: whatever it names has a value by then,
-//! and nothing in it gives several. The machine runs single expressions in a loop.
+//! An expression is *single* if it has at most one solution: all its variables have values by then,
+//! and nothing in it yields several. The engine runs single expressions in a loop.
 
 use crate::rego::core::{Body, Every, Head, Op, OpKind, Ref, Resolved, Side, Term};
 use crate::rego::problem::Problem;
@@ -80,34 +80,34 @@ impl Lowering<'_> {
                 frame.leave(before);
                 (OpKind::Every(Box::new(Every { key, value, domain, body })), true)
             }
-            ExprKind::Not(not) => (OpKind::Not(self.closed(frame, &not.body)?), true),
+            ExprKind::Not(not) => (OpKind::Not(self.isolated(frame, &not.body)?), true),
             ExprKind::And(it) => {
-                let left = self.closed(frame, &it.left)?;
-                (OpKind::And(left, self.closed(frame, &it.right)?), true)
+                let left = self.isolated(frame, &it.left)?;
+                (OpKind::And(left, self.isolated(frame, &it.right)?), true)
             }
             ExprKind::Or(it) => {
-                let left = self.closed(frame, &it.left)?;
-                (OpKind::Or(left, self.closed(frame, &it.right)?), true)
+                let left = self.isolated(frame, &it.left)?;
+                (OpKind::Or(left, self.isolated(frame, &it.right)?), true)
             }
             ExprKind::Some(_) => return Err(unexpected(span, "a declaration")),
         };
         Ok(Op { kind, span, single })
     }
 
-    /// A body that binds nothing outside.
-    fn closed(&mut self, frame: &mut Frame, body: &tree::Body) -> Result<Body, Problem> {
+    /// Lowers a body whose bindings aren't visible outside.
+    fn isolated(&mut self, frame: &mut Frame, body: &tree::Body) -> Result<Body, Problem> {
         let before = frame.enter();
         let body = self.body(frame, body)?;
         frame.leave(before);
         Ok(body)
     }
 
-    /// A side of an equality, or a term by itself.
+    /// Lowers one side of an equality, or a term that stands alone.
     fn side(&mut self, frame: &mut Frame, term: &tree::Term) -> Result<Side, Problem> {
         Ok(match &term.kind {
             TermKind::Group(inner) => self.side(frame, inner)?,
             TermKind::Ref(parts) => Side::Ref(Box::new(self.reference(frame, parts, term.span)?)),
-            // The root documents by themselves.
+            // The root documents as a whole.
             TermKind::Var(name) if matches!(&**name, "input" | "data") => {
                 let parts = std::slice::from_ref(term);
                 Side::Ref(Box::new(self.reference(frame, parts, term.span)?))
@@ -134,7 +134,7 @@ fn is_equality(terms: &[tree::Term]) -> bool {
         })
 }
 
-/// True if a side has at most one value.
+/// Returns `true` if a side has at most one value.
 fn is_single(frame: &Frame, side: &Side) -> bool {
     match side {
         Side::Term(_) | Side::Comprehension(_) => true,

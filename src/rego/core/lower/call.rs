@@ -1,4 +1,4 @@
-//! Calls.
+//! Lowers calls.
 //!
 //! ```text
 //! plus(x, 1, y)               built-in plus [slot 0, const 1] → slot 1
@@ -17,7 +17,7 @@ use crate::rego::types::Function;
 use super::frame::Frame;
 use super::{Lowering, unexpected};
 
-/// What is called: it, its name, its number of arguments and whether it gives something.
+/// A callee: its target, name and arity, and whether it returns no value.
 pub(super) struct Callee {
     pub(super) target: Target,
     pub(super) name: Arc<str>,
@@ -26,7 +26,7 @@ pub(super) struct Callee {
 }
 
 impl Lowering<'_> {
-    /// Lowers the call of an expression: the function, the arguments, perhaps an output.
+    /// Lowers a call expression: the function, its arguments and possibly an output.
     pub(super) fn call(
         &mut self,
         frame: &mut Frame,
@@ -46,7 +46,7 @@ impl Lowering<'_> {
         };
         let single = match callee.target {
             Target::Builtin(builtin) => !builtin.relation,
-            // Of the policy's functions it is known only when all rules are lowered.
+            // For the policy's own functions this is decided once all rules are lowered (`finish`).
             _ => true,
         };
         for term in args.iter().chain(&output) {
@@ -57,7 +57,7 @@ impl Lowering<'_> {
         Ok(Op { kind: OpKind::Call(Box::new(call)), span, single })
     }
 
-    /// What a call's first term calls.
+    /// Resolves the first term of a call, the function.
     pub(super) fn callee(&mut self, function: &tree::Term) -> Result<Callee, Problem> {
         let name = function_name(function)
             .ok_or_else(|| unexpected(function.span, "what is called here"))?;
@@ -66,7 +66,7 @@ impl Lowering<'_> {
             let arity = self.core().set(set).map_or(0, |set| set.arity);
             return Ok(Callee { target: Target::Function(set), name, arity, void: false });
         }
-        // A built-in of this name comes before a host's.
+        // A built-in function takes precedence over a host function of the same name.
         if let Some(builtin) = (self.builtins)(&name) {
             let (arity, void) = if let Some(known) = self.arities.get(builtin.name) {
                 *known
@@ -103,7 +103,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The name of what a term calls: `plus`, `array.concat`, `data.a.f`.
+/// Returns the name of the function that a term refers to: `plus`, `array.concat`, `data.a.f`.
 pub(in crate::rego) fn function_name(term: &tree::Term) -> Option<String> {
     match &term.kind {
         TermKind::Var(name) => Some(name.to_string()),

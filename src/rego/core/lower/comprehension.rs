@@ -1,9 +1,9 @@
-//! Comprehensions.
+//! Lowers comprehensions.
 //!
 //! ```text
 //! [x | body]           array slot 0 of body
 //! {x: y | body}        object slot 0, slot 1 of body
-//! [x | f(y, x)]        the same, remembered by slot 2, where its compile stage says so
+//! [x | f(y, x)]        the same, cached by slot 2, if the compile stages say so
 //! ```
 
 use std::collections::BTreeSet;
@@ -60,41 +60,41 @@ impl Lowering<'_> {
     }
 }
 
-/// The variables of a head, unless the body by itself gives all of them their values.
+/// Returns the variables in the head, or none if the body by itself binds all of them.
 fn open_head(kind: &ComprehensionKind, body: &Body) -> Box<[Slot]> {
-    let mut given = BTreeSet::new();
-    let mut give = |term: &Term| {
+    let mut bound = BTreeSet::new();
+    let mut bind = |term: &Term| {
         term.each_slot(&mut |slot| {
-            given.insert(slot);
+            bound.insert(slot);
         });
     };
     for op in body {
-        given_by(op, &mut give);
+        each_binding(op, &mut bind);
     }
     let mut head = BTreeSet::new();
-    let mut look = |term: &Term| {
+    let mut collect = |term: &Term| {
         term.each_slot(&mut |slot| {
             head.insert(slot);
         });
     };
     match kind {
-        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => look(term),
+        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => collect(term),
         ComprehensionKind::Object(key, value, _) => {
-            look(key);
-            look(value);
+            collect(key);
+            collect(value);
         }
     }
-    if head.is_subset(&given) { Box::default() } else { head.into_iter().collect() }
+    if head.is_subset(&bound) { Box::default() } else { head.into_iter().collect() }
 }
 
-fn given_by(op: &Op, give: &mut dyn FnMut(&Term)) {
+fn each_binding(op: &Op, bind: &mut dyn FnMut(&Term)) {
     let mut side = |side: &Side| match side {
-        Side::Term(term) => give(term),
+        Side::Term(term) => bind(term),
         Side::Ref(reference) => {
             if let Head::Var(slot) = reference.head {
-                give(&Term::Var(slot));
+                bind(&Term::Var(slot));
             }
-            reference.path.iter().for_each(&mut *give);
+            reference.path.iter().for_each(&mut *bind);
         }
         Side::Comprehension(_) => {}
     };
@@ -104,8 +104,8 @@ fn given_by(op: &Op, give: &mut dyn FnMut(&Term)) {
             side(&sides.1);
         }
         OpKind::Test(it) => side(it),
-        OpKind::Call(call) => call.args.iter().chain(&call.output).for_each(give),
-        OpKind::With(_, op) => given_by(op, give),
+        OpKind::Call(call) => call.args.iter().chain(&call.output).for_each(bind),
+        OpKind::With(_, op) => each_binding(op, bind),
         _ => {}
     }
 }

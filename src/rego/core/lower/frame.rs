@@ -1,11 +1,11 @@
-//! Variables to slots.
+//! Assigns slots to variables.
 //!
 //! ```text
 //! p contains x if { some y in input.xs; x := y }      variables by name
 //! [y: 0, x: 1]                                        one slot each, per definition or query
 //! ```
-//! Bodies within a rule share its frame, as they share its bindings in OPA: a name that is unbound
-//! when a comprehension begins is unbound again when it ends.
+//! All bodies in a rule share one frame, as they share their bindings in OPA: a variable that is
+//! unbound when a comprehension begins is unbound again when it ends.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -15,8 +15,8 @@ use crate::rego::core::{Scope, Slot, Term};
 use crate::rego::syntax::tree::Name;
 use crate::rego::value::Value;
 
-/// The slots of a definition while it is lowered, and which of them have a value at this point of
-/// its body.
+/// The slots of a definition while it is being lowered, and which of them are bound at this point
+/// in its body.
 #[derive(Default)]
 pub(super) struct Frame {
     slots: HashMap<Name, Slot>,
@@ -25,7 +25,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The slot of a variable.
+    /// Returns the slot of a variable, which is added if need be.
     pub(super) fn slot(&mut self, name: &Name) -> Slot {
         if let Some(slot) = self.slots.get(name) {
             return *slot;
@@ -37,17 +37,17 @@ impl Frame {
         slot
     }
 
-    /// True if a variable has a slot.
+    /// Returns `true` if a variable has a slot.
     pub(super) fn has(&self, name: &Name) -> bool {
         self.slots.contains_key(name)
     }
 
-    /// The number of slots there are so far.
+    /// Returns the number of slots so far.
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.names.len()).unwrap_or(u32::MAX)
     }
 
-    /// True if each variable of a term has a value here.
+    /// Returns `true` if all variables in a term are bound here.
     pub(super) fn is_bound(&self, term: &Term) -> bool {
         let mut all = true;
         term.each_slot(&mut |slot| {
@@ -56,7 +56,7 @@ impl Frame {
         all
     }
 
-    /// Each variable of a term has a value from here on.
+    /// Marks all variables in a term as bound from here on.
     pub(super) fn bind(&mut self, term: &Term) {
         term.each_slot(&mut |slot| {
             if let Some(bound) = self.bound.get_mut(slot as usize) {
@@ -65,19 +65,19 @@ impl Frame {
         });
     }
 
-    /// What has a value here, to be put back by [`Self::leave`].
+    /// Returns which variables are bound, for [`Self::leave`] to restore.
     pub(super) fn enter(&self) -> Vec<bool> {
         self.bound.clone()
     }
 
-    /// At the end of a body within.
+    /// Restores the bindings from before a nested body.
     pub(super) fn leave(&mut self, mut before: Vec<bool>) {
         before.resize(self.names.len(), false);
         self.bound = before;
     }
 
-    /// Elements of a set, or members of an object, in OPA's order of terms: it is the order in
-    /// which they are looked through while their variables' values aren't put in their places.
+    /// Sorts the elements of a set or the members of an object into OPA's order of terms, in which
+    /// they are iterated as long as their variables haven't been substituted.
     pub(super) fn sorted<T>(&self, mut items: Vec<T>, term: impl Fn(&T) -> &Term) -> Box<[T]> {
         items.sort_by(|a, b| self.order(term(a), term(b)));
         items.into()
@@ -104,13 +104,13 @@ impl Frame {
         }
     }
 
-    /// The frame, when all is lowered.
+    /// Returns the variables, once everything is lowered.
     pub(super) fn scope(self) -> Scope {
         Scope { slots: self.len(), names: self.names }
     }
 }
 
-/// The place of a kind of term in OPA's order: scalars, variables, collections.
+/// The rank of a kind of term in OPA's order: scalars, variables, collections.
 fn rank(term: &Term) -> u8 {
     match term {
         Term::Const(Value::Array(_)) | Term::Array(_) => 2,

@@ -1,11 +1,11 @@
-//! References.
+//! Lowers references.
 //!
 //! ```text
 //! input.a[x]          input, [const "a", slot 0]
 //! x.y                 slot 0, [const "y"]
 //! data.a.allow        rules #3 after 2 operands
 //! data.base.users[x]  the base document data.base.users, then [slot 0]
-//! 1[x]                nothing, whatever the operands
+//! 1[x]                undefined, whatever the operands
 //! data.a[x], data.a   the tree of paths, walked when it is evaluated
 //! ```
 
@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::{Lowering, unexpected};
 
 impl Lowering<'_> {
-    /// Lowers a reference of a head and its operands.
+    /// Lowers a reference from its head and operands.
     pub(super) fn reference(
         &mut self,
         frame: &mut Frame,
@@ -44,7 +44,7 @@ impl Lowering<'_> {
     }
 }
 
-/// What the constant operands at the beginning of a path lead to.
+/// Resolves the constant operands at the start of a path.
 pub(super) fn resolve(core: &Core, path: &[Term]) -> Resolved {
     let mut node = Core::ROOT;
     for (index, term) in path.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn resolve(core: &Core, path: &[Term]) -> Resolved {
     Resolved::Tree
 }
 
-/// The base document that the constant operands lead to.
+/// Looks up the base document that the constant operands lead to.
 fn base(core: &Core, path: &[Term]) -> Resolved {
     let mut value = Some(&core.data);
     let mut count = 0;
@@ -70,8 +70,8 @@ fn base(core: &Core, path: &[Term]) -> Resolved {
     Resolved::Base(value.cloned(), count)
 }
 
-/// What is found in a base document. OPA's store takes numbers for the names of members and names
-/// for the indices of arrays, since its paths are text.
+/// Looks up a member of a base document. The paths in OPA's store are text, so a number finds the
+/// member with that name, and a string finds the array element with that index.
 pub(in crate::rego) fn member<'v>(value: &'v Value, key: &Value) -> Option<&'v Value> {
     match (value, key) {
         (Value::Object(_), Value::Number(number)) => value.get_str(&number.text()),
@@ -80,7 +80,7 @@ pub(in crate::rego) fn member<'v>(value: &'v Value, key: &Value) -> Option<&'v V
             let plain = digits && (text.len() == 1 || !text.starts_with('0'));
             if plain { array.get(text.parse::<usize>().ok()?) } else { None }
         }
-        // Sets aren't in base documents that were read, but may be in what was given.
+        // Base documents that were read from JSON contain no sets, but those given as values may.
         (Value::Object(_) | Value::Array(_), Value::String(_) | Value::Number(_))
         | (Value::Set(_), _) => value.get(key),
         _ => None,

@@ -1,4 +1,4 @@
-//! Definitions.
+//! Lowers definitions.
 //!
 //! ```text
 //! p := x if { … } else := y if { … }    #0 value slot 0 of body, otherwise #1 value slot 0 of body
@@ -14,7 +14,7 @@ use crate::rego::core::{
     Candidate, Core, Definition, Op, OpKind, Resolved, Rule, RuleId, RuleSet, SetId, Side, Target,
     Term,
 };
-use crate::rego::index::{Candidate as Found, Index, Lookup, Reference, Resolver};
+use crate::rego::index::{Candidate as IndexCandidate, Index, Lookup, Reference, Resolver};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, TermKind};
 use crate::rego::value::Value;
@@ -24,7 +24,7 @@ use super::tree::{Placed, constant};
 use super::{Lowering, unexpected};
 
 impl Lowering<'_> {
-    /// Lowers a definition and those after its `else`, and adds them to their set.
+    /// Lowers a definition and its `else` branches, and adds them to their rule set.
     pub(super) fn rule(&mut self, placed: &Placed<'_>) -> Result<(), Problem> {
         let Placed { rule, package, set } = *placed;
         self.set = Some(set);
@@ -35,7 +35,7 @@ impl Lowering<'_> {
             otherwise.push(self.definition(rule, package, set)?);
             next = rule.else_rule.as_deref();
         }
-        if let super::Target::Program(core) = &mut self.core
+        if let super::Destination::Program(core) = &mut self.core
             && let Some(set) = core.sets.get_mut(set.0 as usize)
         {
             set.members.push(std::iter::once(id).chain(otherwise.iter().copied()).collect());
@@ -88,7 +88,7 @@ impl Lowering<'_> {
             body,
             single: false,
         };
-        let super::Target::Program(core) = &mut self.core else {
+        let super::Destination::Program(core) = &mut self.core else {
             return Err(unexpected(rule.span, "a rule in a query"));
         };
         core.rules.push(rule);
@@ -96,47 +96,50 @@ impl Lowering<'_> {
     }
 }
 
-/// Makes the index of each set.
+/// Builds the index of each rule set.
 pub(super) fn index(core: &mut Core, placed: &[Placed<'_>]) {
     for group in placed.chunk_by(|a, b| a.set == b.set) {
         let Some(id) = group.first().map(|place| place.set) else { continue };
         let rules: Vec<&tree::Rule> = group.iter().map(|place| place.rule).collect();
         let index = Index::build(&rules, &|reference| leads_to_rules(core, reference));
         let (Some(index), Some(set)) = (index, core.sets.get_mut(id.0 as usize)) else { continue };
-        let candidates = |set: &RuleSet, found: &[Found]| -> Vec<Candidate> {
-            let rule = |it: &Found| set.members.get(it.rule)?.get(it.branch).copied();
+        let candidates = |set: &RuleSet, found: &[IndexCandidate]| -> Vec<Candidate> {
+            let rule = |it: &IndexCandidate| set.members.get(it.rule)?.get(it.branch).copied();
             found
                 .iter()
                 .filter_map(|it| Some(Candidate { rule: rule(it)?, first: it.first }))
                 .collect()
         };
         set.all = candidates(set, &index.all());
-        // What nothing is asked for depends on nothing.
-        let mut unasked = Unasked(true);
+        // A lookup that asks for no value depends on nothing, so its result always holds.
+        let mut probe = LookupProbe { asked: false };
         let mut lookup = Lookup::new();
-        let Ok((found, early)) = index.lookup(&mut lookup, &mut unasked);
-        if unasked.0 {
+        let Ok((found, early)) = index.lookup(&mut lookup, &mut probe);
+        if probe.asked {
+            set.index = Some(Box::new(index));
+        } else {
             set.all = candidates(set, found);
             set.early = early;
-        } else {
-            set.index = Some(Box::new(index));
         }
     }
 }
 
-/// Sees whether anything is asked.
-struct Unasked(bool);
+/// A resolver that records whether any value was asked for.
+struct LookupProbe {
+    asked: bool,
+}
 
-impl Resolver for Unasked {
+impl Resolver for LookupProbe {
     type Error = std::convert::Infallible;
 
     fn resolve(&mut self, _: &Reference) -> Result<Option<Value>, Self::Error> {
-        self.0 = false;
+        self.asked = true;
         Ok(None)
     }
 }
 
-/// True if the constant operands of a reference lead to a rule, or to rules below.
+/// Returns `true` if the constant operands of a reference lead to a rule, or to a path with rules
+/// below it.
 fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
     let Some((head, rest)) = reference.split_first() else { return false };
     if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
@@ -154,7 +157,7 @@ fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
     true
 }
 
-/// Decides what can only be known when all rules are lowered.
+/// Sets the flags that can be determined only once all rules are lowered.
 pub(super) fn finish(core: &mut Core) {
     for index in 0..core.sets.len() {
         let Some(set) = core.sets.get(index) else { continue };
@@ -163,7 +166,7 @@ pub(super) fn finish(core: &mut Core) {
             set.uneven = uneven;
         }
     }
-    let mut single = Single { known: vec![None; core.sets.len()], core };
+    let mut single = SingleAnswers { known: vec![None; core.sets.len()], core };
     let known: Vec<bool> = (0..single.core.sets.len()).map(|index| single.set(index)).collect();
     let rules: Vec<bool> = single
         .core
@@ -185,25 +188,25 @@ fn is_uneven(core: &Core, set: &RuleSet) -> bool {
     lengths.len() > 1
 }
 
-/// Which sets give at most one answer.
-struct Single<'c> {
+/// Determines which rule sets have at most one answer.
+struct SingleAnswers<'c> {
     core: &'c Core,
     known: Vec<Option<bool>>,
 }
 
-impl Single<'_> {
+impl SingleAnswers<'_> {
     fn set(&mut self, index: usize) -> bool {
         if let Some(Some(known)) = self.known.get(index) {
             return *known;
         }
-        // Rules can't be recursive; where they are all the same, the answer is no.
+        // Rules can't be recursive; if they are anyway, the answer is no.
         if let Some(known) = self.known.get_mut(index) {
             *known = Some(false);
         }
         let core = self.core;
         let single = core.sets.get(index).is_some_and(|set| {
             if set.multi || !set.ground {
-                // The document, or what is asked of it, is made before it is used.
+                // The whole document, or the part that is asked for, is built before it is used.
                 return true;
             }
             let ids = set
@@ -212,9 +215,13 @@ impl Single<'_> {
                 .flat_map(|it| std::iter::once(it.rule).chain(it.otherwise.iter().copied()))
                 .chain(set.default);
             ids.into_iter().filter_map(|id| core.rule(id)).all(|rule| {
-                // Such a value is looked through as long as its frame lives.
+                // An irregular value can be iterated only as long as its frame lives.
                 let regular = !rule.value.as_ref().is_some_and(Term::may_be_irregular);
-                regular && rule.body.iter().all(|op| op.single && is_regular(op) && self.within(op))
+                regular
+                    && rule
+                        .body
+                        .iter()
+                        .all(|op| op.single && is_regular(op) && self.callees_single(op))
             })
         });
         if let Some(known) = self.known.get_mut(index) {
@@ -223,16 +230,16 @@ impl Single<'_> {
         single
     }
 
-    /// True if the rules that an expression asks give at most one answer.
-    fn within(&mut self, op: &Op) -> bool {
+    /// Returns `true` if the rules that an expression refers to have at most one answer.
+    fn callees_single(&mut self, op: &Op) -> bool {
         crate::rego::value::deeper(|| match &op.kind {
             OpKind::Unify(sides) => self.side(&sides.0) && self.side(&sides.1),
             OpKind::Test(side) => self.side(side),
             OpKind::Call(call) => match call.target {
-                Target::Function(set) => self.ends(set),
+                Target::Function(set) => self.answers_at_once(set),
                 _ => true,
             },
-            OpKind::With(_, op) => self.within(op),
+            OpKind::With(_, op) => self.callees_single(op),
             _ => true,
         })
     }
@@ -240,16 +247,17 @@ impl Single<'_> {
     fn side(&mut self, side: &Side) -> bool {
         match side {
             Side::Ref(reference) => match &reference.head {
-                RefHead::Data(Resolved::Rules(set, _)) => self.ends(*set),
+                RefHead::Data(Resolved::Rules(set, _)) => self.answers_at_once(*set),
                 _ => true,
             },
             _ => true,
         }
     }
 
-    /// Whether rules that are asked from a body give at most one answer, and nothing of them is left
-    /// to evaluate when they have: what follows that body would come before it.
-    fn ends(&mut self, id: SetId) -> bool {
+    /// Returns `true` if rules that a body refers to have at most one answer, with nothing left to
+    /// evaluate once they have it. Otherwise the rest of the body would have to run before that
+    /// remainder.
+    fn answers_at_once(&mut self, id: SetId) -> bool {
         let ends = self.core.set(id).is_some_and(|set| {
             let made = set.multi || !set.ground;
             let early = set.early || set.index.as_ref().is_some_and(|it| it.exits_early());
@@ -259,7 +267,7 @@ impl Single<'_> {
     }
 }
 
-/// True if an expression binds no variable to what may be irregular.
+/// Returns `true` if an expression binds no variable to a term that may be irregular.
 fn is_regular(op: &Op) -> bool {
     let side = |side: &Side| match side {
         Side::Term(term) => !term.may_be_irregular(),

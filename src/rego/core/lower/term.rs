@@ -1,7 +1,7 @@
-//! Terms.
+//! Lowers terms.
 //!
 //! ```text
-//! {"a": [1, 2], "b": "c"}      const, made once
+//! {"a": [1, 2], "b": "c"}      a constant, built once
 //! {"a": [x, 2]}                {const: [slot 0, const]}
 //! ```
 
@@ -14,7 +14,7 @@ use super::frame::Frame;
 use super::{Lowering, unexpected};
 
 impl Lowering<'_> {
-    /// Lowers a term that has nothing to evaluate in it.
+    /// Lowers a term that needs no evaluation.
     pub(super) fn term(&mut self, frame: &mut Frame, term: &tree::Term) -> Result<Term, Problem> {
         crate::rego::value::deeper(|| self.term_within(frame, term))
     }
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Lowers several.
+    /// Lowers several terms.
     pub(super) fn terms<'t>(
         &mut self,
         frame: &mut Frame,
@@ -72,7 +72,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Their values, if all are constants.
+/// Returns the values of `terms`, if all are constants.
 fn constants(terms: &[Term]) -> Option<Vec<Value>> {
     let value =
         |term: &Term| if let Term::Const(value) = term { Some(value.clone()) } else { None };

@@ -1,13 +1,13 @@
-//! Rules to the tree of their paths.
+//! Builds the tree of paths from the rules.
 //!
 //! ```text
 //! package a.b                         a ─ b ─ p       set #0: p, p
 //! p := 1 if …                               └ q       set #1: q.r[x].s
 //! p := 2 if …                               
-//! q[x].s := 3 if …                    a path ends where its first variable stands
+//! q[x].s := 3 if …                    a path ends at its first variable
 //! ```
-//! Where a path of a set has a variable, the rules below it belong to the set as well, and the
-//! tree doesn't go deeper: one evaluation makes the whole document.
+//! If a path in a set has a variable, the rules below it belong to the same set and the tree ends
+//! there: a single evaluation builds the whole document.
 
 use std::sync::Arc;
 
@@ -18,33 +18,34 @@ use crate::rego::value::Value;
 
 use super::unexpected;
 
-/// A rule and the set that it belongs to.
+/// A rule and the rule set that it belongs to.
 pub(super) struct Placed<'a> {
     pub(super) rule: &'a Rule,
     pub(super) package: &'a [Term],
     pub(super) set: SetId,
 }
 
-/// A node while the tree grows.
+/// A node while the tree is being built.
 #[derive(Default)]
-struct Growing<'a> {
+struct DraftNode<'a> {
     rules: Vec<(&'a Rule, &'a [Term])>,
     children: Vec<(Value, usize)>,
 }
 
-/// Makes nodes and sets; gives each rule its set, in order.
-pub(super) fn plant<'a>(
+/// Builds the nodes and rule sets of a core; returns each rule with its set, in order.
+pub(super) fn build<'a>(
     core: &mut Core,
     modules: &'a [Module],
 ) -> Result<Vec<Placed<'a>>, Problem> {
     let mut order: Vec<&Module> = modules.iter().collect();
-    // Packages before those within them; the order of files within each.
+    // A package comes before the packages inside it; within one package, the order of files is
+    // kept.
     order.sort_by_key(|module| module.package.path.len());
-    let mut nodes = vec![Growing::default()];
+    let mut nodes = vec![DraftNode::default()];
     let mut known = std::collections::HashMap::new();
-    let mut grow = |nodes: &mut Vec<Growing<'a>>, at: usize, key: Value| -> usize {
+    let mut child_of = |nodes: &mut Vec<DraftNode<'a>>, at: usize, key: Value| -> usize {
         *known.entry((at, key.clone())).or_insert_with(|| {
-            nodes.push(Growing::default());
+            nodes.push(DraftNode::default());
             let child = nodes.len() - 1;
             if let Some(node) = nodes.get_mut(at) {
                 node.children.push((key, child));
@@ -56,7 +57,7 @@ pub(super) fn plant<'a>(
         let mut package = 0;
         for part in module.package.path.iter().skip(1) {
             let key = constant(part).ok_or_else(|| unexpected(part.span, "this package"))?;
-            package = grow(&mut nodes, package, key);
+            package = child_of(&mut nodes, package, key);
         }
         for rule in &module.rules {
             let mut at = package;
@@ -68,7 +69,7 @@ pub(super) fn plant<'a>(
                         None => break,
                     },
                 };
-                at = grow(&mut nodes, at, key);
+                at = child_of(&mut nodes, at, key);
             }
             if let Some(node) = nodes.get_mut(at) {
                 node.rules.push((rule, &module.package.path));
@@ -83,14 +84,14 @@ pub(super) fn plant<'a>(
         hidden: false,
     });
     let mut path = Vec::new();
-    settle(core, &nodes, 0, Core::ROOT, &mut path, &mut placed);
+    copy_node(core, &nodes, 0, Core::ROOT, &mut path, &mut placed);
     Ok(placed)
 }
 
-/// Copies a node and those below it, making sets.
-fn settle<'a>(
+/// Copies a node and everything below it into the core, and builds the rule sets.
+fn copy_node<'a>(
     core: &mut Core,
-    nodes: &[Growing<'a>],
+    nodes: &[DraftNode<'a>],
     from: usize,
     to: NodeId,
     path: &mut Vec<Value>,
@@ -101,7 +102,7 @@ fn settle<'a>(
         let ground = node.rules.iter().all(|(rule, _)| is_ground(rule));
         let mut rules = node.rules.clone();
         if !ground {
-            gather(nodes, from, &mut rules);
+            collect_rules(nodes, from, &mut rules);
         }
         let set = SetId(u32::try_from(core.sets.len()).unwrap_or(u32::MAX));
         core.sets.push(new_set(path, &rules));
@@ -131,13 +132,17 @@ fn settle<'a>(
             node.children.insert(key.clone(), id);
         }
         path.push(key.clone());
-        crate::rego::value::deeper(|| settle(core, nodes, *child, id, path, placed));
+        crate::rego::value::deeper(|| copy_node(core, nodes, *child, id, path, placed));
         path.pop();
     }
 }
 
-/// The rules below a node, in the order of keys.
-fn gather<'a>(nodes: &[Growing<'a>], from: usize, rules: &mut Vec<(&'a Rule, &'a [Term])>) {
+/// Collects the rules below a node, ordered by key.
+fn collect_rules<'a>(
+    nodes: &[DraftNode<'a>],
+    from: usize,
+    rules: &mut Vec<(&'a Rule, &'a [Term])>,
+) {
     let Some(node) = nodes.get(from) else { return };
     let mut children: Vec<_> = node.children.iter().collect();
     children.sort();
@@ -145,7 +150,7 @@ fn gather<'a>(nodes: &[Growing<'a>], from: usize, rules: &mut Vec<(&'a Rule, &'a
         if let Some(node) = nodes.get(*child) {
             rules.extend(node.rules.iter().copied());
         }
-        crate::rego::value::deeper(|| gather(nodes, *child, rules));
+        crate::rego::value::deeper(|| collect_rules(nodes, *child, rules));
     }
 }
 
@@ -177,7 +182,7 @@ fn is_ground(rule: &Rule) -> bool {
     rule.head.reference.iter().skip(1).all(|part| constant(part).is_some())
 }
 
-/// The value of a scalar.
+/// Returns the value of a scalar.
 pub(super) fn constant(term: &Term) -> Option<Value> {
     Some(match &term.kind {
         TermKind::Null => Value::Null,
@@ -189,7 +194,7 @@ pub(super) fn constant(term: &Term) -> Option<Value> {
     })
 }
 
-/// Appends an operand to the text of a path.
+/// Appends a component to the text of a path.
 pub(in crate::rego) fn push_part(path: &mut String, part: &Value) {
     if let Some(text) = part.as_str()
         && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')

@@ -1,11 +1,11 @@
-//! Modifiers.
+//! Lowers `with` modifiers.
 //!
 //! ```text
 //! p with input.a as x           input ["a"] := slot 0, while p is evaluated
 //! p with data.a as x            data ["a"] := slot 0
 //! p with http.send as data.f    function http.send := function #4
 //! p with http.send as x         function http.send := slot 0
-//! p with http.send as data.r    function http.send := rules #5, asked at each call
+//! p with http.send as data.r    function http.send := rules #5, evaluated at each call
 //! ```
 
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use super::call::function_name;
 use super::frame::Frame;
 use super::{Lowering, unexpected};
 
-/// In a closure of a query OPA leaves values as they are written, and never evaluates them.
+/// Returns the error for a value that OPA leaves unevaluated: inside a closure of a query, it takes
+/// such values as written.
 fn not_evaluated(with: &tree::With) -> Problem {
     let message = "the value of this `with` must be computed, which isn't done within a query's \
         closures; assign it to a variable first, or move the expression into a rule";
@@ -26,7 +27,7 @@ fn not_evaluated(with: &tree::With) -> Problem {
 }
 
 impl Lowering<'_> {
-    /// Lowers a modifier.
+    /// Lowers a `with` modifier.
     pub(super) fn with(&mut self, frame: &mut Frame, with: &tree::With) -> Result<With, Problem> {
         let target = self.with_target(&with.target)?;
         let value = match self.replacement(frame, &with.value)? {
@@ -72,13 +73,13 @@ impl Lowering<'_> {
         })
     }
 
-    /// The function that stands in, if a value is one.
+    /// Resolves the replacement, if it is a function.
     fn replacement(
         &mut self,
         frame: &Frame,
         value: &tree::Term,
     ) -> Result<Option<(Target, Arc<str>)>, Problem> {
-        // A variable of the body is a value, also if a function has its name.
+        // A variable of the body is a value, even if a function has the same name.
         let function = match &value.kind {
             TermKind::Ref(_) => true,
             TermKind::Var(name) => !frame.has(name),
