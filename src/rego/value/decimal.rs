@@ -1,25 +1,26 @@
-//! The text of a number, taken apart.
+//! Parsing of decimal numbers.
 //!
-//! Owns the grammar of JSON numbers, and the exact comparison of two of them by their digits,
-//! however many those are.
+//! Owns the grammar of JSON numbers, and the exact comparison of two of them digit by digit,
+//! however many digits they have.
 
 use std::cmp::Ordering;
 
 use num_bigint::BigUint;
 use num_traits::Zero;
 
-/// A number's parts: `±(whole fraction) × 10^exponent`, read as one integer of digits.
+/// The components of a number, `±(whole fraction) × 10^exponent`, where the digits of both are read
+/// as one integer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decimal<'a> {
     pub(super) negative: bool,
     whole: &'a [u8],
     fraction: &'a [u8],
-    /// The power of ten that the digits are multiplied by.
+    /// The power of ten to multiply the digits by.
     pub(super) exponent: i64,
 }
 
 impl<'a> Decimal<'a> {
-    /// Takes apart a text in JSON's grammar; nothing where it isn't.
+    /// Parses a JSON number; returns `None` if `text` isn't one.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let bytes = text.as_bytes();
         let (negative, rest) = match bytes.split_first() {
@@ -56,7 +57,7 @@ impl<'a> Decimal<'a> {
                 for figure in figures {
                     exponent = exponent.saturating_mul(10).saturating_add(i64::from(figure - b'0'));
                 }
-                // Far beyond what any number may have, and safe to compute with.
+                // Far beyond the exponent of any valid number, and safe from overflow.
                 exponent = exponent.min(1 << 40);
                 if minus {
                     exponent = -exponent;
@@ -72,8 +73,8 @@ impl<'a> Decimal<'a> {
         self.whole.iter().chain(self.fraction).copied()
     }
 
-    /// Significant digits without zeros at either end, and the power of ten of the point before the
-    /// first of them; no digits for zero.
+    /// Returns the significant digits (without leading or trailing zeros, none for zero), their
+    /// count, and the power of ten of a decimal point in front of the first.
     fn significant(&self) -> (impl Iterator<Item = u8> + '_, usize, i64) {
         let total = self.whole.len() + self.fraction.len();
         let leading = self.figures().take_while(|&digit| digit == b'0').count();
@@ -83,7 +84,7 @@ impl<'a> Decimal<'a> {
         (self.figures().skip(leading).take(count), count, point)
     }
 
-    /// The digits as an integer, where it fits.
+    /// Returns the digits as an integer, if it fits.
     pub(super) fn as_u64(&self) -> Option<u64> {
         if self.whole.len() + self.fraction.len() > 40 {
             return None;
@@ -95,13 +96,13 @@ impl<'a> Decimal<'a> {
         Some(value)
     }
 
-    /// The digits as an integer.
+    /// Returns the digits as an integer.
     pub(super) fn to_biguint(self) -> BigUint {
         let figures: Vec<u8> = self.figures().collect();
         BigUint::parse_bytes(&figures, 10).unwrap_or_else(BigUint::zero)
     }
 
-    /// The number of digits that stand in the text.
+    /// Returns the number of digits in the text.
     pub(super) fn length(&self) -> usize {
         self.whole.len() + self.fraction.len()
     }
@@ -110,19 +111,20 @@ impl<'a> Decimal<'a> {
         self.figures().all(|digit| digit == b'0')
     }
 
-    /// True if it has no fraction, by value.
+    /// Returns `true` if the value is an integer.
     pub(super) fn is_integer(&self) -> bool {
         let (_, count, point) = self.significant();
         count == 0 || i64::try_from(count).is_ok_and(|count| count <= point)
     }
 
-    /// About how many bits its value has before the binary point; negative below one.
+    /// Returns the approximate number of bits before the binary point; negative for values below
+    /// one.
     pub(super) fn bits(&self) -> i64 {
         let (_, count, point) = self.significant();
         if count == 0 { 0 } else { point.saturating_mul(33_219) / 10_000 }
     }
 
-    /// Digits of an integer: significant ones, then zeros.
+    /// Returns the digits of an integer: the significant ones, and the number of zeros that follow.
     pub(super) fn integer_digits(&self) -> Option<(Vec<u8>, i64)> {
         if !self.is_integer() {
             return None;
@@ -132,7 +134,7 @@ impl<'a> Decimal<'a> {
         Some((digits.collect(), if count == 0 { 0 } else { zeros }))
     }
 
-    /// The order of values.
+    /// Compares two numbers by value.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let (mine, my_count, my_point) = self.significant();
         let (others, other_count, other_point) = other.significant();
@@ -149,7 +151,7 @@ impl<'a> Decimal<'a> {
     }
 }
 
-/// Leading digits and the rest.
+/// Splits off the leading digits.
 fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len());
     bytes.split_at(end)

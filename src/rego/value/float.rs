@@ -1,8 +1,8 @@
 //! Binary floating-point numbers with a mantissa of 64 bits and a wide exponent.
 //!
-//! Owns the arithmetic that OPA does on numbers that aren't integers: decimal text is read into
-//! 64 bits, each operation rounds to the nearest (ties to even), and the answer is written with
-//! the fewest digits that identify it. So `0.1 + 0.2` is `0.3`.
+//! Owns the arithmetic that OPA uses for numbers that aren't integers: decimal text is read into 64
+//! bits, each operation rounds to nearest (ties to even), and results are written with the fewest
+//! digits that identify them. So `0.1 + 0.2` is `0.3`.
 
 use std::cmp::Ordering;
 
@@ -11,14 +11,14 @@ use num_traits::{One, Zero};
 
 use super::decimal::Decimal;
 
-/// Powers of five beyond this are themselves rounded, to `POWER_BITS` bits.
+/// Higher powers of five are themselves rounded, to `POWER_BITS` bits.
 const EXACT_POWER: u64 = 27;
-/// Bits of a power of five.
+/// The precision of a rounded power of five.
 const POWER_BITS: u64 = 128;
-/// Bits of the factor that powers are made of.
+/// The precision of the factors that a power is computed from.
 const FACTOR_BITS: u64 = 192;
 
-/// `mantissa × 2^exponent`; the mantissa's highest bit is set, or it is zero.
+/// `mantissa × 2^exponent`; the highest bit of the mantissa is set, unless the number is zero.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Float {
     negative: bool,
@@ -27,17 +27,17 @@ pub(super) struct Float {
 }
 
 impl Float {
-    /// A zero.
+    /// Returns a zero.
     fn zero(negative: bool) -> Self {
         Self { negative, mantissa: 0, exponent: 0 }
     }
 
-    /// The nearest to `bits × 2^exponent`, which is a little more where `sticky`.
+    /// Rounds `bits × 2^exponent`; if `sticky`, the exact value is slightly larger.
     fn rounded(negative: bool, bits: u128, exponent: i64, sticky: bool) -> Self {
         Self::rounded_to(64, negative, bits, exponent, sticky)
     }
 
-    /// The nearest with a mantissa of `precision` bits, at most 64.
+    /// Rounds to a mantissa of `precision` bits, at most 64.
     fn rounded_to(precision: u32, negative: bool, bits: u128, exponent: i64, sticky: bool) -> Self {
         if bits == 0 {
             return Self::zero(negative);
@@ -55,21 +55,21 @@ impl Float {
         Self { negative, mantissa, exponent: exponent + i64::from(over) }
     }
 
-    /// The nearest to `bits × 2^exponent`, which is a little more where `sticky`.
+    /// Rounds `bits × 2^exponent`; if `sticky`, the exact value is slightly larger.
     fn rounded_big(negative: bool, bits: &BigUint, exponent: i64, sticky: bool) -> Self {
         let (bits, exponent, lost) = shortened(bits, exponent, 127);
         let wide =
             bits.iter_u64_digits().rev().fold(0, |wide, digit| wide << 64 | u128::from(digit));
-        // What was lost stands below every bit that decides a tie.
+        // The bits that were cut off are below any bit that could decide a tie.
         Self::rounded(negative, wide, exponent, sticky || lost)
     }
 
-    /// The nearest to an integer.
+    /// Rounds an integer.
     pub(super) fn of_integer(value: &BigInt) -> Self {
         Self::rounded_big(value.sign() == Sign::Minus, value.magnitude(), 0, false)
     }
 
-    /// The nearest to a decimal number, as near as powers of five of 128 bits allow.
+    /// Rounds a decimal number, as precisely as powers of five with 128 bits allow.
     pub(super) fn of_decimal(decimal: &Decimal<'_>) -> Self {
         let negative = decimal.negative;
         let power = decimal.exponent;
@@ -113,7 +113,7 @@ impl Float {
         self.negative
     }
 
-    /// The position of its highest bit: `2^(n-1) ≤ |x| < 2^n`.
+    /// Returns the position of the highest bit: `2^(n-1) ≤ |x| < 2^n`.
     pub(super) fn magnitude(self) -> i64 {
         if self.is_zero() { 0 } else { self.exponent + 64 }
     }
@@ -164,7 +164,7 @@ impl Float {
         self.mul_to(64, other)
     }
 
-    /// The product with a mantissa of `precision` bits, at most 64.
+    /// Multiplies, with a mantissa of `precision` bits, at most 64.
     pub(super) fn mul_to(self, precision: u32, other: Self) -> Self {
         let negative = self.negative != other.negative;
         let product = u128::from(self.mantissa) * u128::from(other.mantissa);
@@ -177,13 +177,13 @@ impl Float {
         )
     }
 
-    /// The quotient; the divisor isn't zero.
+    /// Divides by a divisor that isn't zero.
     pub(super) fn div(self, other: Self) -> Self {
         let negative = self.negative != other.negative;
         if self.is_zero() || other.is_zero() {
             return Self::zero(negative);
         }
-        // Both mantissas have 64 bits, so the quotient has 64 or 65 and needs two more.
+        // Both mantissas have 64 bits, so the quotient has 64 or 65, and rounding needs two more.
         let divisor = u128::from(other.mantissa);
         let wide = u128::from(self.mantissa) << 64;
         let (quotient, rest) = (wide / divisor, wide % divisor);
@@ -196,14 +196,14 @@ impl Float {
         self.magnitude().cmp(&other.magnitude()).then(self.mantissa.cmp(&other.mantissa))
     }
 
-    /// True if it has no fraction.
+    /// Returns `true` if the value is an integer.
     pub(super) fn is_integer(self) -> bool {
         self.is_zero()
             || self.exponent >= 0
             || self.exponent.unsigned_abs() <= u64::from(self.mantissa.trailing_zeros())
     }
 
-    /// Its integer part; the fraction is cut off.
+    /// Returns the integer part, without the fraction.
     pub(super) fn truncated(self) -> BigInt {
         let mantissa = BigUint::from(self.mantissa);
         let shift = self.exponent.unsigned_abs();
@@ -212,13 +212,13 @@ impl Float {
         BigInt::from_biguint(sign, magnitude)
     }
 
-    /// The shortest decimal text that reads back as this number: an integer in plain digits,
-    /// anything else with an exponent below 1e-4 and from 1e6 on.
+    /// Returns the shortest decimal text that reads back as this number. Integers are written in
+    /// plain digits; other numbers have an exponent below 1e-4 and from 1e6 on.
     pub(super) fn text(self) -> String {
         self.text_of(64)
     }
 
-    /// The same, of a number with a mantissa of `precision` bits, at most 64.
+    /// Like [`Self::text`], for a number with a mantissa of `precision` bits, at most 64.
     pub(super) fn text_of(self, precision: u32) -> String {
         let mut out = String::new();
         if self.negative {
@@ -247,9 +247,9 @@ impl Float {
         out
     }
 
-    /// The fewest digits that identify it, and where the decimal point stands among them.
+    /// Returns the fewest digits that identify the number, and the position of the decimal point.
     fn shortest(self, precision: u32) -> (Vec<u8>, i64) {
-        // Half a unit of the last place is the lowest bit here.
+        // After the shift, the lowest bit is half a unit in the last place.
         let unused = 64 - precision.min(64);
         let mantissa = self.mantissa >> unused;
         let middle = BigUint::from(mantissa) << 1_u32;
@@ -302,8 +302,8 @@ fn trim_zeros(digits: &mut Vec<u8>) {
     }
 }
 
-/// The decimal digits of `bits × 2^exponent` without trailing zeros, and where the decimal point
-/// stands: before the first digit is 0.
+/// Returns the decimal digits of `bits × 2^exponent` without trailing zeros, and the position of
+/// the decimal point; 0 is in front of the first digit.
 fn expanded(bits: &BigUint, exponent: i64) -> (Vec<u8>, i64) {
     let shift = exponent.unsigned_abs();
     let mut digits = if exponent >= 0 {
@@ -337,7 +337,7 @@ fn write_scientific(out: &mut String, digits: &[u8], exponent: i64) {
     out.push_str(&format!("{:02}", exponent.unsigned_abs()));
 }
 
-/// Digits without an exponent.
+/// Writes digits without an exponent.
 fn write_plain(out: &mut String, digits: &[u8], point: i64) {
     let zeros = |out: &mut String, count: i64| (0..count).for_each(|_| out.push('0'));
     let length = i64::try_from(digits.len()).unwrap_or(i64::MAX);
@@ -360,7 +360,7 @@ fn write_plain(out: &mut String, digits: &[u8], point: i64) {
     }
 }
 
-/// Cut to `limit` bits towards zero, with the exponent to match, and whether anything was lost.
+/// Truncates to `limit` bits; returns the adjusted exponent, and whether a set bit was lost.
 fn shortened(bits: &BigUint, exponent: i64, limit: u64) -> (BigUint, i64, bool) {
     let extra = bits.bits().saturating_sub(limit);
     if extra == 0 {
@@ -370,7 +370,7 @@ fn shortened(bits: &BigUint, exponent: i64, limit: u64) -> (BigUint, i64, bool) 
     (bits >> extra, exponent + i64::try_from(extra).unwrap_or(i64::MAX), lost)
 }
 
-/// Rounded to `limit` bits, ties to even.
+/// Rounds to `limit` bits, ties to even; returns the adjusted exponent.
 fn rounded_to(bits: &BigUint, exponent: i64, limit: u64) -> (BigUint, i64) {
     let (mut kept, exponent, _) = shortened(bits, exponent, limit);
     let extra = bits.bits().saturating_sub(limit);
@@ -383,7 +383,7 @@ fn rounded_to(bits: &BigUint, exponent: i64, limit: u64) -> (BigUint, i64) {
     (kept, exponent)
 }
 
-/// `5^power` as bits and a binary exponent.
+/// Returns `5^power` as bits and a binary exponent.
 fn power_of_five(power: u64) -> (BigUint, i64) {
     let first = power.min(EXACT_POWER);
     let mut result = BigUint::from(5_u64.pow(u32::try_from(first).unwrap_or_default()));

@@ -1,8 +1,8 @@
 //! JSON text to values and back.
 //!
-//! Reads as OPA does: a number keeps its text, the last of equal keys wins, what isn't UTF-8 is
-//! read as U+FFFD. Writes as OPA does: members in the order of their names, sets as arrays, keys
-//! that aren't strings as their own JSON text.
+//! Reads as OPA does: a number keeps its text, the last of several equal keys wins, and each byte
+//! that isn't valid UTF-8 becomes U+FFFD. Writes as OPA does: members are ordered by name, sets
+//! become arrays, and keys that aren't strings become their JSON text.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -10,36 +10,36 @@ use std::sync::Arc;
 
 use super::{Array, Number, NumberError, Object, Value, deeper};
 
-/// What may be read.
+/// Limits on what may be read.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonLimits {
-    /// Levels of nesting.
+    /// The maximum nesting depth.
     pub depth: usize,
 }
 
 impl Default for JsonLimits {
-    /// OPA's.
+    /// OPA's limits.
     fn default() -> Self {
         Self { depth: 10_000 }
     }
 }
 
-/// How JSON is written.
+/// The layout of written JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonStyle<'a> {
-    /// What each level is indented by; one line where there is nothing.
+    /// The indentation of each level; `None` writes everything on one line.
     pub indent: Option<&'a str>,
-    /// What each line after the first begins with.
+    /// The prefix of each line after the first.
     pub prefix: &'a str,
     /// Writes `<`, `>` and `&` as escapes, as Go does by default.
     pub escape_html: bool,
 }
 
-/// Text that isn't JSON.
+/// The error for text that isn't valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid JSON: {message} at line {line}, column {column}")]
 pub struct JsonError {
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
     /// The line, from 1.
     pub line: usize,
@@ -48,41 +48,41 @@ pub struct JsonError {
 }
 
 impl Value {
-    /// Reads JSON.
+    /// Parses JSON.
     ///
     /// # Errors
-    /// Where the text isn't JSON, or is nested too deeply.
+    /// Returns an error if the text isn't JSON or is nested too deeply.
     pub fn from_json(text: &str) -> Result<Self, JsonError> {
         Self::from_json_bytes(text.as_bytes(), JsonLimits::default())
     }
 
-    /// Reads JSON within limits.
+    /// Parses JSON within limits.
     ///
     /// # Errors
-    /// Where the text isn't JSON, or is beyond the limits.
+    /// Returns an error if the text isn't JSON or exceeds the limits.
     pub fn from_json_bytes(text: &[u8], limits: JsonLimits) -> Result<Self, JsonError> {
         let mut reader =
             Reader { text, at: 0, depth: limits.depth, bounded: true, names: Names::default() };
         reader.document().map_err(|failure| reader.locate(failure))
     }
 
-    /// True if a text is JSON, whatever the size of its numbers.
+    /// Returns `true` if `text` is JSON, whatever the size of its numbers.
     pub fn is_json(text: &[u8]) -> bool {
         let depth = JsonLimits::default().depth;
         Reader { text, at: 0, depth, bounded: false, names: Names::default() }.document().is_ok()
     }
 
-    /// Its JSON text on one line.
+    /// Returns the JSON text on one line.
     pub fn to_json(&self) -> String {
         self.to_json_styled(JsonStyle::default())
     }
 
-    /// Its JSON text over several lines, indented by two spaces.
+    /// Returns the JSON text on several lines, indented by two spaces.
     pub fn to_json_pretty(&self) -> String {
         self.to_json_styled(JsonStyle { indent: Some("  "), ..JsonStyle::default() })
     }
 
-    /// Its JSON text.
+    /// Returns the JSON text in the given style.
     pub fn to_json_styled(&self, style: JsonStyle<'_>) -> String {
         let mut out = String::new();
         // Writing to a string doesn't fail.
@@ -90,10 +90,10 @@ impl Value {
         out
     }
 
-    /// Writes its JSON text.
+    /// Writes the JSON text.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub fn write_json(&self, out: &mut dyn Write, style: JsonStyle<'_>) -> fmt::Result {
         Writer { out, style, level: 0 }.value(self)
     }
@@ -101,7 +101,7 @@ impl Value {
 
 // --- Reading ---------------------------------------------------------------------------------
 
-/// What went wrong, and at which byte.
+/// An error message and the offset of the offending byte.
 struct Failure {
     message: String,
     at: usize,
@@ -109,7 +109,7 @@ struct Failure {
 
 type Read<T> = Result<T, Failure>;
 
-/// Names met a moment ago, so that equal ones are kept once.
+/// A small cache of member names, so that equal names share one allocation.
 struct Names([Option<Arc<str>>; 64]);
 
 impl Default for Names {
@@ -142,12 +142,12 @@ struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
-    /// Numbers beyond OPA's bound are errors.
+    /// Set if numbers beyond OPA's limit are errors.
     bounded: bool,
     names: Names,
 }
 
-/// A collection that is being read.
+/// A collection that is still being read.
 enum Open {
     Array(Array),
     Object(Vec<(Value, Value)>, Arc<str>),
@@ -216,12 +216,13 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A value with all that is nested in it, by a stack of its own.
+    /// Reads a value and everything nested in it, with an explicit stack instead of recursion.
     fn value(&mut self) -> Read<Value> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             self.space();
-            // An opening bracket goes on to the first element; anything else is a value.
+            // An opening bracket continues with the first element; anything else is a complete
+            // value.
             let mut value = match self.peek() {
                 Some(b'[') => {
                     self.enter(open.len())?;
@@ -248,7 +249,7 @@ impl<'a> Reader<'a> {
                 }
                 _ => self.scalar()?,
             };
-            // The value ends as many collections as it is the last of.
+            // Closes all collections that end with this value.
             loop {
                 let Some(parent) = open.last_mut() else { return Ok(value) };
                 match parent {
@@ -302,14 +303,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A member's name and the colon after it.
+    /// Reads a member's name and the colon after it.
     fn name(&mut self) -> Read<Arc<str>> {
         if self.peek() != Some(b'"') {
             return self.fail("looking for beginning of object key string");
         }
         let name = match self.string()? {
-            Text::Plain(name) => self.names.get(name),
-            Text::Made(name) => name.into(),
+            Text::Borrowed(name) => self.names.get(name),
+            Text::Owned(name) => name.into(),
         };
         self.space();
         if self.peek() != Some(b':') {
@@ -322,8 +323,8 @@ impl<'a> Reader<'a> {
     fn scalar(&mut self) -> Read<Value> {
         match self.peek() {
             Some(b'"') => Ok(match self.string()? {
-                Text::Plain(text) => Value::from(text),
-                Text::Made(text) => Value::from(text),
+                Text::Borrowed(text) => Value::from(text),
+                Text::Owned(text) => Value::from(text),
             }),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word("true", Value::Bool(true)),
@@ -387,7 +388,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string; its opening quote is next.
+    /// Reads a string; the next byte is its opening quote.
     fn string(&mut self) -> Read<Text<'a>> {
         self.at += 1;
         let start = self.at;
@@ -401,8 +402,8 @@ impl<'a> Reader<'a> {
         if rest.get(end) == Some(&b'"') {
             self.at += end + 1;
             return Ok(match std::str::from_utf8(plain) {
-                Ok(text) => Text::Plain(text),
-                Err(_) => Text::Made(decode(plain)),
+                Ok(text) => Text::Borrowed(text),
+                Err(_) => Text::Owned(decode(plain)),
             });
         }
         let mut out: Vec<u8> = plain.to_vec();
@@ -411,7 +412,7 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Text::Made(decode(&out)));
+                    return Ok(Text::Owned(decode(&out)));
                 }
                 Some(b'\\') => {
                     self.at += 1;
@@ -446,7 +447,7 @@ impl<'a> Reader<'a> {
                 if !(0xd800..0xdc00).contains(&first) {
                     return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
                 }
-                // A lone half of a pair is U+FFFD; what follows is read by itself.
+                // A lone surrogate becomes U+FFFD; what follows is read on its own.
                 let after = self.at;
                 if self.text.get(after..after + 2) == Some(b"\\u") {
                     self.at += 2;
@@ -465,7 +466,7 @@ impl<'a> Reader<'a> {
         Ok(c)
     }
 
-    /// Four hexadecimal digits.
+    /// Reads four hexadecimal digits.
     fn unit(&mut self) -> Read<u32> {
         let mut unit = 0;
         for _ in 0..4 {
@@ -479,13 +480,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A string of the text, or one that isn't there as it is.
+/// A string, borrowed if it appears in the input as it is.
 enum Text<'a> {
-    Plain(&'a str),
-    Made(String),
+    Borrowed(&'a str),
+    Owned(String),
 }
 
-/// Bytes as text, as Go reads them: each byte that isn't part of UTF-8 is a U+FFFD of its own.
+/// Decodes UTF-8 as Go does: each byte that isn't part of valid UTF-8 becomes its own U+FFFD.
 pub(in crate::rego) fn decode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -553,7 +554,8 @@ impl Writer<'_> {
             let members = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
             return self.members(members);
         }
-        // Keys that aren't strings are written as their JSON text; of equal names the last wins.
+        // Keys that aren't strings are written as their JSON text; if names collide, the last one
+        // wins.
         let named: BTreeMap<String, &Value> = object
             .iter()
             .map(|(key, value)| match key {
@@ -629,7 +631,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_survive() {
+    fn json_text_survives_a_round_trip() {
         for text in [
             r#"{"a":[1,1.10,1e3,-0,"é\u2028\n\"",null,true,{}],"b":{"":[]}}"#,
             "12345678901234567890.000",
@@ -644,7 +646,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_gos_with_a_place() {
+    fn errors_have_the_message_of_go_and_a_position() {
         for (text, message) in [
             ("", "unexpected end of JSON input at line 1, column 1"),
             ("[1,]", "invalid character ']' looking for beginning of value at line 1, column 4"),
@@ -665,7 +667,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_lacks_is_written_as_opa_does() {
+    fn sets_and_keys_that_are_not_strings_are_written_as_opa_does() {
         let object: Object = [
             (Value::from(1), Value::from("<")),
             (Value::from("1"), Value::from(2)),

@@ -1,8 +1,8 @@
-//! Values: what a policy computes with.
+//! The values that policies compute with.
 //!
-//! Owns their order and equality (OPA's), their JSON text, their text as Rego terms, and numbers
-//! of any size. A value is cheap to clone. However deeply one is nested, comparing, writing and
-//! dropping it don't overflow the stack.
+//! Owns their order and equality (OPA's), their JSON text, their text as Rego terms, and numbers of
+//! any size. Values are cheap to clone. Comparing, writing and dropping a value doesn't overflow
+//! the stack, however deeply it is nested.
 
 mod decimal;
 mod float;
@@ -26,21 +26,21 @@ pub use text::quote;
 pub(in crate::rego) use text::quote_with;
 pub(in crate::rego) use unicode::is_printable;
 
-/// Elements of an array.
+/// The elements of an array.
 pub type Array = Vec<Value>;
-/// Members of an object, in the order of their keys.
+/// The members of an object, ordered by key.
 pub type Object = BTreeMap<Value, Value>;
-/// Elements of a set, in order.
+/// The elements of a set, in order.
 pub type Set = BTreeSet<Value>;
 
-/// A set of values; of equal ones (`1` and `1.0`) the first stays, as in OPA.
+/// Builds a set. Of equal values (`1` and `1.0`) it keeps the first, as OPA does.
 pub fn set_of(mut values: Vec<Value>) -> Set {
     values.sort();
     values.dedup();
     values.into_iter().collect()
 }
 
-/// An object of members; of equal keys the first stays, with the last value, as in OPA.
+/// Builds an object. For equal keys it keeps the first key with the last value, as OPA does.
 pub fn object_of(members: impl IntoIterator<Item = (Value, Value)>) -> Object {
     let mut object = Object::new();
     for (key, value) in members {
@@ -49,7 +49,7 @@ pub fn object_of(members: impl IntoIterator<Item = (Value, Value)>) -> Object {
     object
 }
 
-/// A value. Undefined isn't one: it is the absence of a value.
+/// A Rego value. Undefined is the absence of a value, so it has no variant here.
 #[derive(Debug, Clone, Default)]
 pub enum Value {
     /// `null`
@@ -69,14 +69,14 @@ pub enum Value {
     Set(Shared<Set>),
 }
 
-/// Runs `work`, which goes one level deeper into a value, with stack enough for it.
+/// Runs `work`, which descends one level into a value, and grows the stack if need be.
 #[inline]
 pub(in crate::rego) fn deeper<R>(work: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }
 
 impl Value {
-    /// The name of its type, as Rego's `type_name` has it.
+    /// Returns the name of the value's type, as Rego's `type_name` does.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// Its place in the order of types: null, boolean, number, string, array, object, set.
+    /// Returns the rank of the type: null, boolean, number, string, array, object, set.
     #[inline]
     fn rank(&self) -> u8 {
         match self {
@@ -103,100 +103,100 @@ impl Value {
         }
     }
 
-    /// The string, if it is one.
+    /// Returns the string, if the value is one.
     #[inline]
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// The string, to be shared, if it is one.
+    /// Returns the string as a shared pointer, if the value is one.
     pub fn as_string(&self) -> Option<&Arc<str>> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if the value is one.
     #[inline]
     pub fn as_number(&self) -> Option<&Number> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
-    /// The boolean, if it is one.
+    /// Returns the boolean, if the value is one.
     #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The array, if it is one.
+    /// Returns the array, if the value is one.
     #[inline]
     pub fn as_array(&self) -> Option<&Array> {
         if let Self::Array(array) = self { Some(array) } else { None }
     }
 
-    /// The object, if it is one.
+    /// Returns the object, if the value is one.
     #[inline]
     pub fn as_object(&self) -> Option<&Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// The set, if it is one.
+    /// Returns the set, if the value is one.
     #[inline]
     pub fn as_set(&self) -> Option<&Set> {
         if let Self::Set(set) = self { Some(set) } else { None }
     }
 
-    /// The array, to be changed, if it is one.
+    /// Returns the array for modification, if the value is one; copies it first if it is shared.
     pub fn as_array_mut(&mut self) -> Option<&mut Array> {
         if let Self::Array(array) = self { Some(Shared::make_mut(array)) } else { None }
     }
 
-    /// The object, to be changed, if it is one.
+    /// Returns the object for modification, if the value is one; copies it first if it is shared.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Self::Object(object) = self { Some(Shared::make_mut(object)) } else { None }
     }
 
-    /// The set, to be changed, if it is one.
+    /// Returns the set for modification, if the value is one; copies it first if it is shared.
     pub fn as_set_mut(&mut self) -> Option<&mut Set> {
         if let Self::Set(set) = self { Some(Shared::make_mut(set)) } else { None }
     }
 
-    /// The number as a 64-bit integer, if it is one.
+    /// Returns the number as a 64-bit integer, if it is one.
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
-    /// The number as an unsigned 64-bit integer, if it is one.
+    /// Returns the number as an unsigned 64-bit integer, if it is one.
     pub fn as_u64(&self) -> Option<u64> {
         self.as_number()?.as_u64()
     }
 
-    /// The double nearest to the number, if it is one.
+    /// Returns the double nearest to the number, if the value is one.
     pub fn as_f64(&self) -> Option<f64> {
         Some(self.as_number()?.as_f64())
     }
 
-    /// True if it is an array, an object or a set.
+    /// Returns `true` for an array, an object or a set.
     #[inline]
     pub fn is_collection(&self) -> bool {
         matches!(self, Self::Array(_) | Self::Object(_) | Self::Set(_))
     }
 
-    /// An empty object.
+    /// Returns an empty object.
     pub fn new_object() -> Self {
         Self::Object(Shared::default())
     }
 
-    /// An empty array.
+    /// Returns an empty array.
     pub fn new_array() -> Self {
         Self::Array(Shared::default())
     }
 
-    /// An empty set.
+    /// Returns an empty set.
     pub fn new_set() -> Self {
         Self::Set(Shared::default())
     }
 
-    /// What a reference with this operand finds: an object's member, an array's element, a set's
-    /// element itself; nothing in a scalar.
+    /// Looks up the operand of a reference: the member of an object, the element of an array, or
+    /// the element of a set itself. Scalars contain nothing.
     #[inline]
     pub fn get(&self, key: &Self) -> Option<&Self> {
         match self {
@@ -210,12 +210,13 @@ impl Value {
         }
     }
 
-    /// An object's member of this name.
+    /// Returns the member of an object with this name.
     pub fn get_str(&self, name: &str) -> Option<&Self> {
         self.as_object()?.get(&Self::from(name))
     }
 
-    /// The number of elements, members or (of a string) code points it has; nothing for other scalars.
+    /// Returns the number of elements or members, or of a string's code points; `None` for other
+    /// scalars.
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Array(array) => Some(array.len()),
@@ -226,7 +227,7 @@ impl Value {
         }
     }
 
-    /// True if it has no elements, members or characters; nothing for other scalars.
+    /// Returns `true` if there are no elements, members or characters; `None` for other scalars.
     pub fn is_empty(&self) -> Option<bool> {
         match self {
             Self::Array(array) => Some(array.is_empty()),
@@ -237,7 +238,7 @@ impl Value {
         }
     }
 
-    /// About how many bytes it takes, counting what is shared as often as it is met.
+    /// Returns the approximate size in bytes; shared parts count each time they occur.
     pub fn size(&self) -> u64 {
         const NODE: u64 = size_of::<Value>() as u64;
         let sum = |values: &mut dyn Iterator<Item = &Self>| {
@@ -297,7 +298,8 @@ impl Ord for Value {
     }
 }
 
-/// OPA's order of objects: pairwise in the order of keys, key before value, the shorter first.
+/// Compares objects as OPA does: pairwise in the order of keys, key before value; if one is a
+/// prefix of the other, the shorter comes first.
 fn compare_objects(a: &Object, b: &Object) -> Ordering {
     for ((ak, av), (bk, bv)) in a.iter().zip(b) {
         let order = ak.cmp(bk).then_with(|| av.cmp(bv));
@@ -393,14 +395,14 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 }
 
 impl FromIterator<Value> for Value {
-    /// An array.
+    /// Collects into an array.
     fn from_iter<I: IntoIterator<Item = Self>>(values: I) -> Self {
         Self::from(values.into_iter().collect::<Array>())
     }
 }
 
 impl<K: Into<Value>> FromIterator<(K, Value)> for Value {
-    /// An object.
+    /// Collects into an object.
     fn from_iter<I: IntoIterator<Item = (K, Self)>>(members: I) -> Self {
         Self::from(members.into_iter().map(|(key, value)| (key.into(), value)).collect::<Object>())
     }
@@ -421,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_value_overflows_nothing() {
+    fn deeply_nested_values_do_not_overflow_the_stack() {
         let mut deep = Value::Null;
         let mut twin = Value::Null;
         for i in 0..300_000 {

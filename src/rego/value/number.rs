@@ -1,7 +1,7 @@
-//! Numbers: integers and decimals of any size, with the text that they were written in.
+//! Integers and decimals of any size, which keep the text they were written in.
 //!
-//! OPA keeps a number as its JSON text and compares and computes by value: `1.10` prints as `1.10`
-//! and equals `1.1`. Integers compute exactly; anything else with a mantissa of 64 bits.
+//! OPA keeps a number as its JSON text, and compares and computes by value: `1.10` prints as `1.10`
+//! and equals `1.1`. Integer arithmetic is exact; everything else uses a mantissa of 64 bits.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,14 +15,14 @@ use num_traits::{Signed, ToPrimitive, Zero};
 use super::decimal::Decimal;
 use super::float::Float;
 
-/// OPA's bound on the binary exponent of a number that is read.
+/// OPA's limit on the binary exponent of a number that is read.
 const MAX_READ_EXPONENT: i64 = 100_000;
-/// Our bound on the bits of an answer of arithmetic.
+/// Our limit on the bits of a result.
 const MAX_BITS: u64 = 400_000;
-/// Our bound on the digits of an operand of arithmetic.
+/// Our limit on the digits of an operand.
 const MAX_DIGITS: usize = 120_000;
 
-/// A number.
+/// A number of any size.
 #[derive(Clone)]
 pub struct Number(Repr);
 
@@ -30,26 +30,26 @@ pub struct Number(Repr);
 enum Repr {
     /// An integer whose text is its plain decimal form.
     Int(i64),
-    /// Anything else, by its JSON text.
+    /// Anything else, as its JSON text.
     Text(Arc<str>),
 }
 
-/// Why there is no number.
+/// The reasons why a number can't be read or computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// The text isn't a number.
     #[error("invalid number")]
     Invalid,
-    /// Its exponent is beyond what OPA takes, or its digits are beyond what we compute with.
+    /// The exponent exceeds what OPA accepts, or there are more digits than we compute with.
     #[error("number too big")]
     TooBig,
-    /// A division.
+    /// A division by zero.
     #[error("divide by zero")]
     DivideByZero,
-    /// A remainder.
+    /// A remainder by zero.
     #[error("modulo by zero")]
     ModuloByZero,
-    /// A remainder of numbers with fractions.
+    /// A remainder of numbers that aren't integers.
     #[error("modulo on floating-point number")]
     ModuloOnFloat,
 }
@@ -57,22 +57,23 @@ pub enum NumberError {
 type Result<T> = std::result::Result<T, NumberError>;
 
 impl Number {
-    /// The number of a JSON text; nothing where that isn't a JSON number, or is one whose exponent
-    /// is beyond what OPA takes.
+    /// Parses a JSON number; returns `None` if the text isn't one, or if its exponent exceeds OPA's
+    /// limit.
     pub fn parse(text: &str) -> Option<Self> {
         Self::read(text).ok()
     }
 
-    /// The number of a JSON text.
+    /// Parses a JSON number.
     ///
     /// # Errors
-    /// Where the text isn't a number, or its exponent is beyond OPA's bound.
+    /// Returns an error if the text isn't a number, or its exponent exceeds OPA's limit.
     pub fn read(text: &str) -> Result<Self> {
         if let Some(value) = plain_integer(text.as_bytes()) {
             return Ok(Self(Repr::Int(value)));
         }
         let decimal = Decimal::parse(text).ok_or(NumberError::Invalid)?;
-        // Only forms with an exponent can be out of range: without one, the text is as long.
+        // Only numbers with an exponent can be out of range: without one, the text itself would
+        // have to be that long.
         if text.bytes().any(|byte| byte | 0x20 == b'e') && !decimal.is_zero() {
             let bits = decimal.bits();
             let near = (MAX_READ_EXPONENT - 64..=MAX_READ_EXPONENT + 64).contains(&bits.abs());
@@ -84,7 +85,7 @@ impl Number {
         Ok(Self(Repr::Text(text.into())))
     }
 
-    /// A number by the text of our own arithmetic.
+    /// Builds a number from the text that our own arithmetic produced.
     fn of_text(text: String) -> Self {
         match plain_integer(text.as_bytes()) {
             Some(value) => Self(Repr::Int(value)),
@@ -92,7 +93,7 @@ impl Number {
         }
     }
 
-    /// Its JSON text.
+    /// Returns the JSON text.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Repr::Int(value) => Cow::Owned(value.to_string()),
@@ -100,7 +101,8 @@ impl Number {
         }
     }
 
-    /// The integer that it holds by itself: the fast way for small numbers.
+    /// Returns the integer if the number is stored as one, which is the fast path for small
+    /// numbers.
     #[inline]
     pub fn as_small(&self) -> Option<i64> {
         match &self.0 {
@@ -116,8 +118,8 @@ impl Number {
         }
     }
 
-    /// Its value as a 64-bit integer where its text is one as OPA reads it: `12` and `12.0`, but
-    /// not `1e3`.
+    /// Returns the value as a 64-bit integer if OPA reads the text as one: `12` and `12.0`, but not
+    /// `1e3`.
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
@@ -126,7 +128,7 @@ impl Number {
         }
     }
 
-    /// Its value as an unsigned 64-bit integer, where its text is one.
+    /// Returns the value as an unsigned 64-bit integer, if the text is one.
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Int(value) => u64::try_from(*value).ok(),
@@ -134,13 +136,13 @@ impl Number {
         }
     }
 
-    /// Its value as an index.
+    /// Returns the value as an index.
     #[inline]
     pub fn as_usize(&self) -> Option<usize> {
         usize::try_from(self.as_i64()?).ok()
     }
 
-    /// The nearest double; infinite where there is none.
+    /// Returns the nearest double; infinity if the value is out of range.
     pub fn as_f64(&self) -> f64 {
         match &self.0 {
             #[allow(clippy::cast_precision_loss)]
@@ -149,12 +151,12 @@ impl Number {
         }
     }
 
-    /// The nearest double; nothing where it is beyond the range of doubles.
+    /// Returns the nearest double; `None` if the value is out of range.
     pub fn as_finite_f64(&self) -> Option<f64> {
         Some(self.as_f64()).filter(|value| value.is_finite())
     }
 
-    /// True if it is an integer by value, in any form: `1`, `1.0`, `1e3`.
+    /// Returns `true` if the value is an integer, in any notation: `1`, `1.0`, `1e3`.
     pub fn is_integer(&self) -> bool {
         match self.decimal() {
             Some(decimal) => decimal.is_integer(),
@@ -162,7 +164,7 @@ impl Number {
         }
     }
 
-    /// True if its text is a plain integer: no point, no exponent.
+    /// Returns `true` if the text is a plain integer, without point or exponent.
     pub fn is_integer_text(&self) -> bool {
         match &self.0 {
             Repr::Int(_) => true,
@@ -170,10 +172,10 @@ impl Number {
         }
     }
 
-    /// Its value, where that is an integer.
+    /// Returns the value, if it is an integer.
     ///
     /// # Errors
-    /// [`NumberError::TooBig`] where it has too many digits to compute with.
+    /// Returns [`NumberError::TooBig`] if it has too many digits to compute with.
     pub fn to_bigint(&self) -> Result<Option<BigInt>> {
         let decimal = match &self.0 {
             Repr::Int(value) => return Ok(Some(BigInt::from(*value))),
@@ -232,10 +234,10 @@ impl Number {
         Self::of_float(float(self.float()?, other.float()?))
     }
 
-    /// The sum.
+    /// Adds two numbers.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the sum is too big to compute with.
     #[inline]
     pub fn add(&self, other: &Self) -> Result<Self> {
         if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
@@ -246,10 +248,10 @@ impl Number {
         self.compute(other, |a, b| a + b, Float::add)
     }
 
-    /// The difference.
+    /// Subtracts `other`.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the difference is too big to compute with.
     #[inline]
     pub fn sub(&self, other: &Self) -> Result<Self> {
         if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
@@ -260,10 +262,10 @@ impl Number {
         self.compute(other, |a, b| a - b, Float::sub)
     }
 
-    /// The product.
+    /// Multiplies two numbers.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the product is too big to compute with.
     #[inline]
     pub fn mul(&self, other: &Self) -> Result<Self> {
         if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
@@ -274,10 +276,10 @@ impl Number {
         self.compute(other, |a, b| a * b, Float::mul)
     }
 
-    /// The quotient.
+    /// Divides by `other`.
     ///
     /// # Errors
-    /// Where the divisor is zero, or the quotient is beyond what we compute with.
+    /// Returns an error if the divisor is zero, or the quotient is too big to compute with.
     pub fn div(&self, other: &Self) -> Result<Self> {
         if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
             if *b == 0 {
@@ -297,10 +299,10 @@ impl Number {
         Self::of_float(self.float()?.div(divisor))
     }
 
-    /// The remainder, with the sign of the dividend.
+    /// Returns the remainder, with the sign of the dividend.
     ///
     /// # Errors
-    /// Where the divisor is zero, or either has a fraction.
+    /// Returns an error if the divisor is zero, or either operand isn't an integer.
     pub fn rem(&self, other: &Self) -> Result<Self> {
         if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
             if *b == 0 {
@@ -317,10 +319,10 @@ impl Number {
         Self::of_bigint(&(a % b))
     }
 
-    /// The sum of numbers, exact where all are integers.
+    /// Adds up numbers, exactly if all are integers.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the sum is too big to compute with.
     pub fn sum<'a>(numbers: impl Iterator<Item = &'a Self> + Clone) -> Result<Self> {
         if let Some(sum) = numbers.clone().try_fold(0_i64, |sum, it| sum.checked_add(it.as_i64()?))
         {
@@ -337,10 +339,10 @@ impl Number {
         Self::of_float(sum)
     }
 
-    /// The product of numbers, exact where all are integers; otherwise with a mantissa of 53 bits.
+    /// Multiplies numbers, exactly if all are integers; otherwise with a mantissa of 53 bits.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the product is too big to compute with.
     pub fn product<'a>(numbers: impl Iterator<Item = &'a Self> + Clone) -> Result<Self> {
         if let Some(product) =
             Self::fold_exactly(numbers.clone(), BigInt::from(1), |product, it| product * it)?
@@ -373,7 +375,7 @@ impl Number {
         Self::of_bigint(&all).map(Some)
     }
 
-    /// Its value as one integer over a power of ten; nothing where that has too many digits.
+    /// Returns the value as a numerator and a power of ten; `None` if it has too many digits.
     pub fn to_fraction(&self) -> Option<(BigInt, BigInt)> {
         let text = self.text();
         let decimal = Decimal::parse(&text)?;
@@ -390,16 +392,16 @@ impl Number {
         })
     }
 
-    /// The integer part of its product with `factor`, each rounded to 64 bits.
+    /// Returns the integer part of the product with `factor`, after rounding both to 64 bits.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the value is too big to compute with.
     pub fn truncated_product(&self, factor: u64) -> Result<BigInt> {
         Ok(self.bounded_float()?.mul(Float::of_integer(&BigInt::from(factor))).truncated())
     }
 
-    /// Its value as a 64-bit integer in any form (`1e3`), after rounding to 64 bits; nothing where it
-    /// isn't one.
+    /// Returns the value as a 64-bit integer in any notation (`1e3`), after rounding to 64 bits;
+    /// `None` if it isn't one.
     pub fn as_exact_i64(&self) -> Option<i64> {
         if let Repr::Int(value) = &self.0 {
             return Some(*value);
@@ -411,23 +413,23 @@ impl Number {
         value.truncated().to_i64()
     }
 
-    /// The integer part, with the fraction cut off after rounding to 64 bits.
+    /// Returns the integer part, truncated after rounding to 64 bits.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the value is too big to compute with.
     pub fn truncated(&self) -> Result<BigInt> {
         Ok(self.bounded_float()?.truncated())
     }
 
-    /// The integer of a number whose value is small, as OPA's shortcuts take it.
+    /// Returns the value if it fits into 32 bits, for which OPA takes shortcuts.
     fn narrow(&self) -> Option<i64> {
         self.as_i64().filter(|value| i32::try_from(*value).is_ok())
     }
 
-    /// The absolute value.
+    /// Returns the absolute value.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the value is too big to compute with.
     pub fn abs(&self) -> Result<Self> {
         match self.narrow() {
             Some(value) => Ok(Self(Repr::Int(value.abs()))),
@@ -435,10 +437,10 @@ impl Number {
         }
     }
 
-    /// The nearest integer, halves away from zero.
+    /// Rounds to the nearest integer, halves away from zero.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the value is too big to compute with.
     pub fn round(&self) -> Result<Self> {
         if let Some(value) = self.narrow() {
             return Ok(Self(Repr::Int(value)));
@@ -449,10 +451,10 @@ impl Number {
         Self::of_bigint(&moved.truncated())
     }
 
-    /// The least integer above, as OPA computes it: 1 between -1 and 0.
+    /// Rounds up as OPA does, which gives 1 for values between -1 and 0.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the value is too big to compute with.
     pub fn ceil(&self) -> Result<Self> {
         if let Some(value) = self.narrow() {
             return Ok(Self(Repr::Int(value)));
@@ -465,10 +467,10 @@ impl Number {
         Self::of_bigint(&(whole + 1))
     }
 
-    /// The greatest integer below, as OPA computes it: 0 between -1 and 0.
+    /// Rounds down as OPA does, which gives 0 for values between -1 and 0.
     ///
     /// # Errors
-    /// Where it is beyond what we compute with.
+    /// Returns an error if the value is too big to compute with.
     pub fn floor(&self) -> Result<Self> {
         if let Some(value) = self.narrow() {
             return Ok(Self(Repr::Int(value)));
@@ -495,7 +497,7 @@ impl Number {
     }
 }
 
-/// The integer of a text that is its plain decimal form.
+/// Parses an integer in plain decimal notation.
 #[inline]
 fn plain_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.split_first() {
@@ -520,8 +522,8 @@ fn plain_integer(text: &[u8]) -> Option<i64> {
     Some(value)
 }
 
-/// The integer of a text as OPA reads it: at most 19 characters after the sign, a fraction of
-/// zeros allowed.
+/// Parses an integer as OPA does: at most 19 characters after the sign, with a fraction of zeros
+/// allowed.
 fn integer_of_text(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -572,7 +574,7 @@ impl From<&BigInt> for Number {
     }
 }
 
-/// The shortest text of a double, as OPA writes it; what isn't finite becomes zero.
+/// Takes the shortest text of a double, as OPA writes it; infinities and NaN become zero.
 impl From<f64> for Number {
     fn from(value: f64) -> Self {
         if !value.is_finite() {
@@ -582,7 +584,7 @@ impl From<f64> for Number {
     }
 }
 
-/// The fewest digits that identify a double: without exponent between 1e-4 and 1e6.
+/// Returns the fewest digits that identify a double, without an exponent from 1e-4 up to 1e6.
 fn shortest_f64(value: f64) -> String {
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
@@ -620,7 +622,7 @@ impl Ord for Number {
     }
 }
 
-/// The order of two numbers by value, exactly.
+/// Compares two numbers by exact value.
 fn compare_texts(a: &str, b: &str) -> Ordering {
     match (Decimal::parse(a), Decimal::parse(b)) {
         (Some(a), Some(b)) => a.compare(&b),
@@ -644,7 +646,7 @@ impl PartialEq for Number {
 
 impl Eq for Number {}
 
-/// Numbers of equal value have the same nearest double.
+/// Hashes the nearest double, which is the same for equal values.
 impl Hash for Number {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let value = self.as_f64();
@@ -663,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn computes_as_opa() {
+    fn arithmetic_matches_opa() {
         let cases = [
             ("0.1", '+', "0.2", "0.3"),
             ("1", '/', "3", "0.33333333333333333334"),
@@ -686,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn compares_by_value() {
+    fn numbers_compare_by_value() {
         assert_eq!(number("1.10"), number("1.1"));
         assert_eq!(number("1e2"), number("100"));
         assert_eq!(number("-0.0"), number("0"));

@@ -1,6 +1,6 @@
-//! Values by way of serde: any format that serde reads or writes.
+//! Serde support: values in any format that serde reads or writes.
 //!
-//! JSON text has readers and writers of its own beside this; they keep a number's text.
+//! JSON text has its own reader and writer, which keep the text of numbers.
 
 use std::fmt;
 
@@ -41,14 +41,15 @@ impl Serialize for Value {
 }
 
 impl Serialize for Number {
-    /// An integer or a double; where neither holds the value, and for `serde_json`, its text.
+    /// Serializes an integer as such, and any other number as its JSON text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let Some(value) = self.as_small() {
             return serializer.serialize_i64(value);
         }
         let text = self.text();
         match serde_json::value::RawValue::from_string(text.clone().into_owned()) {
-            // `serde_json` writes the text as it is; another format sees a struct of one member.
+            // `serde_json` writes the text verbatim; other formats see a struct with a single
+            // member.
             Ok(raw) => raw.serialize(serializer),
             Err(_) => serializer.serialize_str(&text),
         }
@@ -57,13 +58,13 @@ impl Serialize for Number {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Maker)
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 
-struct Maker;
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for Maker {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +171,7 @@ impl From<serde_json::Value> for Value {
 }
 
 impl From<&Value> for serde_json::Value {
-    /// Numbers that `serde_json` has no room for become the nearest double; sets become arrays.
+    /// Numbers that `serde_json` can't represent become the nearest double; sets become arrays.
     fn from(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,

@@ -1,7 +1,7 @@
-//! The pointer that collections are shared by.
+//! A shared pointer to a collection.
 //!
-//! Owns the one thing that `Arc` can't do: giving back a value nested a million levels deep
-//! without a call for each level.
+//! Owns what `Arc` alone can't do: dropping a value nested a million levels deep without a call for
+//! each level.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -10,25 +10,25 @@ use std::sync::Arc;
 
 use super::{Array, Object, Set};
 
-/// Levels that are given back by ordinary calls.
-const CALLS: u32 = 64;
+/// The number of levels that are dropped by recursive calls.
+const MAX_RECURSION: u32 = 64;
 
-/// What a [`Shared`] may hold.
+/// The contents of a [`Shared`] that are to be dropped later.
 #[derive(Debug)]
 pub enum Garbage {
-    /// Elements of an array.
+    /// The elements of an array.
     Array(Array),
-    /// Members of an object.
+    /// The members of an object.
     Object(Object),
-    /// Elements of a set.
+    /// The elements of a set.
     Set(Set),
 }
 
-/// A collection of values.
+/// A collection that a [`Shared`] can hold.
 pub trait Collection: Default {
-    /// The collection as something to be dropped later.
+    /// Converts the collection into garbage, to be dropped later.
     fn into_garbage(self) -> Garbage;
-    /// True if there is nothing in it.
+    /// Returns `true` if the collection is empty.
     fn has_nothing(&self) -> bool;
 }
 
@@ -48,22 +48,22 @@ macro_rules! collection {
 
 collection!(Array, Object, Set);
 
-/// A collection that several values may share; cheap to clone.
+/// A shared collection of values; cheap to clone.
 pub struct Shared<T: Collection>(Arc<T>);
 
 impl<T: Collection> Shared<T> {
-    /// A pointer to `value`.
+    /// Moves `value` behind a shared pointer.
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }
 
-    /// True if both point to the same collection.
+    /// Returns `true` if both point to the same collection.
     #[inline]
     pub fn ptr_eq(a: &Self, b: &Self) -> bool {
         Arc::ptr_eq(&a.0, &b.0)
     }
 
-    /// The collection, to be changed; copied first where it is shared.
+    /// Returns the collection for modification; copies it first if it is shared.
     pub fn make_mut(this: &mut Self) -> &mut T
     where
         T: Clone,
@@ -71,7 +71,7 @@ impl<T: Collection> Shared<T> {
         Arc::make_mut(&mut this.0)
     }
 
-    /// The collection itself; copied where it is shared.
+    /// Returns the collection itself, or a copy if it is shared.
     pub fn unwrap_or_clone(mut this: Self) -> T
     where
         T: Clone,
@@ -82,7 +82,8 @@ impl<T: Collection> Shared<T> {
         }
     }
 
-    /// The address: the same for clones of one collection, as long as one lives.
+    /// Returns the address, which is the same for all clones of a collection while one of them
+    /// lives.
     pub fn address(this: &Self) -> usize {
         Arc::as_ptr(&this.0).addr()
     }
@@ -136,7 +137,7 @@ impl<T: Collection + fmt::Debug> fmt::Debug for Shared<T> {
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    static WAITING: RefCell<Vec<Garbage>> = const { RefCell::new(Vec::new()) };
+    static PENDING: RefCell<Vec<Garbage>> = const { RefCell::new(Vec::new()) };
 }
 
 impl<T: Collection> Drop for Shared<T> {
@@ -146,27 +147,27 @@ impl<T: Collection> Drop for Shared<T> {
             && let Some(inner) = Arc::get_mut(&mut self.0)
             && !inner.has_nothing()
         {
-            give_back(std::mem::take(inner));
+            drop_iteratively(std::mem::take(inner));
         }
     }
 }
 
-/// Drops a collection: by calls as far as they are few, then by a list.
-fn give_back<T: Collection>(value: T) {
+/// Drops a collection: the first levels by recursive calls, deeper ones from a list.
+fn drop_iteratively<T: Collection>(value: T) {
     let mut value = Some(value);
     let known = DEPTH.try_with(|depth| {
         let level = depth.get();
-        if level >= CALLS {
+        if level >= MAX_RECURSION {
             let Some(value) = value.take() else { return };
-            // Where the list is gone (the thread is ending), the calls go on.
+            // If the list is gone because the thread is ending, recursion continues.
             let garbage = value.into_garbage();
-            let _ = WAITING.try_with(|waiting| waiting.borrow_mut().push(garbage));
+            let _ = PENDING.try_with(|pending| pending.borrow_mut().push(garbage));
             return;
         }
         depth.set(level + 1);
         drop(value.take());
         if level == 0 {
-            while let Ok(Some(garbage)) = WAITING.try_with(|waiting| waiting.borrow_mut().pop()) {
+            while let Ok(Some(garbage)) = PENDING.try_with(|pending| pending.borrow_mut().pop()) {
                 drop(garbage);
             }
         }

@@ -1,4 +1,4 @@
-//! A value's text as a Rego term: `{1, 2}`, `set()`, `{"a": [true]}`.
+//! Values as Rego terms: `{1, 2}`, `set()`, `{"a": [true]}`.
 
 use std::fmt::{self, Write};
 
@@ -56,15 +56,15 @@ fn write_list<'a>(
     Ok(())
 }
 
-/// Writes a string as Go's `%q` does: printable characters as they are, the others as escapes.
+/// Writes a string as Go's `%q` does: printable characters as they are, all others escaped.
 ///
 /// # Errors
-/// Those of `out`.
+/// Returns the errors of `out`.
 pub fn quote(out: &mut dyn Write, text: &str) -> fmt::Result {
     quote_with(out, text, '"', false)
 }
 
-/// Writes a string between quotes as Go does; with `ascii`, everything beyond ASCII as escapes.
+/// Writes a string in quotes as Go does; with `ascii`, escapes everything outside ASCII.
 pub(in crate::rego) fn quote_with(
     out: &mut dyn Write,
     text: &str,

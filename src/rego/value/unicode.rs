@@ -1,8 +1,9 @@
-//! Characters as OPA's Unicode (version 15) knows them: which are printable, and their other case.
+//! Character properties in Unicode 15, OPA's version: which characters are printable, and their
+//! other case.
 
-/// Characters that are younger than that.
+/// Ranges of characters that were added after Unicode 15.
 #[rustfmt::skip]
-const YOUNGER: &[(u32, u32)] = &[
+const AFTER_UNICODE_15: &[(u32, u32)] = &[
     (0x88f, 0x88f), (0x897, 0x897), (0xc5c, 0xc5c), (0xcdc, 0xcdc), (0x1acf, 0x1add), (0x1ae0, 0x1aeb),
     (0x1b4e, 0x1b4f), (0x1b7f, 0x1b7f), (0x1c89, 0x1c8a), (0x20c1, 0x20c1), (0x2427, 0x2429), (0x2b96, 0x2b96),
     (0x2ffc, 0x2fff), (0x31e4, 0x31e5), (0x31ef, 0x31ef), (0xa7cb, 0xa7cf), (0xa7d2, 0xa7d2), (0xa7d4, 0xa7d4),
@@ -20,10 +21,10 @@ const YOUNGER: &[(u32, u32)] = &[
     (0x1fbcb, 0x1fbef), (0x1fbfa, 0x1fbfa), (0x2b73a, 0x2b73f), (0x2cea2, 0x2cead), (0x2ebf0, 0x2ee5d), (0x323b0, 0x33479),
 ];
 
-fn is_younger(c: char) -> bool {
+fn is_after_unicode_15(c: char) -> bool {
     let code = u32::from(c);
     code > 0x880
-        && YOUNGER
+        && AFTER_UNICODE_15
             .binary_search_by(|(first, last)| {
                 if *last < code {
                     std::cmp::Ordering::Less
@@ -36,15 +37,16 @@ fn is_younger(c: char) -> bool {
             .is_ok()
 }
 
-/// Letters, marks, numbers, punctuation, symbols and the ASCII space.
+/// Returns `true` for letters, marks, numbers, punctuation, symbols and the ASCII space.
 pub(in crate::rego) fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return (' '..='~').contains(&c);
     }
-    if c.is_whitespace() || is_younger(c) {
+    if c.is_whitespace() || is_after_unicode_15(c) {
         return false;
     }
-    // `str`'s escapes leave what is printable; a mark counts as that only behind a character.
+    // `str::escape_debug` leaves printable characters alone, but a mark only if it follows another
+    // character.
     let mut text = [0; 5];
     let Some((first, rest)) = text.split_first_mut() else { return false };
     *first = b'a';
@@ -53,7 +55,7 @@ pub(in crate::rego) fn is_printable(c: char) -> bool {
     text.is_some_and(|text| text.escape_debug().count() == 2)
 }
 
-/// The one character that is the lower case of another.
+/// Returns the lower case of a character, if that is a single character.
 pub(in crate::rego) fn lower(c: char) -> char {
     match c {
         c if c.is_ascii() => c.to_ascii_lowercase(),
@@ -62,7 +64,7 @@ pub(in crate::rego) fn lower(c: char) -> char {
     }
 }
 
-/// The one character that is the upper case of another.
+/// Returns the upper case of a character, if that is a single character.
 pub(in crate::rego) fn upper(c: char) -> char {
     match c {
         c if c.is_ascii() => c.to_ascii_uppercase(),
@@ -76,10 +78,11 @@ pub(in crate::rego) fn upper(c: char) -> char {
     }
 }
 
-/// The only one of `mapped`; `c` itself where there are more, or one of them is too young.
+/// Returns the only character in `mapped`, or `c` if there are several, or if either is newer than
+/// Unicode 15.
 fn single(c: char, mut mapped: impl Iterator<Item = char>) -> char {
     match (mapped.next(), mapped.next()) {
-        (Some(one), None) if !is_younger(c) && !is_younger(one) => one,
+        (Some(one), None) if !is_after_unicode_15(c) && !is_after_unicode_15(one) => one,
         _ => c,
     }
 }
