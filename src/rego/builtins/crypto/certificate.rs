@@ -1,7 +1,7 @@
-//! X.509 certificates and requests for them.
+//! X.509 certificates and certificate requests.
 //!
-//! Owns reading them, as strictly and as leniently as OPA does, and their values: all that OPA
-//! shows of one, under its names. What makes a chain valid is in the file beside this one.
+//! Owns their parsing, exactly as strict as OPA's, and their values: all the fields that OPA shows,
+//! under its names. The validity of chains is in `chain`.
 
 use std::net::IpAddr;
 
@@ -18,18 +18,18 @@ use super::keys::{self, PublicKey, algorithm, object, right_align};
 use super::signature::{Hash, Padding};
 use crate::rego::value::{Number, Value};
 
-/// How a certificate is signed.
+/// The signature algorithm of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignatureAlgorithm {
     Rsa(Padding, Hash),
     Ecdsa(Hash),
     Ed25519,
-    /// Known, and never valid: MD5, SHA-1, DSA.
+    /// Known but never valid: MD5, SHA-1, DSA.
     Insecure,
     Unknown,
 }
 
-/// A certificate.
+/// An X.509 certificate.
 pub(in super::super) struct Certificate {
     pub(super) raw: Vec<u8>,
     pub(super) raw_tbs: Vec<u8>,
@@ -47,15 +47,15 @@ pub(in super::super) struct Certificate {
     pub(super) not_before: Time,
     pub(super) not_after: Time,
     pub(super) extensions: Vec<Extension>,
-    pub(super) found: Found,
+    pub(super) decoded: DecodedExtensions,
 }
 
-/// What its extensions say.
+/// The decoded extensions of a certificate.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct DecodedExtensions {
     pub unhandled: Vec<Oid>,
     pub key_usage: i64,
-    /// True if it is an authority's, and how many may follow.
+    /// The CA flag, and the maximum length of the path below; negative if unlimited.
     pub basic_constraints: Option<(bool, i64)>,
     pub names: Names,
     pub constraints: Option<Constraints>,
@@ -73,7 +73,7 @@ pub(super) struct Found {
     issuing: Vec<String>,
 }
 
-/// Alternative names of a subject.
+/// The alternative names of a subject.
 #[derive(Default)]
 pub(super) struct Names {
     pub dns: Vec<String>,
@@ -82,7 +82,7 @@ pub(super) struct Names {
     pub uris: Vec<Url>,
 }
 
-/// Which names an authority may vouch for.
+/// The constraints on the names that an authority may vouch for.
 #[derive(Default)]
 pub(super) struct Constraints {
     pub permitted: Subtrees,
@@ -90,17 +90,17 @@ pub(super) struct Constraints {
     critical: bool,
 }
 
-/// Parts of the name space.
+/// A set of subtrees in the name space.
 #[derive(Default)]
 pub(super) struct Subtrees {
     pub dns: Vec<String>,
-    /// Address and mask.
+    /// Pairs of address and mask.
     pub addresses: Vec<(Vec<u8>, Vec<u8>)>,
     pub emails: Vec<String>,
     pub uris: Vec<String>,
 }
 
-/// An extension, not looked into.
+/// An extension whose value isn't decoded yet.
 pub(super) struct Extension {
     pub oid: Oid,
     critical: bool,
@@ -111,10 +111,10 @@ pub(super) const SUBJECT_ALT_NAME: &[u32] = &[2, 5, 29, 17];
 const EXTENSION_REQUEST: &[u32] = &[1, 2, 840, 113_549, 1, 9, 14];
 const AUTHORITY_INFO_ACCESS: &[u32] = &[1, 3, 6, 1, 5, 5, 7, 1, 1];
 
-/// The number that stands for "any purpose".
+/// The index of "any purpose" in [`USAGES`].
 pub(super) const ANY_USAGE: i64 = 0;
 
-/// Purposes of keys, each at the index that stands for it.
+/// Extended key usages, at the indices by which Go refers to them.
 const USAGES: [&[u32]; 14] = [
     &[2, 5, 29, 37, 0],
     &[1, 3, 6, 1, 5, 5, 7, 3, 1],
@@ -137,7 +137,7 @@ fn bad(what: &str) -> Error {
 }
 
 impl Certificate {
-    /// Certificates one after the other.
+    /// Parses certificates that follow one another.
     pub(super) fn parse_all(ctx: &dyn Context, mut bytes: &[u8]) -> Result<Vec<Self>, Error> {
         let mut certificates = Vec::new();
         while !bytes.is_empty() {
@@ -149,7 +149,7 @@ impl Certificate {
         Ok(certificates)
     }
 
-    /// One certificate, and nothing after it.
+    /// Parses a single certificate, with nothing after it.
     pub(in super::super) fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let certificate = Self::parse_first(bytes)?;
         if certificate.raw.len() == bytes.len() {
@@ -174,7 +174,7 @@ impl Certificate {
         if serial.sign() == Sign::Minus {
             return Err(bad("negative serial number"));
         }
-        let serial = sized(serial)?;
+        let serial = bounded(serial)?;
         let malformed = || bad("malformed signature algorithm identifier");
         let algorithm_der = tbs.read(SEQUENCE).ok_or_else(malformed)?;
         let outer_algorithm = outer.read(SEQUENCE).ok_or_else(malformed)?;
@@ -205,7 +205,7 @@ impl Certificate {
                 extensions = read_extensions(list)?;
             }
         }
-        let found = Found::read(&extensions)?;
+        let decoded = DecodedExtensions::read(&extensions)?;
         let (signature, padding) = outer.bits().ok_or_else(|| bad("malformed signature"))?;
         Ok(Self {
             raw: raw.to_vec(),
@@ -224,32 +224,32 @@ impl Certificate {
             not_before,
             not_after,
             extensions,
-            found,
+            decoded,
         })
     }
 
-    /// The subject's key, if its algorithm is known.
+    /// Returns the subject's key, if its algorithm is known.
     pub(in super::super) fn public_key(&self) -> Option<&PublicKey> {
         self.key.as_ref()
     }
 
-    /// What tells one holder of a key from another.
+    /// Returns the properties that identify the holder of a key.
     pub(super) fn identity(&self) -> (&[u8], &[u8], Option<&[u8]>) {
         let names = self.extensions.iter().find(|it| it.oid == SUBJECT_ALT_NAME);
         (&self.raw_subject, &self.raw_spki, names.map(|it| it.value.as_slice()))
     }
 
-    /// As OPA shows it; with the URIs' text too, where `uris`.
+    /// Returns the certificate as OPA shows it; if `uris`, with the text of URIs as well.
     pub(super) fn to_value(&self, uris: bool) -> Value {
-        let found = &self.found;
+        let decoded = &self.decoded;
         let bytes = |bytes: &[u8]| Value::from(to_base64(bytes));
         let optional =
             |it: Option<&Vec<u8>>| it.map_or(Value::Null, |it| Value::from(to_base64(it)));
-        let names = &found.names;
+        let names = &decoded.names;
         let none = Constraints::default();
-        let constraints = found.constraints.as_ref().unwrap_or(&none);
+        let constraints = decoded.constraints.as_ref().unwrap_or(&none);
         let (permitted, excluded) = (&constraints.permitted, &constraints.excluded);
-        let (ca, length) = found.basic_constraints.unwrap_or((false, 0));
+        let (ca, length) = decoded.basic_constraints.unwrap_or((false, 0));
         let mut members = vec![
             ("Raw", bytes(&self.raw)),
             ("RawTBSCertificate", bytes(&self.raw_tbs)),
@@ -266,20 +266,20 @@ impl Certificate {
             ("Subject", self.subject.to_value()),
             ("NotBefore", self.not_before.to_value()),
             ("NotAfter", self.not_after.to_value()),
-            ("KeyUsage", Value::from(found.key_usage)),
+            ("KeyUsage", Value::from(decoded.key_usage)),
             ("Extensions", list(&self.extensions, Extension::to_value)),
             ("ExtraExtensions", Value::Null),
-            ("UnhandledCriticalExtensions", list(&found.unhandled, |oid| oid_value(oid))),
-            ("ExtKeyUsage", list(&found.usages, |it| Value::from(*it))),
-            ("UnknownExtKeyUsage", list(&found.unknown_usages, |oid| oid_value(oid))),
-            ("BasicConstraintsValid", Value::from(found.basic_constraints.is_some())),
+            ("UnhandledCriticalExtensions", list(&decoded.unhandled, |oid| oid_value(oid))),
+            ("ExtKeyUsage", list(&decoded.usages, |it| Value::from(*it))),
+            ("UnknownExtKeyUsage", list(&decoded.unknown_usages, |oid| oid_value(oid))),
+            ("BasicConstraintsValid", Value::from(decoded.basic_constraints.is_some())),
             ("IsCA", Value::from(ca)),
             ("MaxPathLen", Value::from(length)),
-            ("MaxPathLenZero", Value::from(found.basic_constraints.is_some() && length == 0)),
-            ("SubjectKeyId", optional(found.subject_key_id.as_ref())),
-            ("AuthorityKeyId", optional(found.authority_key_id.as_ref())),
-            ("OCSPServer", texts(&found.ocsp)),
-            ("IssuingCertificateURL", texts(&found.issuing)),
+            ("MaxPathLenZero", Value::from(decoded.basic_constraints.is_some() && length == 0)),
+            ("SubjectKeyId", optional(decoded.subject_key_id.as_ref())),
+            ("AuthorityKeyId", optional(decoded.authority_key_id.as_ref())),
+            ("OCSPServer", texts(&decoded.ocsp)),
+            ("IssuingCertificateURL", texts(&decoded.issuing)),
             ("DNSNames", texts(&names.dns)),
             ("EmailAddresses", texts(&names.emails)),
             ("IPAddresses", list(&names.addresses, |it| address(it))),
@@ -293,9 +293,9 @@ impl Certificate {
             ("ExcludedEmailAddresses", texts(&excluded.emails)),
             ("PermittedURIDomains", texts(&permitted.uris)),
             ("ExcludedURIDomains", texts(&excluded.uris)),
-            ("CRLDistributionPoints", texts(&found.distribution_points)),
+            ("CRLDistributionPoints", texts(&decoded.distribution_points)),
         ];
-        let policies = found.policies.as_deref();
+        let policies = decoded.policies.as_deref();
         let oids: Option<Vec<Value>> = policies
             .map(|it| it.iter().filter_map(|it| der::oid(it)).map(|it| oid_value(&it)).collect());
         members.extend([
@@ -303,7 +303,7 @@ impl Certificate {
             ("Policies", list(policies.unwrap_or_default(), |it| Value::from(der::oid_text(it)))),
             (
                 "PolicyMappings",
-                list(&found.policy_mappings, |(issuer, subject)| {
+                list(&decoded.policy_mappings, |(issuer, subject)| {
                     object([
                         ("IssuerDomainPolicy", Value::from(der::oid_text(issuer))),
                         ("SubjectDomainPolicy", Value::from(der::oid_text(subject))),
@@ -312,9 +312,9 @@ impl Certificate {
             ),
         ]);
         for (name, zero, value) in [
-            ("InhibitAnyPolicy", "InhibitAnyPolicyZero", found.inhibit_any_policy),
-            ("InhibitPolicyMapping", "InhibitPolicyMappingZero", found.inhibit_policy_mapping),
-            ("RequireExplicitPolicy", "RequireExplicitPolicyZero", found.require_explicit_policy),
+            ("InhibitAnyPolicy", "InhibitAnyPolicyZero", decoded.inhibit_any_policy),
+            ("InhibitPolicyMapping", "InhibitPolicyMappingZero", decoded.inhibit_policy_mapping),
+            ("RequireExplicitPolicy", "RequireExplicitPolicyZero", decoded.require_explicit_policy),
         ] {
             members.push((name, Value::from(value.unwrap_or(0))));
             members.push((zero, Value::from(value == Some(0))));
@@ -326,8 +326,8 @@ impl Certificate {
     }
 }
 
-/// A request for a certificate, as OPA shows it.
-pub(super) fn request(bytes: &[u8]) -> Result<Value, Error> {
+/// Parses a certificate request into the value that OPA shows.
+pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
     let malformed = || bad("malformed certificate request");
     let mut outer = Der(bytes);
     let raw = outer.element(SEQUENCE).ok_or_else(malformed)?;
@@ -356,7 +356,7 @@ pub(super) fn request(bytes: &[u8]) -> Result<Value, Error> {
             let oid = der.oid()?;
             let mut values = der.read(SET)?;
             let first = values.any()?.1;
-            // Attributes that are malformed in any value are passed over.
+            // Malformed attributes are skipped, whichever value is malformed.
             while !values.is_empty() {
                 values.any()?;
             }
@@ -399,7 +399,7 @@ pub(super) fn request(bytes: &[u8]) -> Result<Value, Error> {
     ]))
 }
 
-/// A request's attribute, where it is a set of lists of typed values.
+/// Converts an attribute of a request, if it is a set of lists of typed values.
 fn attribute(bytes: &[u8]) -> Option<Value> {
     let mut der = Der(bytes).read(SEQUENCE)?;
     let oid = der.oid()?;
@@ -419,12 +419,12 @@ fn attribute(bytes: &[u8]) -> Option<Value> {
     Some(object([("Type", oid_value(&oid)), ("Value", Value::from(lists))]))
 }
 
-/// Integers that are shown have this many bits at most: writing longer ones takes too long.
-const MOST_BITS: u64 = 1 << 17;
+/// The limit on the bits of integers in values: writing longer ones takes too long.
+const MAX_BITS: u64 = 1 << 17;
 
-/// An integer that isn't too large to show.
-pub(super) fn sized(number: BigInt) -> Result<BigInt, Error> {
-    if number.bits() <= MOST_BITS {
+/// Checks that an integer isn't too large to be written.
+pub(super) fn bounded(number: BigInt) -> Result<BigInt, Error> {
+    if number.bits() <= MAX_BITS {
         return Ok(number);
     }
     Err(Error::halt(
@@ -439,7 +439,8 @@ fn version(tbs: &mut Der<'_>) -> Option<i64> {
     (inner.is_empty() && (0..i64::MAX).contains(&version)).then_some(version)
 }
 
-/// A subject's key: the number of its algorithm, and itself where that is known.
+/// Reads a subject's key: the number of its algorithm, and the key itself if the algorithm is
+/// known.
 fn subject_key(raw: &[u8]) -> Result<(i64, Option<PublicKey>), Error> {
     let mut der = Der(raw).read(SEQUENCE).ok_or_else(|| bad("malformed spki"))?;
     let identifier = der.read(SEQUENCE).and_then(algorithm);
@@ -456,7 +457,7 @@ fn subject_key(raw: &[u8]) -> Result<(i64, Option<PublicKey>), Error> {
     Ok((number, PublicKey::of(&oid, parameters, &right_align(bits, padding))?))
 }
 
-/// The number of a signature algorithm, and what it is.
+/// Returns the number of a signature algorithm, and the algorithm itself.
 fn signature_algorithm(oid: &[u32], parameters: &[u8]) -> (i64, SignatureAlgorithm) {
     use SignatureAlgorithm::{Ecdsa, Ed25519, Insecure, Rsa, Unknown};
     match oid {
@@ -482,7 +483,8 @@ fn signature_algorithm(oid: &[u32], parameters: &[u8]) -> (i64, SignatureAlgorit
     }
 }
 
-/// The hash of PSS parameters: the same in both places, with a salt as long and the usual trailer.
+/// Returns the hash in PSS parameters. It must be the same in both places, with a salt of its
+/// length and the usual trailer.
 fn pss_hash(parameters: &[u8]) -> Option<Hash> {
     let mut der = Der(parameters).read(SEQUENCE)?;
     let plain = |parameters: &[u8]| parameters.is_empty() || parameters == [5, 0];
@@ -537,19 +539,19 @@ impl Extension {
     }
 }
 
-impl Found {
+impl DecodedExtensions {
     fn read(extensions: &[Extension]) -> Result<Self, Error> {
-        let mut found = Self::default();
+        let mut decoded = Self::default();
         for extension in extensions {
-            let unhandled = found.extension(extension)?;
+            let unhandled = decoded.extension(extension)?;
             if extension.critical && unhandled {
-                found.unhandled.push(extension.oid.clone());
+                decoded.unhandled.push(extension.oid.clone());
             }
         }
-        Ok(found)
+        Ok(decoded)
     }
 
-    /// Takes in one extension; says whether it wasn't understood.
+    /// Decodes one extension; returns `true` if it wasn't understood.
     fn extension(&mut self, extension: &Extension) -> Result<bool, Error> {
         let mut der = Der(&extension.value);
         let invalid = |what: &'static str| move || bad(&format!("invalid {what}"));
@@ -763,7 +765,7 @@ impl Names {
     }
 }
 
-/// Text that must be ASCII.
+/// Converts bytes that must be ASCII.
 fn ascii(bytes: &[u8], otherwise: &str) -> Result<String, Error> {
     std::str::from_utf8(bytes)
         .ok()
@@ -772,7 +774,7 @@ fn ascii(bytes: &[u8], otherwise: &str) -> Result<String, Error> {
         .ok_or_else(|| bad(otherwise))
 }
 
-/// True if a domain name may stand in a certificate; constraints may begin with a dot.
+/// Returns `true` if a domain name is valid in a certificate; constraints may begin with a dot.
 pub(super) fn domain_valid(domain: &str, constraint: bool) -> bool {
     if domain.is_empty() {
         return true;
@@ -786,7 +788,7 @@ pub(super) fn domain_valid(domain: &str, constraint: bool) -> bool {
 }
 
 impl Constraints {
-    /// And whether there was one of a kind that isn't checked.
+    /// Reads the constraints; the flag is set if one is of a kind that isn't checked.
     fn read(extension: &Extension) -> Result<(Self, bool), Error> {
         let mut outer = Der(&extension.value);
         let mut read = || {
@@ -867,7 +869,7 @@ impl Subtrees {
     }
 }
 
-/// Ones, then zeros.
+/// Returns `true` if the mask consists of ones followed by zeros.
 fn mask_valid(mask: &[u8]) -> bool {
     let ones: u32 = mask.iter().map(|byte| byte.leading_ones()).sum();
     let set: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
@@ -875,7 +877,7 @@ fn mask_valid(mask: &[u8]) -> bool {
     ones == set && rest.copied().all(|byte| byte == 0)
 }
 
-/// A moment, as it was written: its offset is shown.
+/// A point in time with the offset as written, since OPA shows it.
 #[derive(Clone, Copy)]
 pub(super) struct Time(pub DateTime<FixedOffset>);
 
@@ -900,7 +902,7 @@ impl Time {
         let (year, rest) = digits.split_at_checked(year_digits)?;
         let mut year: i32 = year.parse().ok()?;
         if short {
-            // 1969 to 2068, of which certificates have those before 2050.
+            // Two-digit years are in 1950 to 2049.
             year += if year >= 50 { 1900 } else { 2000 };
         }
         // A UTCTime may have no seconds.
@@ -946,7 +948,7 @@ impl Name {
             .ok_or_else(|| bad("invalid RDNSequence"))
     }
 
-    /// As in requests, where values need not be text.
+    /// Parses a name in a request, whose values need not be text.
     fn parse_loosely(bytes: &[u8]) -> Result<Self, Error> {
         Self::read(bytes, loose_value).ok_or_else(|| bad("invalid RDNSequence"))
     }
@@ -998,7 +1000,7 @@ impl Name {
     }
 }
 
-/// A text of one of the seven types.
+/// Decodes a string of one of the supported types.
 fn text(tag: u8, bytes: &[u8]) -> Option<String> {
     let ascii =
         |allowed: fn(u8) -> bool| bytes.iter().all(|byte| allowed(*byte)).then(|| lossy(bytes));
@@ -1021,7 +1023,8 @@ fn text(tag: u8, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// A value of any type, as the general decoder of ASN.1 gives it; none where it is malformed.
+/// Decodes a value of any type, as Go's general ASN.1 decoder does; returns `None` if it is
+/// malformed.
 fn loose_value(tag: u8, bytes: &[u8]) -> Option<Value> {
     Some(match tag {
         1 => match bytes {
@@ -1050,7 +1053,7 @@ fn loose_value(tag: u8, bytes: &[u8]) -> Option<Value> {
     })
 }
 
-/// What a list shows as: null where it is empty.
+/// Converts a list; an empty one becomes null, as in Go.
 fn list<T>(items: &[T], show: impl Fn(&T) -> Value) -> Value {
     if items.is_empty() {
         Value::Null
@@ -1071,7 +1074,7 @@ fn integer(number: &BigInt) -> Value {
     Number::parse(&number.to_string()).map_or(Value::Null, Value::from)
 }
 
-/// The text of an address of 4 or 16 bytes; IPv4 in IPv6 is shown as IPv4.
+/// Returns the text of an address of 4 or 16 bytes; IPv4-mapped addresses are shown as IPv4.
 fn address(bytes: &[u8]) -> Value {
     let address = match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
         (Ok(four), _) => IpAddr::from(four),

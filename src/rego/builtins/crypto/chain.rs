@@ -1,8 +1,8 @@
-//! Chains of certificates: whether a leaf is vouched for by a root.
+//! Certificate chains from a leaf to a root.
 //!
-//! Owns what OPA's host language takes for a valid chain: which certificates may follow which, times,
-//! purposes, policies (RFC 9618), names (constraints and the name asked for). Each rule is its, also
-//! where other libraries have others.
+//! Owns the validity of chains as Go defines it: the order of certificates, times, purposes,
+//! policies (RFC 9618) and names (constraints, and the requested name). Every rule is Go's, even
+//! where other libraries have different ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -17,14 +17,14 @@ use super::keys::PublicKey;
 use super::signature;
 use crate::rego::value::{Object, Value};
 
-/// What a chain must be valid for.
+/// The requirements that a chain must meet.
 #[derive(Default)]
 pub(super) struct Options {
-    /// A name of the leaf.
+    /// A name that the leaf must have.
     name: String,
-    /// When, in nanoseconds since 1970; the evaluation's time if not given.
+    /// The time in nanoseconds since 1970; the evaluation's time by default.
     time: Option<i64>,
-    /// Purposes, one of which every certificate must allow.
+    /// Extended key usages, one of which every certificate must allow.
     usages: Vec<i64>,
 }
 
@@ -45,19 +45,19 @@ const USAGES: [&str; 14] = [
     "KeyUsageMicrosoftKernelCodeSigning",
 ];
 
-/// The purpose that is asked for where none is given.
-const SERVER: i64 = 1;
+/// The index of the default usage, server authentication.
+const SERVER_AUTH: i64 = 1;
 
 impl Options {
-    /// The options' object.
+    /// Reads the options object.
     ///
     /// # Errors
-    /// An option of a wrong type, or an unknown one.
+    /// Returns an error if an option is unknown or has the wrong type.
     pub(super) fn read(options: &Object) -> Result<Self, Error> {
         let mut read = Self::default();
         let bad = |message: &'static str| Error::failed(message);
         for (key, value) in options {
-            // Keys that aren't strings are passed over.
+            // Keys that aren't strings are ignored.
             let Some(key) = key.as_str() else { continue };
             match key {
                 "DNSName" => {
@@ -105,24 +105,24 @@ fn usages(value: &Value) -> Result<Vec<i64>, Error> {
     Err(Error::failed(format!("invalid entries for 'KeyUsages' found: [{invalid}]")))
 }
 
-/// The first chain from the last certificate to the first one, the root; those between may stand in
-/// it.
+/// Returns the first valid chain from the last certificate (the leaf) to the first one (the root).
+/// The certificates between them may be used as intermediates.
 ///
 /// # Errors
-/// There is none, or looking for one takes too long.
+/// Returns an error if there is no valid chain, or the search takes too long.
 pub(super) fn verify<'a>(
     ctx: &dyn Context,
     certificates: &'a [Certificate],
     options: &Options,
 ) -> Result<Vec<&'a Certificate>, Error> {
-    let [root, between @ .., leaf] = certificates else {
+    let [root, intermediates @ .., leaf] = certificates else {
         let message = "operand 1 must supply at least two certificates to be able to verify";
         return Err(Error::failed(message));
     };
     let nanoseconds = options.time.unwrap_or_else(|| ctx.now_ns());
     let now = DateTime::from_timestamp_nanos(nanoseconds).fixed_offset();
-    let mut search = Search { ctx, root, between, now, checks: 0, chains: Vec::new() };
-    search.valid(leaf, Place::Leaf, &[])?;
+    let mut search = Search { ctx, root, intermediates, now, checks: 0, chains: Vec::new() };
+    search.valid(leaf, Position::Leaf, &[])?;
     if !options.name.is_empty() && !has_name(leaf, &options.name) {
         return invalid("certificate is not valid for the name");
     }
@@ -132,7 +132,7 @@ pub(super) fn verify<'a>(
         search.extend(&[leaf])?;
     }
     let any = options.usages.contains(&ANY_USAGE);
-    let usages = if options.usages.is_empty() { &[SERVER][..] } else { &options.usages };
+    let usages = if options.usages.is_empty() { &[SERVER_AUTH][..] } else { &options.usages };
     for chain in search.chains {
         ctx.check()?;
         if policies_valid(ctx, &chain)?
@@ -150,30 +150,35 @@ fn invalid<T>(what: &str) -> Result<T, Error> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Leaf,
-    Between,
+    Intermediate,
     Root,
 }
 
-/// The search for chains.
+/// A search for chains.
 struct Search<'a, 'c> {
     ctx: &'c dyn Context,
     root: &'a Certificate,
-    between: &'a [Certificate],
+    intermediates: &'a [Certificate],
     now: DateTime<chrono::FixedOffset>,
-    /// The number of times a parent was tried.
+    /// The number of parents tried so far.
     checks: u32,
     chains: Vec<Vec<&'a Certificate>>,
 }
 
-/// So many parents are tried in all.
-const MOST_CHECKS: u32 = 100;
+/// The limit on the number of parents tried.
+const MAX_CHECKS: u32 = 100;
 
 impl<'a> Search<'a, '_> {
-    /// True if a certificate may stand at a place, above these.
-    fn valid(&self, it: &Certificate, place: Place, below: &[&Certificate]) -> Result<(), Error> {
-        if !it.found.unhandled.is_empty() {
+    /// Checks that a certificate may follow the ones in `below`.
+    fn valid(
+        &self,
+        it: &Certificate,
+        position: Position,
+        below: &[&Certificate],
+    ) -> Result<(), Error> {
+        if !it.decoded.unhandled.is_empty() {
             return invalid("unhandled critical extension");
         }
         if below.last().is_some_and(|child| child.raw_issuer != it.raw_subject) {
@@ -182,8 +187,8 @@ impl<'a> Search<'a, '_> {
         if self.now < it.not_before.0 || self.now > it.not_after.0 {
             return invalid("certificate has expired or is not yet valid");
         }
-        let constraints = it.found.basic_constraints;
-        if place == Place::Between && !matches!(constraints, Some((true, _))) {
+        let constraints = it.decoded.basic_constraints;
+        if position == Position::Intermediate && !matches!(constraints, Some((true, _))) {
             return invalid("certificate is not authorized to sign other certificates");
         }
         if let Some((_, most)) = constraints
@@ -195,27 +200,28 @@ impl<'a> Search<'a, '_> {
         Ok(())
     }
 
-    /// Finds all chains that continue this one; its end comes last.
+    /// Finds all chains that extend this one, which starts with the leaf.
     fn extend(&mut self, chain: &[&'a Certificate]) -> Result<(), Error> {
         let Some(child) = chain.last().copied() else { return Ok(()) };
         let root = parents(std::slice::from_ref(self.root), child);
-        let between = parents(self.between, child);
-        let candidates = root.into_iter().map(|it| (Place::Root, it));
-        for (place, parent) in candidates.chain(between.into_iter().map(|it| (Place::Between, it)))
+        let intermediates = parents(self.intermediates, child);
+        let candidates = root.into_iter().map(|it| (Position::Root, it));
+        for (position, parent) in
+            candidates.chain(intermediates.into_iter().map(|it| (Position::Intermediate, it)))
         {
             self.ctx.check()?;
             self.checks += 1;
-            if self.checks > MOST_CHECKS {
+            if self.checks > MAX_CHECKS {
                 return Ok(());
             }
             let known = chain.iter().any(|it| it.identity() == parent.identity());
             let signed = parent.public_key().is_some() && !known && signed_by(child, parent)?;
-            if !signed || self.valid(parent, place, chain).is_err() {
+            if !signed || self.valid(parent, position, chain).is_err() {
                 continue;
             }
             let mut longer = chain.to_vec();
             longer.push(parent);
-            if place == Place::Root {
+            if position == Position::Root {
                 self.chains.push(longer);
             } else {
                 self.extend(&longer)?;
@@ -225,16 +231,16 @@ impl<'a> Search<'a, '_> {
     }
 }
 
-/// Who may have issued a certificate, the likeliest first.
+/// Returns the possible issuers of a certificate, the most likely first.
 fn parents<'a>(pool: &'a [Certificate], child: &Certificate) -> Vec<&'a Certificate> {
-    let wanted = child.found.authority_key_id.as_deref().unwrap_or_default();
+    let wanted = child.decoded.authority_key_id.as_deref().unwrap_or_default();
     let mut seen = BTreeSet::new();
     let mut parents: Vec<&Certificate> = pool
         .iter()
         .filter(|it| it.raw_subject == child.raw_issuer && seen.insert(it.raw.as_slice()))
         .collect();
     parents.sort_by_key(|it| {
-        let id = it.found.subject_key_id.as_deref().unwrap_or_default();
+        let id = it.decoded.subject_key_id.as_deref().unwrap_or_default();
         if id == wanted {
             0
         } else if id.is_empty() != wanted.is_empty() {
@@ -246,14 +252,14 @@ fn parents<'a>(pool: &'a [Certificate], child: &Certificate) -> Vec<&'a Certific
     parents
 }
 
-/// True if one certificate's signature is of another's key, which may sign certificates.
+/// Returns `true` if `parent` may sign certificates, and its key made the signature of `child`.
 fn signed_by(child: &Certificate, parent: &Certificate) -> Result<bool, Error> {
     const SIGNS_CERTIFICATES: i64 = 1 << 5;
-    let authority = match parent.found.basic_constraints {
+    let authority = match parent.decoded.basic_constraints {
         Some((authority, _)) => authority,
         None => parent.version != 3,
     };
-    let usage = parent.found.key_usage;
+    let usage = parent.decoded.key_usage;
     if !authority || (usage != 0 && usage & SIGNS_CERTIFICATES == 0) {
         return Ok(false);
     }
@@ -273,7 +279,7 @@ fn signed_by(child: &Certificate, parent: &Certificate) -> Result<bool, Error> {
     }
 }
 
-/// The two positive numbers of an encoded ECDSA signature.
+/// Reads the two positive numbers of an encoded ECDSA signature.
 fn ecdsa_numbers(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut outer = super::der::Der(bytes);
     let mut der = outer.read(super::der::SEQUENCE)?;
@@ -283,16 +289,16 @@ fn ecdsa_numbers(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 // --- Purposes --------------------------------------------------------------------------------
 
-/// True if one of the purposes is allowed by every certificate that names any.
+/// Returns `true` if one of the purposes is allowed by every certificate that restricts them.
 fn usages_valid(chain: &[&Certificate], usages: &[i64]) -> bool {
     let mut usages = usages.to_vec();
     for certificate in chain.iter().rev() {
-        let found = &certificate.found;
-        let unlimited = found.usages.is_empty() && found.unknown_usages.is_empty();
-        if unlimited || found.usages.contains(&ANY_USAGE) {
+        let decoded = &certificate.decoded;
+        let unlimited = decoded.usages.is_empty() && decoded.unknown_usages.is_empty();
+        if unlimited || decoded.usages.contains(&ANY_USAGE) {
             continue;
         }
-        usages.retain(|usage| found.usages.contains(usage));
+        usages.retain(|usage| decoded.usages.contains(usage));
         if usages.is_empty() {
             return false;
         }
@@ -302,9 +308,9 @@ fn usages_valid(chain: &[&Certificate], usages: &[i64]) -> bool {
 
 // --- Names -----------------------------------------------------------------------------------
 
-/// True if a certificate is for a name or an address.
+/// Returns `true` if a certificate is valid for a host name or an address.
 fn has_name(certificate: &Certificate, name: &str) -> bool {
-    let names = &certificate.found.names;
+    let names = &certificate.decoded.names;
     let bare = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(name);
     if let Some(address) = parse_address(bare) {
         return names.addresses.iter().filter_map(|it| canonical(it)).any(|it| it == address);
@@ -325,7 +331,7 @@ fn has_name(certificate: &Certificate, name: &str) -> bool {
     })
 }
 
-/// An address, IPv4 within IPv6 as IPv4. Zones have none.
+/// Parses an address without a zone; IPv4-mapped addresses become IPv4.
 fn parse_address(text: &str) -> Option<IpAddr> {
     text.parse::<IpAddr>().ok().map(|it| it.to_canonical())
 }
@@ -352,17 +358,19 @@ fn host_valid(host: &str, pattern: bool) -> bool {
         })
 }
 
-/// True if every name of a certificate is among those that the authorities above it may vouch for.
+/// Returns `true` if all names of each certificate satisfy the constraints of the authorities above
+/// it.
 fn names_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Error> {
     for (index, certificate) in chain.iter().enumerate() {
         if !certificate.extensions.iter().any(|it| it.oid == SUBJECT_ALT_NAME) {
             continue;
         }
-        let mut above = chain.iter().skip(index + 1).filter_map(|it| it.found.constraints.as_ref());
+        let mut above =
+            chain.iter().skip(index + 1).filter_map(|it| it.decoded.constraints.as_ref());
         let Some(first) = above.next() else { continue };
-        let Some(names) = Subject::read(&certificate.found.names) else { return Ok(false) };
+        let Some(names) = SubjectNames::read(&certificate.decoded.names) else { return Ok(false) };
         for constraints in std::iter::once(first).chain(above) {
-            if !names.fit(ctx, &constraints.permitted, &constraints.excluded)? {
+            if !names.satisfy(ctx, &constraints.permitted, &constraints.excluded)? {
                 return Ok(false);
             }
         }
@@ -370,15 +378,15 @@ fn names_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Error>
     Ok(true)
 }
 
-/// Names, as constraints see them.
-struct Subject<'a> {
+/// The names of a certificate, prepared for constraint checks.
+struct SubjectNames<'a> {
     names: &'a Names,
-    /// Of URIs.
+    /// The domains of the URIs.
     domains: Vec<String>,
     mailboxes: Vec<(Vec<u8>, String)>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> SubjectNames<'a> {
     fn read(names: &'a Names) -> Option<Self> {
         let mut domains = Vec::new();
         for uri in &names.uris {
@@ -405,7 +413,7 @@ impl<'a> Subject<'a> {
         Some(Self { names, domains, mailboxes: mailboxes.collect::<Option<_>>()? })
     }
 
-    fn fit(
+    fn satisfy(
         &self,
         ctx: &dyn Context,
         permitted: &Subtrees,
@@ -455,8 +463,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// True if a domain is the constraint's or below it. A wildcard name is also excluded where a name
-/// that it could stand for is.
+/// Returns `true` if a domain is the constraint or a subdomain of it. In an excluded subtree, a
+/// wildcard also matches if it could stand for the constraint's name.
 fn within_domain(constraint: &str, domain: &str, permitted: bool) -> bool {
     if constraint.is_empty() {
         return true;
@@ -481,7 +489,7 @@ fn within_mailbox(constraint: &str, (local, domain): &(Vec<u8>, String), permitt
     within_domain(constraint, domain, permitted)
 }
 
-/// A mailbox's name, without its quotes, and its domain (RFC 2821).
+/// Splits a mailbox (RFC 2821) into its local part, unquoted, and its domain.
 pub(super) fn mailbox(text: &str) -> Option<(Vec<u8>, &str)> {
     let mut bytes = text.bytes();
     let mut name = Vec::new();
@@ -524,10 +532,10 @@ pub(super) fn mailbox(text: &str) -> Option<(Vec<u8>, &str)> {
 
 // --- Policies (RFC 5280, 6.1, as updated by RFC 9618) ------------------------------------------
 
-/// The object identifier of "any policy".
+/// The object identifier of `anyPolicy`.
 const ANY_POLICY: &[u8] = &[0x55, 0x1d, 0x20, 0x00];
 
-/// A node of a stratum: what its policy stands for below, and who its parents are.
+/// A node in a stratum: the policies expected below it, and its parents.
 #[derive(Clone, Default)]
 struct Node {
     expected: Vec<Vec<u8>>,
@@ -536,7 +544,7 @@ struct Node {
 
 type Stratum = BTreeMap<Vec<u8>, Node>;
 
-/// Drops what has no child in the stratum below.
+/// Removes nodes without children in the stratum below.
 fn prune(strata: &mut [Stratum]) {
     for depth in (1..strata.len().saturating_sub(1)).rev() {
         let (above, below) = strata.split_at_mut(depth + 1);
@@ -560,9 +568,9 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
     let mut nodes = 0_usize;
     for (index, certificate) in chain.iter().enumerate().take(count).rev() {
         ctx.check()?;
-        let found = &certificate.found;
-        let own = certificate.raw_issuer == certificate.raw_subject;
-        let policies = found.policies.as_deref().unwrap_or_default();
+        let decoded = &certificate.decoded;
+        let self_issued = certificate.raw_issuer == certificate.raw_subject;
+        let policies = decoded.policies.as_deref().unwrap_or_default();
         if policies.is_empty() {
             graph = None;
         }
@@ -587,7 +595,7 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
                 stratum.insert(policy.clone(), Node { expected: vec![policy.clone()], parents });
             }
             let has_any = policies.iter().any(|it| it == ANY_POLICY);
-            if has_any && (inhibit_any > 0 || (index > 0 && own)) {
+            if has_any && (inhibit_any > 0 || (index > 0 && self_issued)) {
                 for (expected, parents) in expecting {
                     stratum
                         .entry(expected.clone())
@@ -600,9 +608,9 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
             }
             strata.push(stratum);
             prune(strata);
-            if index > 0 && !found.policy_mappings.is_empty() {
+            if index > 0 && !decoded.policy_mappings.is_empty() {
                 let mut mappings: BTreeMap<&Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
-                for (issuer, subject) in &found.policy_mappings {
+                for (issuer, subject) in &decoded.policy_mappings {
                     if mapping == 0 {
                         if let Some(stratum) = strata.last_mut() {
                             stratum.remove(issuer);
@@ -620,7 +628,7 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
                         if let Some(node) = stratum.get_mut(issuer) {
                             node.expected = subjects;
                         } else if let Some(node) = stratum.get(ANY_POLICY) {
-                            // Beside the node for any policy, as if it were that one's child.
+                            // As a sibling of the node for `anyPolicy`, with the same parents.
                             let parents = node.parents.clone();
                             stratum.insert(issuer.clone(), Node { expected: subjects, parents });
                         }
@@ -629,15 +637,15 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
             }
         }
         if index > 0 {
-            if !own {
+            if !self_issued {
                 for left in [&mut explicit, &mut mapping, &mut inhibit_any] {
                     *left = (*left - 1).max(0);
                 }
             }
             for (left, limit) in [
-                (&mut explicit, found.require_explicit_policy),
-                (&mut mapping, found.inhibit_policy_mapping),
-                (&mut inhibit_any, found.inhibit_any_policy),
+                (&mut explicit, decoded.require_explicit_policy),
+                (&mut mapping, decoded.inhibit_policy_mapping),
+                (&mut inhibit_any, decoded.inhibit_any_policy),
             ] {
                 if let Some(limit) = limit.filter(|limit| (0..*left).contains(limit)) {
                     *left = limit;
@@ -646,10 +654,10 @@ fn policies_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Err
         }
     }
     explicit = (explicit - 1).max(0);
-    if chain.first().is_some_and(|leaf| leaf.found.require_explicit_policy == Some(0)) {
+    if chain.first().is_some_and(|leaf| leaf.decoded.require_explicit_policy == Some(0)) {
         explicit = 0;
     }
-    // All policies suit us, so what counts is whether there is one.
+    // All policies are acceptable, so the only question is whether there is one.
     let some = graph.is_some_and(|strata| {
         strata.last().is_some_and(|stratum| stratum.contains_key(ANY_POLICY))
             || strata.iter().flatten().any(|(policy, node)| {

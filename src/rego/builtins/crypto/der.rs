@@ -1,11 +1,11 @@
-//! DER: the encoding of certificates and keys.
+//! DER, the encoding of certificates and keys.
 //!
-//! Owns reading it one element after the other, as strictly as OPA's host language does: definite
-//! and shortest lengths, one-byte tags, shortest integers.
+//! Owns reading one element after another, as strictly as Go does: definite and shortest lengths,
+//! one-byte tags, shortest integers.
 
 use num_bigint::BigInt;
 
-/// Bytes not yet read.
+/// The bytes that haven't been read yet.
 #[derive(Clone, Copy)]
 pub(super) struct Der<'a>(pub &'a [u8]);
 
@@ -29,7 +29,7 @@ pub(super) const fn explicit(number: u8) -> u8 {
     0xa0 | number
 }
 
-/// An object identifier's components.
+/// The components of an object identifier.
 pub(super) type Oid = Vec<u32>;
 
 impl<'a> Der<'a> {
@@ -37,12 +37,12 @@ impl<'a> Der<'a> {
         self.0.is_empty()
     }
 
-    /// True if the next element has this tag.
+    /// Returns `true` if the next element has this tag.
     pub(super) fn at(self, tag: u8) -> bool {
         self.0.first() == Some(&tag)
     }
 
-    /// The next element: its tag, its bytes with their header, and without.
+    /// Reads the next element: its tag, its bytes including the header, and its content.
     pub(super) fn any(&mut self) -> Option<(u8, &'a [u8], Self)> {
         let [tag, first, ..] = *self.0 else { return None };
         if tag & 0x1f == 0x1f {
@@ -69,19 +69,19 @@ impl<'a> Der<'a> {
         Some((tag, element, Self(content)))
     }
 
-    /// The content of the next element, which must have this tag.
+    /// Reads the content of the next element, which must have this tag.
     pub(super) fn read(&mut self, tag: u8) -> Option<Self> {
         let (found, _, content) = self.any()?;
         (found == tag).then_some(content)
     }
 
-    /// The next element with its header; it must have this tag.
+    /// Reads the next element including its header; it must have this tag.
     pub(super) fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (found, element, _) = self.any()?;
         (found == tag).then_some(element)
     }
 
-    /// The content of the next element if it has this tag: `None` where it is malformed.
+    /// Reads the content of the next element if it has this tag. The outer `None` means malformed.
     #[allow(clippy::option_option)]
     pub(super) fn optional(&mut self, tag: u8) -> Option<Option<Self>> {
         if self.at(tag) { self.read(tag).map(Some) } else { Some(None) }
@@ -95,7 +95,7 @@ impl<'a> Der<'a> {
         }
     }
 
-    /// The two's complement of an integer, in as few bytes as can be.
+    /// Reads the two's complement of an integer, which must be in its shortest form.
     fn integer_bytes(&mut self, tag: u8) -> Option<&'a [u8]> {
         let bytes = self.read(tag)?.0;
         match bytes {
@@ -122,13 +122,13 @@ impl<'a> Der<'a> {
         Some(bytes.iter().fold(start, |value: i64, byte| value << 8 | i64::from(*byte)))
     }
 
-    /// A positive integer's digits.
+    /// Reads the digits of a non-negative integer.
     pub(super) fn unsigned(&mut self) -> Option<&'a [u8]> {
         let bytes = self.integer_bytes(INTEGER)?;
         (bytes.first()? & 0x80 == 0).then_some(bytes)
     }
 
-    /// A bit string: its bytes, and how many bits at the end don't count.
+    /// Reads a bit string: its bytes, and the number of unused bits at the end.
     pub(super) fn bits(&mut self) -> Option<(&'a [u8], u8)> {
         let (padding, bytes) = self.read(BIT_STRING)?.0.split_first()?;
         let last = bytes.last().copied();
@@ -143,7 +143,7 @@ impl<'a> Der<'a> {
     }
 }
 
-/// The components of an encoded object identifier, none above 31 bits.
+/// Decodes the components of an object identifier, none of which may exceed 31 bits.
 pub(super) fn oid(bytes: &[u8]) -> Option<Oid> {
     let mut components = Vec::new();
     let mut rest = bytes.iter();
@@ -170,7 +170,7 @@ pub(super) fn oid(bytes: &[u8]) -> Option<Oid> {
     (!components.is_empty()).then_some(components)
 }
 
-/// The dotted text of an encoded object identifier, with components of any size.
+/// Returns the dotted text of an encoded object identifier, with components of any size.
 pub(super) fn oid_text(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut value = num_bigint::BigUint::ZERO;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_shortest_forms_are_taken() {
+    fn only_the_shortest_encodings_are_accepted() {
         assert_eq!(Der(&[2, 1, 0xff]).small_integer(), Some(-1));
         assert_eq!(Der(&[2, 2, 0, 0x80]).integer(), Some(128.into()));
         assert_eq!(Der(&[2, 2, 0, 0x7f]).integer(), None);

@@ -1,7 +1,7 @@
 //! JSON web keys, and sets of them.
 //!
-//! Owns which texts are keys: a member of a known name must have its type, a set with one key that
-//! isn't understood is refused whole.
+//! Owns the distinction between keys and other text: members with a known name must have the right
+//! type, and a set with a key that isn't understood is rejected as a whole.
 
 use num_bigint::BigUint;
 
@@ -12,27 +12,27 @@ use super::keys::{Curve, PrivateKey, PublicKey, RsaPrivate};
 use super::pem;
 use crate::rego::value::{Object, Value};
 
-/// A key with what is said about it.
+/// A key with its metadata.
 pub(in super::super) struct Jwk {
-    /// Its algorithm, or nothing.
+    /// The algorithm, or an empty string.
     pub alg: String,
-    /// Its name, or nothing.
+    /// The identifier, or an empty string.
     pub kid: String,
     /// The key.
     pub key: Key,
 }
 
-/// A key that signatures are checked with.
+/// A key for signing or verifying.
 pub(in super::super) enum Key {
     Public(PublicKey),
     Private(PrivateKey),
     Secret(Vec<u8>),
 }
 
-/// A set has so many keys at most.
-const MOST_KEYS: usize = 1000;
+/// The limit on the number of keys in a set.
+const MAX_KEYS: usize = 1000;
 
-const MACS_AND_ENCRYPTION: &[&str] = &[
+const OTHER_ALGORITHMS: &[&str] = &[
     "A128CBC-HS256",
     "A128GCM",
     "A128GCMKW",
@@ -63,10 +63,10 @@ const MACS_AND_ENCRYPTION: &[&str] = &[
     "none",
 ];
 
-/// The key or keys of a text: a certificate or public key in PEM, a JWK, a set of JWKs.
+/// Reads the key or keys in a text: a certificate or public key in PEM, a JWK, or a set of JWKs.
 ///
 /// # Errors
-/// The text is none of these.
+/// Returns an error if the text is none of these.
 pub(in super::super) fn keys(ctx: &dyn Context, text: &str) -> Result<Vec<Jwk>, Error> {
     let Some((block, rest)) = pem::decode(text.as_bytes()) else {
         let keys = parse(ctx, text)
@@ -92,7 +92,7 @@ pub(in super::super) fn keys(ctx: &dyn Context, text: &str) -> Result<Vec<Jwk>, 
             .map(Some)?,
         _ => return Err(Error::failed("failed to extract a Key from the PEM certificate")),
     };
-    // A certificate's key of an unknown kind verifies nothing.
+    // A certificate whose kind of key is unknown verifies nothing.
     let key = key.unwrap_or(PublicKey::X25519);
     Ok(vec![Jwk { alg: String::new(), kid: String::new(), key: Key::Public(key) }])
 }
@@ -101,10 +101,10 @@ fn context(error: Error, what: &str) -> Error {
     Error { message: format!("{what}: {}", error.message).into(), ..error }
 }
 
-/// The first key of a JWK or set, to sign with.
+/// Returns the first key of a JWK or a set, for signing.
 ///
 /// # Errors
-/// The text is neither, or one of its keys isn't understood.
+/// Returns an error if the text is neither, or if one of its keys isn't understood.
 pub(in super::super) fn signing_key(ctx: &dyn Context, text: &str) -> Result<Key, Error> {
     let first = parse(ctx, text)?.into_iter().next();
     Ok(first.ok_or_else(|| Error::failed("no keys found in JWK set"))?.export()?.key)
@@ -115,7 +115,7 @@ fn parse(ctx: &dyn Context, text: &str) -> Result<Vec<Parsed>, Error> {
     let (value, alone) = match Value::from_json(text) {
         Ok(value) => (value, true),
         Err(error) => {
-            // What follows a single key isn't looked at.
+            // Anything after a single key is ignored.
             let mut stream =
                 serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
             stream.next();
@@ -131,8 +131,8 @@ fn parse(ctx: &dyn Context, text: &str) -> Result<Vec<Parsed>, Error> {
         return Ok(vec![Parsed::read(ctx, object)?]);
     };
     let keys = keys.as_array().ok_or_else(|| failed("`keys` must be an array".to_owned()))?;
-    if keys.len() > MOST_KEYS {
-        return Err(failed(format!("too many keys in `keys` array: max {MOST_KEYS}")));
+    if keys.len() > MAX_KEYS {
+        return Err(failed(format!("too many keys in `keys` array: max {MAX_KEYS}")));
     }
     let mut parsed = Vec::new();
     for key in keys {
@@ -145,7 +145,7 @@ fn parse(ctx: &dyn Context, text: &str) -> Result<Vec<Parsed>, Error> {
     Ok(parsed)
 }
 
-/// A key whose members have the right types, and which isn't yet known to be of use.
+/// A key whose members have the right types, but which may not be usable.
 struct Parsed {
     alg: String,
     kid: String,
@@ -178,7 +178,7 @@ impl Parsed {
         let private = object.contains_key(&Value::from("d"));
         let alg = text("alg")?;
         let known = |alg: &str| {
-            super::signature::Algorithm::named(alg).is_some() || MACS_AND_ENCRYPTION.contains(&alg)
+            super::signature::Algorithm::named(alg).is_some() || OTHER_ALGORITHMS.contains(&alg)
         };
         if alg.is_some_and(|alg| !known(alg)) {
             return Err(wrong("alg"));
@@ -216,7 +216,8 @@ impl Parsed {
                 let d = private.then(|| needed("d")).transpose()?;
                 let size = |part: &Vec<u8>| part.len() == curve.size();
                 let point = [&[4], x.as_slice(), &y].concat();
-                if !size(&x) || !size(&y) || !d.as_ref().is_none_or(size) || !curve.has(&point) {
+                if !size(&x) || !size(&y) || !d.as_ref().is_none_or(size) || !curve.contains(&point)
+                {
                     return Err(Error::failed("invalid ECDSA key"));
                 }
                 Material::Ec { curve, point, d }
@@ -246,7 +247,7 @@ impl Parsed {
         Ok(Self { alg: alg.unwrap_or_default().to_owned(), kid, material })
     }
 
-    /// The key itself.
+    /// Converts the members into a key.
     fn export(self) -> Result<Jwk, Error> {
         let missing = |name: &str| Error::failed(format!("missing \"{name}\" value"));
         let key = match self.material {
@@ -296,7 +297,7 @@ impl Parsed {
     }
 }
 
-/// The exponent of an RSA key, which must be odd and fit.
+/// Returns the exponent of an RSA key, which must be odd and fit into 63 bits.
 fn exponent(n: &[u8], e: &[u8]) -> Result<u64, Error> {
     if n.iter().all(|byte| *byte == 0) {
         return Err(Error::failed("missing \"n\" value"));
@@ -310,7 +311,7 @@ fn exponent(n: &[u8], e: &[u8]) -> Result<u64, Error> {
     Ok(value)
 }
 
-/// Checks a chain of certificates, which a key may have.
+/// Checks the certificate chain that a key may have.
 fn certificates(ctx: &dyn Context, chain: &Value) -> Option<()> {
     let chain = chain.as_array().filter(|chain| chain.len() <= 10)?;
     for certificate in chain {

@@ -1,13 +1,13 @@
 //! Public and private keys.
 //!
-//! Owns their forms in DER, which of them are taken, and their values: the shape that OPA shows them
-//! in, and JWK.
+//! Owns their DER forms, the rules for which of them are accepted, and their values: the structure
+//! that OPA shows, and JWK.
 
 use num_bigint::{BigInt, BigUint, Sign};
 
 use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
-use super::certificate::sized;
+use super::certificate::bounded;
 use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, SEQUENCE};
 use super::p224;
 use super::signature::padded;
@@ -19,7 +19,7 @@ pub(super) const EC: &[u32] = &[1, 2, 840, 10045, 2, 1];
 pub(super) const X25519: &[u32] = &[1, 3, 101, 110];
 pub(super) const ED25519: &[u32] = &[1, 3, 101, 112];
 
-/// A curve of ECDSA keys.
+/// An elliptic curve for ECDSA keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Curve {
     P224,
@@ -39,7 +39,7 @@ impl Curve {
         }
     }
 
-    /// By its name in a JWK.
+    /// Returns the curve with this name in a JWK.
     pub(in super::super) fn named(name: &str) -> Option<Self> {
         match name {
             "P-256" => Some(Self::P256),
@@ -58,7 +58,7 @@ impl Curve {
         }
     }
 
-    /// The number of bytes a coordinate has.
+    /// Returns the number of bytes in a coordinate.
     pub(in super::super) fn size(self) -> usize {
         match self {
             Self::P224 => 28,
@@ -68,20 +68,20 @@ impl Curve {
         }
     }
 
-    /// True if these are the bytes of an uncompressed point on the curve.
-    pub(in super::super) fn has(self, point: &[u8]) -> bool {
+    /// Returns `true` if `point` is an uncompressed point on the curve.
+    pub(in super::super) fn contains(self, point: &[u8]) -> bool {
         if point.len() != 1 + 2 * self.size() || point.first() != Some(&4) {
             return false;
         }
         match self {
-            Self::P224 => p224::has(point),
+            Self::P224 => p224::is_on_curve(point),
             Self::P256 => p256::PublicKey::from_sec1_bytes(point).is_ok(),
             Self::P384 => p384::PublicKey::from_sec1_bytes(point).is_ok(),
             Self::P521 => p521::PublicKey::from_sec1_bytes(point).is_ok(),
         }
     }
 
-    /// The point of a private number.
+    /// Computes the public point of a private number.
     fn point(self, d: &[u8]) -> Result<Vec<u8>, Error> {
         macro_rules! point {
             ($curve:ident) => {{
@@ -108,7 +108,7 @@ pub(in super::super) enum PublicKey {
         n: BigUint,
         e: u64,
     },
-    /// Its point is uncompressed and on the curve.
+    /// The point is uncompressed and on the curve.
     Ec {
         curve: Curve,
         point: Vec<u8>,
@@ -132,8 +132,8 @@ fn positive(number: BigInt) -> Option<BigUint> {
 }
 
 impl PublicKey {
-    /// Of an algorithm identifier (without its header) and a bit string. `None` where the algorithm
-    /// is unknown.
+    /// Reads the key that an algorithm identifier (without its header) and a bit string describe.
+    /// Returns `None` if the algorithm is unknown.
     pub(super) fn of(oid: &[u32], parameters: &[u8], data: &[u8]) -> Result<Option<Self>, Error> {
         let mut parameters_der = Der(parameters);
         let mut der = Der(data);
@@ -147,7 +147,7 @@ impl PublicKey {
                 let n = der.integer().ok_or_else(|| invalid("invalid RSA modulus"))?;
                 let e =
                     der.small_integer().ok_or_else(|| invalid("invalid RSA public exponent"))?;
-                let n = positive(sized(n)?)
+                let n = positive(bounded(n)?)
                     .ok_or_else(|| invalid("RSA modulus is not a positive number"))?;
                 let e = u64::try_from(e).ok().filter(|e| *e > 0);
                 let e = e.ok_or_else(|| invalid("RSA public exponent is not a positive number"))?;
@@ -157,7 +157,7 @@ impl PublicKey {
                 let oid =
                     parameters_der.oid().ok_or_else(|| invalid("invalid ECDSA parameters"))?;
                 let curve = Curve::of(&oid).ok_or_else(|| invalid("unsupported elliptic curve"))?;
-                if !curve.has(data) {
+                if !curve.contains(data) {
                     return Err(Error::failed("ecdsa: invalid uncompressed public key"));
                 }
                 Self::Ec { curve, point: data.to_vec() }
@@ -179,7 +179,7 @@ impl PublicKey {
                     Some((sequence.integer()?, sequence.integer()?, sequence.integer()?))
                 };
                 let (p, q, g) = read().ok_or_else(|| invalid("invalid DSA parameters"))?;
-                let [p, q, g, y] = [sized(p)?, sized(q)?, sized(g)?, sized(y)?];
+                let [p, q, g, y] = [bounded(p)?, bounded(q)?, bounded(g)?, bounded(y)?];
                 match (positive(p), positive(q), positive(g), positive(y)) {
                     (Some(p), Some(q), Some(g), Some(y)) => Self::Dsa { p, q, g, y },
                     _ => return Err(invalid("zero or negative DSA parameter")),
@@ -189,7 +189,7 @@ impl PublicKey {
         }))
     }
 
-    /// Of a PKIX structure (`PUBLIC KEY`).
+    /// Parses a PKIX structure (`PUBLIC KEY`).
     pub(in super::super) fn parse_pkix(bytes: &[u8]) -> Result<Self, Error> {
         let mut outer = Der(bytes);
         let mut read = || {
@@ -206,7 +206,7 @@ impl PublicKey {
         Self::of(&oid, parameters, &data)?.ok_or_else(|| invalid("unknown public key algorithm"))
     }
 
-    /// As OPA shows it.
+    /// Returns the key as OPA shows it.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Rsa { n, e } => object([("E", Value::from(*e)), ("N", big(n))]),
@@ -227,7 +227,7 @@ fn ec_members(curve: Curve, point: &[u8]) -> [(&'static str, Value); 3] {
     [("Curve", Value::new_object()), ("X", number(x)), ("Y", number(y))]
 }
 
-/// An algorithm identifier: its object identifier, and its parameters with their header.
+/// Reads an algorithm identifier: the object identifier, and the parameters with their header.
 pub(super) fn algorithm(mut der: Der<'_>) -> Option<(Oid, &[u8])> {
     let oid = der.oid()?;
     if der.is_empty() {
@@ -237,7 +237,7 @@ pub(super) fn algorithm(mut der: Der<'_>) -> Option<(Oid, &[u8])> {
     Some((oid, parameters))
 }
 
-/// Bits moved to the end of their bytes.
+/// Shifts bits to the end of their bytes.
 pub(super) fn right_align(bytes: &[u8], padding: u8) -> Vec<u8> {
     if padding == 0 || bytes.is_empty() {
         return bytes.to_vec();
@@ -268,13 +268,13 @@ pub(in super::super) struct RsaPrivate {
     pub n: BigUint,
     pub e: u64,
     pub d: BigUint,
-    /// Two, or more in a key of an obsolete kind.
+    /// The prime factors; more than two in an obsolete kind of key.
     pub primes: Vec<BigUint>,
-    /// What was given besides.
+    /// The CRT values that came with the key.
     pub given: Option<Crt>,
 }
 
-/// What speeds up working with an RSA key.
+/// The values of the Chinese remainder theorem that speed up RSA computations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Crt {
     pub dp: BigUint,
@@ -282,15 +282,15 @@ pub(in super::super) struct Crt {
     pub qinv: BigUint,
 }
 
-/// Larger moduli are refused before anything is computed with them.
-const RSA_MOST_BITS: u64 = 16_384;
+/// The limit on the size of a modulus; larger ones are refused before any computation.
+const MAX_RSA_BITS: u64 = 16_384;
 
 impl RsaPrivate {
-    /// Its primes and exponents belong together.
+    /// Checks that the primes and exponents are consistent.
     pub(super) fn validate(&self) -> Result<(), Error> {
         let bad = |what: &'static str| Error::failed(format!("crypto/rsa: {what}"));
         let numbers = self.primes.iter().chain([&self.n, &self.d]);
-        if self.primes.len() > 8 || numbers.into_iter().any(|it| it.bits() > RSA_MOST_BITS) {
+        if self.primes.len() > 8 || numbers.into_iter().any(|it| it.bits() > MAX_RSA_BITS) {
             return Err(Error::halt(Code::Limit, "the RSA key is too large"));
         }
         if !self.n.bit(0) {
@@ -327,7 +327,7 @@ impl RsaPrivate {
         Ok(())
     }
 
-    /// What is computed of the first two primes.
+    /// Computes the CRT values of the first two primes.
     pub(super) fn crt(&self) -> Result<Crt, Error> {
         let one = BigUint::from(1_u32);
         let [p, q, ..] = self.primes.as_slice() else {
@@ -363,7 +363,7 @@ impl RsaPrivate {
         object(members)
     }
 
-    /// The values of the third prime and those after it.
+    /// Returns the CRT values of the third prime and later ones.
     fn more_crt(&self) -> Vec<Value> {
         let mut product: BigUint = self.primes.iter().take(2).product();
         let one = BigUint::from(1_u32);
@@ -382,7 +382,7 @@ impl RsaPrivate {
 }
 
 impl PrivateKey {
-    /// Of whichever form it has.
+    /// Parses a key in any of the DER forms.
     pub(super) fn parse_any(bytes: &[u8]) -> Result<Self, Error> {
         let parsers = [Self::parse_pkcs1, Self::parse_pkcs8, Self::parse_sec1];
         for parse in parsers {
@@ -399,7 +399,7 @@ impl PrivateKey {
         Err(Error::failed("tls: failed to parse private key"))
     }
 
-    /// `RSA PRIVATE KEY`
+    /// Parses an `RSA PRIVATE KEY`.
     pub(in super::super) fn parse_pkcs1(bytes: &[u8]) -> Result<Self, Error> {
         let mut outer = Der(bytes);
         let key = read_pkcs1(&mut outer)
@@ -412,7 +412,7 @@ impl PrivateKey {
         Ok(Self::Rsa(key))
     }
 
-    /// `PRIVATE KEY`
+    /// Parses a `PRIVATE KEY`.
     pub(in super::super) fn parse_pkcs8(bytes: &[u8]) -> Result<Self, Error> {
         let mut outer = Der(bytes);
         let mut read = || {
@@ -439,7 +439,7 @@ impl PrivateKey {
         }
     }
 
-    /// `EC PRIVATE KEY`
+    /// Parses an `EC PRIVATE KEY`.
     pub(in super::super) fn parse_sec1(bytes: &[u8]) -> Result<Self, Error> {
         Self::ec(None, bytes)
     }
@@ -470,7 +470,7 @@ impl PrivateKey {
         Ok(Self::Ec { curve, d, point })
     }
 
-    /// Of a seed.
+    /// Returns the key of a seed.
     pub(in super::super) fn ed25519(seed: Vec<u8>) -> Result<Self, Error> {
         use ring::signature::KeyPair as _;
         let pair = ring::signature::Ed25519KeyPair::from_seed_unchecked(&seed)
@@ -479,7 +479,7 @@ impl PrivateKey {
         Ok(Self::Ed25519 { seed, public })
     }
 
-    /// The public key that belongs to it.
+    /// Returns the matching public key.
     pub(in super::super) fn public(&self) -> PublicKey {
         match self {
             Self::Rsa(key) => PublicKey::Rsa { n: key.n.clone(), e: key.e },
@@ -489,12 +489,12 @@ impl PrivateKey {
         }
     }
 
-    /// True if this is the private key of a certificate.
+    /// Returns `true` if this is the private key for `public`.
     pub(super) fn belongs_to(&self, public: &PublicKey) -> bool {
         !matches!(self, Self::X25519) && self.public() == *public
     }
 
-    /// As OPA shows it.
+    /// Returns the key as OPA shows it.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Rsa(key) => key.to_value(),
@@ -510,7 +510,7 @@ impl PrivateKey {
         }
     }
 
-    /// As a JWK.
+    /// Returns the key as a JWK.
     pub(super) fn to_jwk(&self) -> Result<Value, Error> {
         let text = |bytes: &[u8]| Value::from(to_base64url(bytes));
         let number = |value: &BigUint| Value::from(to_base64url(&value.to_bytes_be()));
@@ -533,9 +533,9 @@ impl PrivateKey {
                     ("qi", number(&crt.qinv)),
                 ])
             }
-            // As in OPA, whose library knows no name for it.
+            // As in OPA, whose library has no name for the curve.
             Self::Ec { curve: Curve::P224, .. } => {
-                return Err(Error::failed("a key on the curve P-224 is no JWK"));
+                return Err(Error::failed("a key on the curve P-224 can't be written as a JWK"));
             }
             Self::Ec { curve, d, point } => {
                 let (x, y) = point
@@ -564,7 +564,7 @@ impl PrivateKey {
     }
 }
 
-/// An RSA private key's numbers; the inner nothing where one isn't positive.
+/// Reads the numbers of an RSA private key; the inner `None` means that one isn't positive.
 #[allow(clippy::option_option)]
 fn read_pkcs1(outer: &mut Der<'_>) -> Option<Option<RsaPrivate>> {
     let mut der = outer.read(SEQUENCE)?;
@@ -596,7 +596,7 @@ fn read_pkcs1(outer: &mut Der<'_>) -> Option<Option<RsaPrivate>> {
         };
         Some(RsaPrivate {
             n: positive(n)?,
-            // A negative exponent is refused with the even ones.
+            // A negative exponent is rejected along with even ones.
             e: u64::try_from(e).unwrap_or(0),
             d: positive(d)?,
             primes: primes.into_iter().map(positive).collect::<Option<_>>()?,
@@ -606,12 +606,12 @@ fn read_pkcs1(outer: &mut Der<'_>) -> Option<Option<RsaPrivate>> {
     Some(key())
 }
 
-/// A number of any size.
+/// Converts a number of any size.
 pub(super) fn big(value: &BigUint) -> Value {
     Number::parse(&value.to_string()).map_or(Value::Null, Value::from)
 }
 
-/// An object of these members.
+/// Builds an object from members.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::from(
         members.into_iter().map(|(key, value)| (Value::from(key), value)).collect::<Object>(),

@@ -1,7 +1,7 @@
 //! `crypto.*`: hashes, authentication codes, certificates and keys.
 //!
-//! Owns the functions as policies call them; what they work with is in the files beside this one,
-//! which tokens (`io.jwt.*`) use too.
+//! Owns the functions that policies call. The modules that implement them are shared with
+//! `io.jwt.*`.
 
 pub(super) mod certificate;
 mod chain;
@@ -24,7 +24,6 @@ use super::{Answer, Context, Error, Run};
 use crate::rego::value::Value;
 use certificate::Certificate;
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[
     ("crypto.hmac.equal", Run::Plain(hmac_equal)),
     ("crypto.hmac.md5", Run::Plain(hmac_md5)),
@@ -101,7 +100,8 @@ fn parse_and_verify_certificates_with_options(ctx: &dyn Context, args: &[Value])
     verify(ctx, text, || chain::Options::read(options), false)
 }
 
-/// The first certificate is the root, the last the leaf, those between may stand in the chain.
+/// Verifies certificates: the first is the root, the last the leaf, and those between may be part
+/// of the chain.
 fn verify(
     ctx: &dyn Context,
     text: &str,
@@ -128,9 +128,9 @@ fn list<'a>(certificates: impl Iterator<Item = &'a Certificate>, uris: bool) -> 
     Value::from(certificates.map(|certificate| certificate.to_value(uris)).collect::<Vec<_>>())
 }
 
-/// Certificates from PEM blocks, base64 of such, or base64 of DER, one after the other.
+/// Parses certificates from PEM, base64 of PEM, or base64 of consecutive DER certificates.
 fn certificates(ctx: &dyn Context, text: &str) -> Result<Vec<Certificate>, Error> {
-    // What is made of a certificate holds its bytes some eight times, as text.
+    // The value of a certificate contains its bytes about eight times, as text.
     ctx.charge(text.len() as u64 * 12)?;
     if text.starts_with("-----BEGIN") {
         return pem_certificates(ctx, text.as_bytes());
@@ -173,18 +173,18 @@ fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
         }
         bytes = &block.bytes;
     }
-    certificate::request(bytes).map(Some)
+    certificate::request_value(bytes).map(Some)
 }
 
 /// `crypto.x509.parse_keypair`
 fn parse_keypair(ctx: &dyn Context, args: &[Value]) -> Answer {
     let certificate = string(args, 0)?;
-    // OPA counts the key as the first operand, too.
+    // OPA reports the key as the first operand, too.
     let key = args.get(1).unwrap_or(&Value::Null);
     let key = key.as_str().ok_or_else(|| Error::operand(1, key, &["string"]))?;
     ctx.charge((certificate.len() + key.len()) as u64 * 12)?;
-    let certificate = armoured(certificate, "CERTIFICATE")?;
-    let key = armoured(key, "PRIVATE KEY")?;
+    let certificate = to_pem(certificate, "CERTIFICATE")?;
+    let key = to_pem(key, "PRIVATE KEY")?;
     let mut chain = Vec::new();
     let mut rest = certificate.as_slice();
     while let Some((block, after)) = pem::decode(rest) {
@@ -226,8 +226,8 @@ fn parse_keypair(ctx: &dyn Context, args: &[Value]) -> Answer {
     ])))
 }
 
-/// PEM text, from PEM text, base64 of it, or base64 of DER.
-fn armoured(text: &str, kind: &str) -> Result<Vec<u8>, Error> {
+/// Converts PEM, base64 of PEM, or base64 of DER to PEM.
+fn to_pem(text: &str, kind: &str) -> Result<Vec<u8>, Error> {
     if text.starts_with("-----BEGIN ") {
         return Ok(text.as_bytes().to_vec());
     }

@@ -1,7 +1,8 @@
-//! The curve P-224: points of private numbers, and signatures that others made.
+//! The curve P-224: public points, and verification of signatures.
 //!
-//! Owns its arithmetic, over integers of any length: no kept library has the curve. Its time
-//! depends on the numbers, so nothing is signed with it; keys that are read stay on this machine.
+//! Owns its arithmetic, on integers of any length, since no maintained library supports the curve.
+//! Its running time depends on the numbers, so nothing is signed with it; private keys are only
+//! read, and stay on this machine.
 
 use num_bigint::BigUint;
 use num_traits::{One as _, Zero as _};
@@ -14,14 +15,14 @@ const G: (&[u8], &[u8]) = (
     b"bd376388b5f723fb4c22dfe6cd4375a05a07476444d5819985007e34",
 );
 
-/// Bytes of a coordinate.
+/// The number of bytes in a coordinate.
 const SIZE: usize = 28;
 
 fn number(hex: &[u8]) -> BigUint {
     BigUint::parse_bytes(hex, 16).unwrap_or_default()
 }
 
-/// A point: x/z² and y/z³, infinity where z is zero.
+/// A point in Jacobian coordinates: x/z² and y/z³; infinity if z is zero.
 #[derive(Clone)]
 struct Point {
     x: BigUint,
@@ -29,7 +30,7 @@ struct Point {
     z: BigUint,
 }
 
-/// The field that coordinates are in.
+/// The prime field of the coordinates.
 struct Field(BigUint);
 
 impl Field {
@@ -68,7 +69,7 @@ impl Field {
         Point { x, y, z }
     }
 
-    fn sum(&self, p: &Point, q: &Point) -> Point {
+    fn add_points(&self, p: &Point, q: &Point) -> Point {
         if p.z.is_zero() {
             return q.clone();
         }
@@ -92,19 +93,19 @@ impl Field {
         Point { x, y, z }
     }
 
-    fn times(&self, k: &BigUint, p: &Point) -> Point {
+    fn multiply(&self, k: &BigUint, p: &Point) -> Point {
         let mut out = Self::infinity();
         for bit in (0..k.bits()).rev() {
             out = self.double(&out);
             if k.bit(bit) {
-                out = self.sum(&out, p);
+                out = self.add_points(&out, p);
             }
         }
         out
     }
 
-    /// Its coordinates; nothing for infinity.
-    fn plain(&self, p: &Point) -> Option<(BigUint, BigUint)> {
+    /// Returns the affine coordinates; `None` for infinity.
+    fn affine(&self, p: &Point) -> Option<(BigUint, BigUint)> {
         if p.z.is_zero() {
             return None;
         }
@@ -119,7 +120,7 @@ fn generator() -> Point {
     Point { x: number(G.0), y: number(G.1), z: BigUint::one() }
 }
 
-/// An uncompressed point, if it is on the curve.
+/// Reads an uncompressed point; returns `None` if it isn't on the curve.
 fn read(point: &[u8]) -> Option<Point> {
     let (4, coordinates) = point.split_first()? else { return None };
     if coordinates.len() != 2 * SIZE {
@@ -134,19 +135,19 @@ fn read(point: &[u8]) -> Option<Point> {
     on.then(|| Point { x, y, z: BigUint::one() })
 }
 
-/// True if these are the bytes of an uncompressed point on the curve.
-pub(super) fn has(point: &[u8]) -> bool {
+/// Returns `true` if `point` is an uncompressed point on the curve.
+pub(super) fn is_on_curve(point: &[u8]) -> bool {
     read(point).is_some()
 }
 
-/// The uncompressed point of a private number; nothing for a number that is none.
+/// Computes the uncompressed public point; `None` if `d` isn't a valid private number.
 pub(super) fn point(d: &[u8]) -> Option<Vec<u8>> {
     let d = BigUint::from_bytes_be(d);
     if d.is_zero() || d >= number(N) {
         return None;
     }
     let field = Field::new();
-    let (x, y) = field.plain(&field.times(&d, &generator()))?;
+    let (x, y) = field.affine(&field.multiply(&d, &generator()))?;
     let mut out = vec![4];
     for coordinate in [x, y] {
         let bytes = coordinate.to_bytes_be();
@@ -156,7 +157,7 @@ pub(super) fn point(d: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// True if a signature is that of a digest.
+/// Returns `true` if the signature is valid for the digest.
 pub(super) fn verify(key: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
     let Some(key) = read(key) else { return false };
     let (n, r, s) = (number(N), BigUint::from_bytes_be(r), BigUint::from_bytes_be(s));
@@ -166,9 +167,9 @@ pub(super) fn verify(key: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
     let e = BigUint::from_bytes_be(digest.get(..SIZE).unwrap_or(digest));
     let w = s.modpow(&(&n - 2_u32), &n);
     let field = Field::new();
-    let by_digest = field.times(&((e * &w) % &n), &generator());
-    let by_key = field.times(&((&r * &w) % &n), &key);
-    field.plain(&field.sum(&by_digest, &by_key)).is_some_and(|(x, _)| x % n == r)
+    let by_digest = field.multiply(&((e * &w) % &n), &generator());
+    let by_key = field.multiply(&((&r * &w) % &n), &key);
+    field.affine(&field.add_points(&by_digest, &by_key)).is_some_and(|(x, _)| x % n == r)
 }
 
 #[cfg(test)]
@@ -183,7 +184,7 @@ mod tests {
 
     /// RFC 6979, A.2.4: the key, and the text `sample` signed with SHA-256.
     #[test]
-    fn the_published_signature_holds_and_no_other() {
+    fn the_published_signature_is_valid_and_no_other() {
         let d = hex("f220266e1105bfe3083e03ec7a3a654651f45e37167e88600bf257c1");
         let key = point(&d).unwrap();
         let x = "00cf08da5ad719e42707fa431292dea11244d64fc51610d94b130d6c";
@@ -199,7 +200,7 @@ mod tests {
             !verify(&key, &digest, &[0], &s)
                 && !verify(&key, &digest, &r, &number(N).to_bytes_be())
         );
-        assert!(!has(&key[1..]) && !has(&[4; 57]));
+        assert!(!is_on_curve(&key[1..]) && !is_on_curve(&[4; 57]));
         assert!(point(&[0]).is_none() && point(&number(N).to_bytes_be()).is_none());
     }
 }

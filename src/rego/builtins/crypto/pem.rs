@@ -1,16 +1,15 @@
 //! PEM: blocks of base64 between BEGIN and END lines.
 //!
-//! Owns which blocks are found in a text: those that OPA's host language finds, which is more
-//! lenient in some places (text around, headers) and less in others (a block must begin a line and
-//! end one) than the common crates.
+//! Owns finding the blocks in a text, as Go does: more lenient than the common crates in some
+//! respects (text around blocks, headers), and less in others (a block must begin and end a line).
 
 use super::super::encoding_rules::{base64, lossy, to_base64};
 
-/// One block.
+/// A decoded block.
 pub(in super::super) struct Block {
-    /// What stands after BEGIN.
+    /// The label after BEGIN.
     pub kind: String,
-    /// Its decoded bytes.
+    /// The decoded bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -18,7 +17,7 @@ const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"\n-----END ";
 const DASHES: &[u8] = b"-----";
 
-/// The first well-formed block, and the text after it.
+/// Finds the first well-formed block, and returns it with the text after it.
 pub(in super::super) fn decode(text: &[u8]) -> Option<(Block, &[u8])> {
     let mut rest = text;
     loop {
@@ -31,7 +30,7 @@ pub(in super::super) fn decode(text: &[u8]) -> Option<(Block, &[u8])> {
     }
 }
 
-/// The block whose END line follows the line break at `end`.
+/// Reads the block whose END line follows the line break at `end`.
 fn block(text: &[u8], end: usize) -> Option<(Block, &[u8])> {
     let begin = memchr::memmem::rfind(text.get(..end)?, BEGIN)?;
     if begin > 0 && text.get(begin - 1) != Some(&b'\n') {
@@ -67,13 +66,13 @@ fn block(text: &[u8], end: usize) -> Option<(Block, &[u8])> {
                 encoded.iter().copied().filter(|byte| !matches!(byte, b' ' | b'\t')).collect();
             base64(&encoded).ok()?
         }
-        // Nothing between the lines: the END line's own line break ends the BEGIN line.
+        // An empty block: the line break before END is the one that ends the BEGIN line.
         None => Vec::new(),
     };
     Some((Block { kind: lossy(kind), bytes }, text.get(after..)?))
 }
 
-/// The line from `start`, without spaces at its end, and where the next begins.
+/// Returns the line from `start` without trailing blanks, and the start of the next line.
 fn line(text: &[u8], start: usize) -> (&[u8], usize) {
     let rest = text.get(start..).unwrap_or_default();
     let (line, next) = match memchr::memchr(b'\n', rest) {
@@ -86,7 +85,7 @@ fn line(text: &[u8], start: usize) -> (&[u8], usize) {
     (line.get(..line.len() - spaces).unwrap_or_default(), next)
 }
 
-/// A block of these bytes.
+/// Encodes bytes as a block.
 pub(in super::super) fn encode(kind: &str, bytes: &[u8]) -> String {
     let encoded = to_base64(bytes);
     let mut text = format!("-----BEGIN {kind}-----\n");
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_found_in_text() {
+    fn pem_blocks_are_found_in_text() {
         let text = b"junk\n-----BEGIN A-----\nK: v\n\nYW\n Jj\n-----END A-----  \nx\n-----BEGIN B-----\n-----END B-----\n";
         let (a, rest) = decode(text).unwrap();
         assert_eq!((a.kind.as_str(), a.bytes.as_slice()), ("A", b"abc".as_slice()));

@@ -1,8 +1,8 @@
-//! Signatures: checking and making them.
+//! Verifying and making signatures.
 //!
-//! Owns the algorithms. Checking RSA is arithmetic on public numbers, done here because the
-//! libraries refuse what OPA takes (moduli from 1,024 bits, salts of any length); what touches a
-//! private key is done by libraries only.
+//! Owns the algorithms. RSA verification is arithmetic on public numbers, implemented here because
+//! the libraries refuse what OPA accepts (moduli from 1,024 bits, salts of any length). Everything
+//! that touches a private key is left to libraries.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use num_bigint::BigUint;
@@ -12,7 +12,7 @@ use super::super::{Code, Error};
 use super::keys::{Curve, PrivateKey, PublicKey, RsaPrivate};
 use super::p224;
 
-/// A hash function of signatures.
+/// A hash function for signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Hash {
     Sha256,
@@ -37,7 +37,7 @@ impl Hash {
         }
     }
 
-    /// What stands before a digest in a PKCS #1 signature (RFC 8017, 9.2).
+    /// Returns the prefix of a digest in a PKCS #1 signature (RFC 8017, section 9.2).
     fn prefix(self) -> &'static [u8] {
         match self {
             Self::Sha256 => {
@@ -53,7 +53,7 @@ impl Hash {
     }
 }
 
-/// The authentication code of a text.
+/// Computes the authentication code of a text.
 pub(in super::super) fn mac(hash: Hash, key: &[u8], text: &[u8]) -> Vec<u8> {
     macro_rules! code {
         ($hash:ty) => {
@@ -73,12 +73,12 @@ pub(in super::super) fn mac(hash: Hash, key: &[u8], text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// True if two codes are the same, in a time that doesn't say where they differ.
+/// Compares two codes in a time that doesn't depend on where they differ.
 pub(in super::super) fn equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-/// How the bytes of an RSA signature are made of a digest.
+/// The encoding of a digest in an RSA signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Padding {
     /// PKCS #1 v1.5.
@@ -89,15 +89,16 @@ pub(in super::super) enum Padding {
     PssAnySalt,
 }
 
-/// A bound on what one check may cost: a modulus of this many bits takes some 10 ms.
-const RSA_MOST_BITS: u64 = 16_384;
-/// Shorter keys have no valid signatures.
-const RSA_LEAST_BITS: u64 = 1024;
+/// The limit on the size of a modulus, and so on the cost of a verification: one of this size takes
+/// about 10 ms.
+const MAX_RSA_BITS: u64 = 16_384;
+/// Signatures by shorter keys are never valid.
+const MIN_RSA_BITS: u64 = 1024;
 
-/// True if an RSA signature is valid.
+/// Verifies an RSA signature.
 ///
 /// # Errors
-/// The key is larger than we work with.
+/// Returns an error if the key is larger than we support.
 pub(in super::super) fn rsa(
     (n, e): (&BigUint, u64),
     padding: Padding,
@@ -105,12 +106,12 @@ pub(in super::super) fn rsa(
     text: &[u8],
     signature: &[u8],
 ) -> Result<bool, Error> {
-    if n.bits() > RSA_MOST_BITS {
+    if n.bits() > MAX_RSA_BITS {
         let bits = n.bits();
-        let message = format!("an RSA key of {bits} bits is above the limit of {RSA_MOST_BITS}");
+        let message = format!("an RSA key of {bits} bits is above the limit of {MAX_RSA_BITS}");
         return Err(Error::halt(Code::Limit, message));
     }
-    if n.bits() < RSA_LEAST_BITS || !n.bit(0) || e < 2 || e & 1 == 0 || e > (1 << 31) - 1 {
+    if n.bits() < MIN_RSA_BITS || !n.bit(0) || e < 2 || e & 1 == 0 || e > (1 << 31) - 1 {
         return Ok(false);
     }
     let size = usize::try_from(n.bits().div_ceil(8)).unwrap_or(0);
@@ -118,9 +119,9 @@ pub(in super::super) fn rsa(
     if signature.len() != size || number >= *n {
         return Ok(false);
     }
-    let opened = number.modpow(&BigUint::from(e), n).to_bytes_be();
-    let mut message = vec![0; size.saturating_sub(opened.len())];
-    message.extend_from_slice(&opened);
+    let decrypted = number.modpow(&BigUint::from(e), n).to_bytes_be();
+    let mut message = vec![0; size.saturating_sub(decrypted.len())];
+    message.extend_from_slice(&decrypted);
     let digest = hash.digest(text);
     Ok(if padding == Padding::Pkcs1 {
         pkcs1(size, hash, &digest).is_some_and(|expected| expected == message)
@@ -129,7 +130,7 @@ pub(in super::super) fn rsa(
     })
 }
 
-/// What a PKCS #1 signature of `size` bytes must open to.
+/// Returns the encoded message that a PKCS #1 signature of `size` bytes must decrypt to.
 fn pkcs1(size: usize, hash: Hash, digest: &[u8]) -> Option<Vec<u8>> {
     let filling = size.checked_sub(3 + hash.prefix().len() + digest.len())?;
     if filling < 8 {
@@ -143,40 +144,40 @@ fn pkcs1(size: usize, hash: Hash, digest: &[u8]) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Checks what a PSS signature opened to (RFC 8017, 9.1.2).
+/// Checks the encoded message of a PSS signature (RFC 8017, section 9.1.2).
 fn pss(mut message: &[u8], bits: u64, padding: Padding, hash: Hash, digest: &[u8]) -> Option<()> {
     let length = usize::try_from(bits.div_ceil(8)).ok()?;
     while message.len() > length {
         message = message.strip_prefix(&[0])?;
     }
-    let (hidden, rest) = message.split_at_checked(length.checked_sub(hash.length() + 1)?)?;
+    let (masked, rest) = message.split_at_checked(length.checked_sub(hash.length() + 1)?)?;
     let seed = rest.strip_suffix(&[0xbc])?;
     let unused = u32::try_from(8 * length as u64 - bits).ok()?;
     let mask = 0xff_u8 >> unused;
-    if hidden.first()? & !mask != 0 {
+    if masked.first()? & !mask != 0 {
         return None;
     }
-    let mut shown = Vec::with_capacity(hidden.len() + hash.length());
+    let mut unmasked = Vec::with_capacity(masked.len() + hash.length());
     for counter in 0_u32.. {
-        if shown.len() >= hidden.len() {
+        if unmasked.len() >= masked.len() {
             break;
         }
-        shown.extend(hash.digest(&[seed, &counter.to_be_bytes()].concat()));
+        unmasked.extend(hash.digest(&[seed, &counter.to_be_bytes()].concat()));
     }
-    shown.truncate(hidden.len());
-    for (byte, hidden) in shown.iter_mut().zip(hidden) {
-        *byte ^= hidden;
+    unmasked.truncate(masked.len());
+    for (byte, masked) in unmasked.iter_mut().zip(masked) {
+        *byte ^= masked;
     }
-    *shown.first_mut()? &= mask;
-    let start = shown.iter().position(|byte| *byte != 0)?;
-    let salt = shown.get(start..)?.strip_prefix(&[1])?;
+    *unmasked.first_mut()? &= mask;
+    let start = unmasked.iter().position(|byte| *byte != 0)?;
+    let salt = unmasked.get(start..)?.strip_prefix(&[1])?;
     if padding == Padding::Pss && salt.len() != hash.length() {
         return None;
     }
     (hash.digest(&[&[0; 8], digest, salt].concat()) == seed).then_some(())
 }
 
-/// True if an ECDSA signature of a digest is valid. Its numbers may have any length.
+/// Verifies an ECDSA signature of a digest. `r` and `s` may have any length.
 pub(in super::super) fn ecdsa(
     (curve, point): (Curve, &[u8]),
     digest: &[u8],
@@ -203,15 +204,15 @@ pub(in super::super) fn ecdsa(
     }
 }
 
-/// A digest of at least the curve's size: the libraries refuse digests much shorter than it, which
-/// count as if zeros stood before them.
+/// Pads a digest to the size of the curve. The libraries refuse digests that are much shorter;
+/// leading zeros don't change the result.
 fn prehash(digest: &[u8], size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size.saturating_sub(digest.len())];
     bytes.extend_from_slice(digest);
     bytes
 }
 
-/// A number in so many bytes, if it fits.
+/// Returns a number in exactly `size` bytes, if it fits.
 pub(super) fn padded(number: &[u8], size: usize) -> Option<Vec<u8>> {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     let digits = number.get(zeros..)?;
@@ -220,7 +221,7 @@ pub(super) fn padded(number: &[u8], size: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// True if an Ed25519 signature is valid.
+/// Verifies an Ed25519 signature.
 pub(in super::super) fn ed25519(public: &[u8], text: &[u8], signature: &[u8]) -> bool {
     ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, public)
         .verify(text, signature)
@@ -237,7 +238,8 @@ pub(in super::super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// By its name in a token's header. `Ed25519` is known to tokens' checks, not to their makers.
+    /// Returns the algorithm with this name in a token's header. The name `Ed25519` is accepted
+    /// when tokens are verified, but not when they are made.
     pub(in super::super) fn named(name: &str) -> Option<Self> {
         let hash = match name.get(2..) {
             Some("256") => Hash::Sha256,
@@ -255,10 +257,10 @@ impl Algorithm {
         })
     }
 
-    /// True if a token's signature is valid for a key; a key of another kind has none.
+    /// Verifies the signature of a token; a signature by another kind of key is invalid.
     ///
     /// # Errors
-    /// The key is one that we don't work with.
+    /// Returns an error if the key isn't supported.
     pub(in super::super) fn verify(
         self,
         key: &PublicKey,
@@ -284,7 +286,8 @@ impl Algorithm {
     /// Signs a text.
     ///
     /// # Errors
-    /// The key is of another kind, inconsistent, or one that the libraries don't sign with.
+    /// Returns an error if the key is of another kind, inconsistent, or not supported by the
+    /// libraries.
     pub(in super::super) fn sign(self, key: &PrivateKey, text: &[u8]) -> Result<Vec<u8>, Error> {
         match (self, key) {
             (Self::Rsa(padding, hash), PrivateKey::Rsa(key)) => sign_rsa(key, padding, hash, text),
@@ -301,7 +304,7 @@ impl Algorithm {
                     }};
                 }
                 match curve {
-                    // No kept library has it, and what we have takes its time by the key.
+                    // No maintained library supports it, and our own code isn't constant-time.
                     Curve::P224 => {
                         let message = "signing on the curve P-224 is not supported";
                         Err(Error::halt(Code::Builtin, message))
@@ -341,7 +344,7 @@ fn sign_rsa(key: &RsaPrivate, padding: Padding, hash: Hash, text: &[u8]) -> Resu
         dQ: &dq,
         qInv: &qinv,
     };
-    // OPA signs with keys from 1,024 bits; this library with 2,048 to 4,096.
+    // OPA signs with keys from 1,024 bits; `ring` only with 2,048 to 4,096.
     let pair = ring::rsa::KeyPair::from_components(&components).map_err(|error| {
         Error::halt(Code::Builtin, format!("signing with this RSA key is not supported: {error}"))
     })?;
