@@ -1,4 +1,4 @@
-//! `format` and `pattern`: what a text must look like.
+//! `format` and `pattern`: requirements on the form of a string.
 
 use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
@@ -11,10 +11,10 @@ use super::super::uri::Url;
 use super::super::{Context, Error};
 use super::mail;
 
-/// A pattern, compiled; nothing where it isn't a pattern.
+/// Compiles a pattern; returns `None` if it isn't valid.
 ///
 /// # Errors
-/// The pattern is too large.
+/// Returns an error if the pattern is too large.
 pub(super) fn pattern(ctx: &dyn Context, text: &str) -> Result<Option<Arc<Pattern>>, Error> {
     match compile(ctx, text) {
         Ok(pattern) => Ok(Some(pattern)),
@@ -25,7 +25,8 @@ pub(super) fn pattern(ctx: &dyn Context, text: &str) -> Result<Option<Arc<Patter
 
 macro_rules! regex {
     ($name:ident, $text:literal) => {
-        // The texts are ours: if one weren't a pattern, nothing would match, and a test would say so.
+        // These expressions are constants. An invalid one would match nothing, which a test would
+        // notice.
         static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
     };
 }
@@ -43,10 +44,10 @@ fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// True if a text has a format; unknown formats have all texts.
+/// Returns `true` if a text has a format; unknown formats accept any text.
 ///
 /// # Errors
-/// Those of [`pattern`].
+/// Returns the errors of [`pattern`].
 pub(super) fn fits(ctx: &dyn Context, format: &str, text: &str) -> Result<bool, Error> {
     let time = |layouts: &[&str]| layouts.iter().any(|layout| layout::parse(layout, text).is_ok());
     let url = || Url::parse(text).ok().filter(|_| !text.contains('\\'));
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_patterns_are_patterns() {
+    fn the_builtin_expressions_are_valid() {
         for pattern in [&HOSTNAME, &URI_TEMPLATE, &UUID, &POINTER, &RELATIVE_POINTER] {
             assert!(pattern.is_some());
         }

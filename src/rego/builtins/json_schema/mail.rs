@@ -1,6 +1,6 @@
-//! Mail addresses (RFC 5322): whether a text is one, with or without a name, or a group of one.
+//! Mail addresses (RFC 5322), with or without a display name, or as a group of one.
 
-/// True if a text is a mail address.
+/// Returns `true` if a text is a single mail address.
 pub(super) fn is_address(text: &str) -> bool {
     let mut parser = Parser(text);
     let single = parser.address(true) == Some(1);
@@ -36,7 +36,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// One address, or a group; how many there are.
+    /// Reads an address or a group; returns the number of addresses.
     fn address(&mut self, group: bool) -> Option<usize> {
         self.skip_spaces();
         if self.0.is_empty() {
@@ -84,7 +84,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `local@domain`; nothing is taken where there is none.
+    /// Reads `local@domain`; consumes nothing on failure.
     fn spec(&mut self) -> Option<()> {
         let start = self.0;
         let spec = self.whole_spec();
@@ -114,7 +114,7 @@ impl<'t> Parser<'t> {
         self.atom(false).map(|_| ())
     }
 
-    /// A quoted text; says whether it is empty.
+    /// Reads a quoted string; returns `true` if it is empty.
     fn quoted(&mut self) -> Option<bool> {
         let mut chars = self.0.char_indices().skip(1);
         let mut empty = true;
@@ -149,7 +149,7 @@ impl<'t> Parser<'t> {
         (any_dots || !dots).then_some(atom)
     }
 
-    /// Words before an address in angle brackets.
+    /// Reads the words before an address in angle brackets.
     fn phrase(&mut self) -> Option<()> {
         let mut any = false;
         loop {
@@ -164,7 +164,7 @@ impl<'t> Parser<'t> {
                 self.quoted().map(|_| ())
             } else {
                 match self.atom(true) {
-                    // An encoded word in a character set that isn't known ends the phrase.
+                    // An encoded word in an unknown character set ends the phrase.
                     Some(word) if unknown_charset(word) => None,
                     word => word.map(|_| ()),
                 }
@@ -176,7 +176,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The rest of a comment, its first parenthesis taken.
+    /// Skips the rest of a comment, after its opening parenthesis.
     fn comment(&mut self) -> Option<()> {
         let mut depth = 1_u32;
         let mut chars = self.0.char_indices();
@@ -205,7 +205,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// True if a word is encoded (RFC 2047) in a character set other than the three known ones.
+/// Returns `true` if a word is encoded (RFC 2047) in a character set other than the three known
+/// ones.
 fn unknown_charset(word: &str) -> bool {
     let inner = word.strip_prefix("=?").and_then(|word| word.strip_suffix("?="));
     let parts: Option<Vec<&str>> = inner.map(|inner| inner.split('?').collect());
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn mail_addresses_are_recognized() {
         for good in ["a@b", "a.b@c.d", "\"a b\"@c", "N <a@b>", "a@[1.2.3.4]", "a@b (x)", "g: a@b;"]
         {
             assert!(is_address(good), "{good}");

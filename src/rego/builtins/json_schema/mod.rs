@@ -1,10 +1,10 @@
 //! `json.match_schema` and `json.verify_schema`: JSON Schema, drafts 4, 6 and 7.
 //!
-//! Owns the two functions. A schema is read once into a list of rules (`schema`), which documents
-//! are checked by (`validate`), and of which the type checker sees an outline (`outline`). Which keywords there are, how references are resolved and what is
-//! said about a document that doesn't fit are OPA's, not those of a draft's text. Nothing is ever
-//! fetched: a reference to another document than the drafts' own is an error, as in an OPA that may
-//! reach no host.
+//! Owns the two functions. A schema is compiled into a list of rules (`schema`), against which
+//! documents are validated (`validate`); the type checker sees an outline of the rules (`outline`).
+//! The supported keywords, the resolution of references and the descriptions of violations follow
+//! OPA rather than the text of a draft. Nothing is ever fetched: a reference to any document except
+//! the drafts' own is an error, as in an OPA that may not contact any host.
 
 mod formats;
 mod mail;
@@ -21,13 +21,12 @@ use crate::rego::value::{JsonLimits, JsonStyle, Value};
 pub(crate) use outline::{Sketch, outline};
 use schema::{Patterns, Schema};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[
     ("json.match_schema", Run::Plain(match_schema)),
     ("json.verify_schema", Run::Plain(verify_schema)),
 ];
 
-/// A document or schema: JSON text, or a value as its JSON text would be read.
+/// Reads a document or schema: JSON text, or a value, which is converted through its JSON text.
 fn document(ctx: &dyn Context, value: &Value) -> Result<Value, Error> {
     match value {
         Value::String(text) => {
@@ -81,10 +80,10 @@ fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
     answer(vec![Value::from(problems.is_empty()), Value::from(shown)])
 }
 
-/// The text that values are compared by: their JSON, numbers as doubles.
+/// Returns the text by which values are compared: their JSON, with numbers as doubles.
 ///
 /// # Errors
-/// A number is beyond the range of doubles.
+/// Returns an error if a number is out of the range of doubles.
 fn canonical(value: &Value) -> Result<String, Error> {
     fn rounded(value: &Value) -> Result<Value, Error> {
         Ok(match value {
@@ -112,7 +111,7 @@ fn canonical(value: &Value) -> Result<String, Error> {
     Ok(rounded(value)?.to_json_styled(style))
 }
 
-/// Runs `work`, which goes one level deeper, with stack enough for it.
+/// Runs `work`, which descends one level, and grows the stack if need be.
 fn deeper<R>(work: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, work)
 }

@@ -1,7 +1,7 @@
-//! What the type checker sees of a schema.
+//! The outline of a schema that the type checker sees.
 //!
-//! Owns the part of a schema's rules that says what types values have. What follows from it is the
-//! type checker's.
+//! Owns selecting the rules that determine the types of values. Deriving types from them is up to
+//! the type checker.
 
 use std::cell::Cell;
 
@@ -9,13 +9,13 @@ use super::super::{Answer, Cache, Code, Context, Error};
 use super::schema::{Patterns, Rules, Schema};
 use crate::rego::value::Value;
 
-/// A schema's outline: sketches that refer to each other by their places.
+/// The outline of a schema: sketches that refer to each other by index.
 pub(crate) struct Outline {
     pub sketches: Vec<Sketch>,
     pub root: usize,
 }
 
-/// What one schema says of types.
+/// The type information in a single schema.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sketch {
     /// The schema that this one refers to.
@@ -26,7 +26,7 @@ pub(crate) struct Sketch {
     pub properties: Vec<(String, usize)>,
     /// `items`
     pub items: Vec<usize>,
-    /// `items` is one schema for all of them.
+    /// `true` if `items` is a single schema that applies to all items.
     pub items_for_all: bool,
     /// `anyOf`
     pub any_of: Vec<usize>,
@@ -48,16 +48,16 @@ impl From<Rules> for Sketch {
     }
 }
 
-/// The outline of a schema.
+/// Returns the outline of a schema.
 ///
 /// # Errors
-/// What is wrong with the schema, in OPA's words; a reference to a document that would have to be
-/// fetched among it.
+/// Returns a description of the schema's problem in OPA's words, including a reference to a
+/// document that would have to be fetched.
 pub(crate) fn outline(document: &Value) -> Result<Outline, String> {
-    let reading = Reading { left: Cell::new(MOST), cache: Cache::default() };
-    let document = reading
+    let context = OutlineContext { left: Cell::new(MAX_BYTES), cache: Cache::default() };
+    let document = context
         .charge(document.size().saturating_mul(2))
-        .and_then(|()| Schema::read(&reading, document, Patterns::Ignored))
+        .and_then(|()| Schema::read(&context, document, Patterns::Ignored))
         .map_err(|error| error.message.into_owned())?;
     Ok(Outline {
         root: document.root,
@@ -65,16 +65,16 @@ pub(crate) fn outline(document: &Value) -> Result<Outline, String> {
     })
 }
 
-/// Bytes that a schema may take, about.
-const MOST: u64 = 256 << 20;
+/// The approximate memory limit for a schema, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
 
-/// What reading sees outside of an evaluation: a bound for memory.
-struct Reading {
+/// The context for reading a schema outside an evaluation, with a limit on memory.
+struct OutlineContext {
     left: Cell<u64>,
     cache: Cache,
 }
 
-impl Context for Reading {
+impl Context for OutlineContext {
     fn now_ns(&self) -> i64 {
         0
     }

@@ -1,7 +1,7 @@
-//! Reading schemas: keywords to rules, references to what they refer to.
+//! Compiles schemas: keywords to rules, and references to their targets.
 //!
-//! Owns which schemas are well-formed, and in which order their faults are found. Rules are kept in
-//! one list and refer to each other by their places, so that schemas may refer to themselves.
+//! Owns which schemas are well-formed, and in which order problems are found. Rules are kept in a
+//! list and refer to each other by index, so that schemas may be recursive.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,39 +13,39 @@ use super::formats::pattern;
 use super::{canonical, deeper};
 use crate::rego::value::{Number, Object, Value};
 
-/// The place of a schema in [`Schema::rules`].
-pub(super) type Place = usize;
+/// The index of a schema in [`Schema::rules`].
+pub(super) type SchemaId = usize;
 
-/// A schema that was read.
+/// A compiled schema.
 pub(super) struct Schema {
     pub rules: Vec<Rules>,
-    pub root: Place,
+    pub root: SchemaId,
 }
 
-/// True if texts are going to be compared with `pattern`.
+/// The treatment of `pattern`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patterns {
-    /// They are: a pattern that isn't one here is an error.
+    /// Compiled; an expression that isn't valid here is an error.
     Compiled,
-    /// They aren't: those of other languages are fine.
+    /// Ignored; expressions in other dialects are accepted.
     Ignored,
 }
 
-/// What a schema says.
+/// The rules of one schema.
 #[derive(Default)]
 pub(super) struct Rules {
-    /// `true` or `false` instead of a schema.
+    /// Set if the schema is `true` or `false`.
     pub pass: Option<bool>,
     /// The schema that this one refers to.
-    pub reference: Option<Place>,
+    pub reference: Option<SchemaId>,
     pub types: Vec<&'static str>,
-    pub properties: Vec<(String, Place)>,
+    pub properties: Vec<(String, SchemaId)>,
     pub additional_properties: Option<Additional>,
-    pub pattern_properties: Vec<(Arc<Pattern>, Place)>,
-    pub property_names: Option<Place>,
+    pub pattern_properties: Vec<(Arc<Pattern>, SchemaId)>,
+    pub property_names: Option<SchemaId>,
     pub dependencies: BTreeMap<String, Dependency>,
-    pub items: Vec<Place>,
-    /// `items` is one schema for all of them.
+    pub items: Vec<SchemaId>,
+    /// `true` if `items` is a single schema that applies to all items.
     pub items_for_all: bool,
     pub additional_items: Option<Additional>,
     pub multiple_of: Option<Number>,
@@ -55,7 +55,7 @@ pub(super) struct Rules {
     pub exclusive_maximum: Option<Number>,
     pub min_length: Option<u64>,
     pub max_length: Option<u64>,
-    /// And its text.
+    /// The expression and its source text.
     pub pattern: Option<(Arc<Pattern>, String)>,
     pub format: String,
     pub min_properties: Option<u64>,
@@ -64,33 +64,33 @@ pub(super) struct Rules {
     pub min_items: Option<u64>,
     pub max_items: Option<u64>,
     pub unique_items: bool,
-    pub contains: Option<Place>,
-    /// As canonical text.
+    pub contains: Option<SchemaId>,
+    /// The value as canonical text.
     pub constant: Option<String>,
-    /// As canonical texts.
+    /// The values as canonical text.
     pub enumeration: Option<Vec<String>>,
-    pub one_of: Vec<Place>,
-    pub any_of: Vec<Place>,
-    pub all_of: Vec<Place>,
-    pub not: Option<Place>,
-    pub condition: Option<Place>,
-    pub then: Option<Place>,
-    pub otherwise: Option<Place>,
+    pub one_of: Vec<SchemaId>,
+    pub any_of: Vec<SchemaId>,
+    pub all_of: Vec<SchemaId>,
+    pub not: Option<SchemaId>,
+    pub condition: Option<SchemaId>,
+    pub then: Option<SchemaId>,
+    pub otherwise: Option<SchemaId>,
 }
 
-/// What may stand beside what is named.
+/// The rule for properties or items that aren't listed.
 pub(super) enum Additional {
     Allowed(bool),
-    Schema(Place),
+    Schema(SchemaId),
 }
 
-/// What a property needs.
+/// The requirements that come with a property.
 pub(super) enum Dependency {
     Properties(Vec<String>),
-    Schema(Place),
+    Schema(SchemaId),
 }
 
-/// A draft; where none is named, all keywords are known, some in two meanings.
+/// A draft. If a schema names none, all keywords are supported, some with two meanings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Draft {
     Four,
@@ -107,7 +107,7 @@ const DRAFTS: [(&str, Draft, &str); 3] = [
 
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "number", "null", "object", "string"];
 
-/// Bytes that a schema's rules take, about.
+/// The approximate size of a schema's rules, in bytes.
 const RULES_SIZE: u64 = 1024;
 
 fn bad(message: impl Into<String>) -> Error {
@@ -119,10 +119,10 @@ fn invalid_type(expected: &str, given: &str) -> Error {
 }
 
 impl Schema {
-    /// Reads a schema.
+    /// Compiles a schema.
     ///
     /// # Errors
-    /// What is wrong with it, in OPA's words.
+    /// Returns a description of the schema's problem, in OPA's words.
     pub(super) fn read(
         ctx: &dyn Context,
         document: &Value,
@@ -143,7 +143,7 @@ impl Schema {
     }
 }
 
-/// The draft that a document names, if it is a known one.
+/// Returns the draft that a document names, if it is a known one.
 fn draft(document: &Value) -> Result<Option<Draft>, Error> {
     match document {
         Value::Bool(_) => Ok(None),
@@ -162,15 +162,15 @@ fn draft(document: &Value) -> Result<Option<Draft>, Error> {
 struct Reader<'c> {
     ctx: &'c dyn Context,
     patterns: Patterns,
-    /// Documents and their parts by their names, with the draft that their document names.
+    /// Documents and their parts by URL, with the draft that the document names.
     documents: HashMap<String, (Value, Option<Draft>)>,
-    /// The schemas that references refer to.
-    references: HashMap<String, Place>,
+    /// The schemas that references have been resolved to.
+    references: HashMap<String, SchemaId>,
     rules: Vec<Rules>,
 }
 
 impl Reader<'_> {
-    /// Takes in a document: its references become absolute, its named parts known.
+    /// Adds a document: makes its references absolute and registers its identified parts.
     fn add_document(&mut self, document: &Value, base: &Url) -> Result<Value, Error> {
         let name = base.to_string();
         if self.documents.contains_key(&name) {
@@ -232,7 +232,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What an absolute reference refers to.
+    /// Resolves an absolute reference.
     fn document(&mut self, reference: &Url) -> Result<(Value, Option<Draft>), Error> {
         let name = reference.to_string();
         if let Some(found) = self.documents.get(&name) {
@@ -268,35 +268,35 @@ impl Reader<'_> {
         Ok((point(&document, &reference.fragment)?, draft(&document).ok().flatten()))
     }
 
-    fn add(&mut self) -> Result<Place, Error> {
+    fn add(&mut self) -> Result<SchemaId, Error> {
         self.ctx.charge(RULES_SIZE)?;
         self.ctx.check()?;
         self.rules.push(Rules::default());
         Ok(self.rules.len() - 1)
     }
 
-    /// Reads a schema into a new place.
-    fn schema(&mut self, node: &Value, draft: Draft) -> Result<Place, Error> {
-        let place = self.add()?;
+    /// Compiles a schema under a new index.
+    fn schema(&mut self, node: &Value, draft: Draft) -> Result<SchemaId, Error> {
+        let id = self.add()?;
         let rules = deeper(|| self.rules(node, draft))?;
-        if let Some(slot) = self.rules.get_mut(place) {
+        if let Some(slot) = self.rules.get_mut(id) {
             *slot = rules;
         }
-        Ok(place)
+        Ok(id)
     }
 
-    fn schemas(&mut self, node: &Object, name: &str, draft: Draft) -> Result<Vec<Place>, Error> {
+    fn schemas(&mut self, node: &Object, name: &str, draft: Draft) -> Result<Vec<SchemaId>, Error> {
         let Some(list) = list(node, name)? else { return Ok(Vec::new()) };
         list.iter().map(|it| self.schema(it, draft)).collect()
     }
 
-    /// A schema that must be an object or a boolean.
+    /// Compiles a keyword whose value must be an object or a boolean.
     fn optional(
         &mut self,
         node: &Object,
         name: &str,
         draft: Draft,
-    ) -> Result<Option<Place>, Error> {
+    ) -> Result<Option<SchemaId>, Error> {
         match node.get(&Value::from(name)) {
             None => Ok(None),
             Some(it @ (Value::Bool(_) | Value::Object(_))) => self.schema(it, draft).map(Some),
@@ -354,20 +354,20 @@ impl Reader<'_> {
         if let Some(reference) = text(node, "$ref")? {
             let url = Url::parse(reference).map_err(bad)?;
             let name = url.to_string();
-            if let Some(place) = self.references.get(&name) {
-                rules.reference = Some(*place);
+            if let Some(id) = self.references.get(&name) {
+                rules.reference = Some(*id);
             } else {
-                let place = self.add()?;
-                self.references.insert(name, place);
+                let id = self.add()?;
+                self.references.insert(name, id);
                 let (target, named) = self.document(&url)?;
                 if !matches!(target, Value::Bool(_) | Value::Object(_)) {
                     return Err(bad("Valid Schema must be of type object"));
                 }
                 let referred = deeper(|| self.rules(&target, named.unwrap_or(draft)))?;
-                if let Some(slot) = self.rules.get_mut(place) {
+                if let Some(slot) = self.rules.get_mut(id) {
                     *slot = referred;
                 }
-                rules.reference = Some(place);
+                rules.reference = Some(id);
                 return Ok(rules);
             }
         }
@@ -524,7 +524,7 @@ impl Reader<'_> {
     }
 }
 
-/// The part of a document that a fragment points to; one that is no pointer means the whole.
+/// Resolves a fragment as a JSON pointer; anything else means the whole document.
 fn point(document: &Value, fragment: &[u8]) -> Result<Value, Error> {
     let fragment = super::super::encoding_rules::lossy(fragment);
     let Some(path) = fragment.strip_prefix('/') else { return Ok(document.clone()) };
@@ -580,7 +580,7 @@ fn add_type(types: &mut Vec<&'static str>, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A number of characters, items or members.
+/// Reads a number of characters, items or members.
 fn count(node: &Object, name: &str) -> Result<Option<u64>, Error> {
     let Some(value) = node.get(&Value::from(name)) else { return Ok(None) };
     let number = value.as_number().and_then(|number| number.text().parse::<i64>().ok());
@@ -589,7 +589,7 @@ fn count(node: &Object, name: &str) -> Result<Option<u64>, Error> {
     number.map(Some).map_err(|_| bad(format!("{name} must be greater than or equal to 0")))
 }
 
-/// `multipleOf` and the limits, which are exclusive by a boolean in draft 4, by themselves later.
+/// Reads `multipleOf` and the limits. Exclusive limits are booleans in draft 4, and numbers later.
 fn numbers(node: &Object, draft: Draft, rules: &mut Rules) -> Result<(), Error> {
     let get = |name: &str| node.get(&Value::from(name));
     if let Some(value) = get("multipleOf") {

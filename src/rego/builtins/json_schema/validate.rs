@@ -1,7 +1,7 @@
-//! Checking documents by a schema's rules.
+//! Validates documents against the rules of a schema.
 //!
-//! Owns what is said about a document that doesn't fit: kinds, fields, wordings, and which of
-//! several alternatives is explained (the one that came closest, by a score).
+//! Owns the description of violations: kinds, fields, wording, and which of several alternatives is
+//! explained (the closest match, by a score).
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use num_traits::{ToPrimitive as _, Zero as _};
 
 use super::super::{Code, Context, Error};
 use super::formats;
-use super::schema::{Additional, Dependency, Place, Rules, Schema};
+use super::schema::{Additional, Dependency, Rules, Schema, SchemaId};
 use super::{canonical, deeper};
 use crate::rego::value::{Array, Number, Object, Value};
 
-/// Something that doesn't fit.
+/// A violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
     pub kind: &'static str,
@@ -22,10 +22,10 @@ pub(super) struct Problem {
     pub description: String,
 }
 
-/// What is wrong with a document; nothing where it fits.
+/// Returns the violations in a document; none if it is valid.
 ///
 /// # Errors
-/// The schema refers to itself without end, or checking takes too long.
+/// Returns an error if the schema is infinitely recursive, or validation takes too long.
 pub(super) fn validate(
     ctx: &dyn Context,
     schema: &Schema,
@@ -37,7 +37,7 @@ pub(super) fn validate(
     Ok(outcome.problems)
 }
 
-/// Where in the document.
+/// A location in the document.
 enum Path<'p> {
     Root,
     Part(&'p Path<'p>, &'p str),
@@ -76,15 +76,15 @@ impl Outcome {
     }
 }
 
-/// The outcome that came closest.
+/// Keeps the better of two outcomes, by score.
 fn closest(best: &mut Option<Outcome>, outcome: Outcome) {
     if best.as_ref().is_none_or(|best| outcome.score > best.score) {
         *best = Some(outcome);
     }
 }
 
-/// Schemas within schemas, or of one that refers to itself.
-const MOST_NESTED: u32 = 30_000;
+/// The limit on nested schemas, including recursive ones.
+const MAX_DEPTH: u32 = 30_000;
 
 struct Validator<'s, 'c> {
     ctx: &'c dyn Context,
@@ -110,39 +110,39 @@ impl<'s> Validator<'s, '_> {
         Ok(())
     }
 
-    /// What one schema says, by itself.
-    fn apart(&mut self, place: Place, node: &Value, path: &Path<'_>) -> Result<Outcome, Error> {
+    /// Validates against a single schema, with an outcome of its own.
+    fn evaluate(&mut self, id: SchemaId, node: &Value, path: &Path<'_>) -> Result<Outcome, Error> {
         let mut outcome = Outcome::default();
-        self.schema(place, node, &mut outcome, path)?;
+        self.schema(id, node, &mut outcome, path)?;
         Ok(outcome)
     }
 
     fn schema(
         &mut self,
-        place: Place,
+        id: SchemaId,
         node: &Value,
         outcome: &mut Outcome,
         path: &Path<'_>,
     ) -> Done {
         self.ctx.check()?;
         self.depth += 1;
-        if self.depth > MOST_NESTED {
+        if self.depth > MAX_DEPTH {
             let message = "the schema refers to itself without end, or is nested too deeply";
             return Err(Error::halt(Code::Limit, message));
         }
-        let done = deeper(|| self.rules(place, node, outcome, path));
+        let done = deeper(|| self.rules(id, node, outcome, path));
         self.depth -= 1;
         done
     }
 
     fn rules(
         &mut self,
-        place: Place,
+        id: SchemaId,
         node: &Value,
         outcome: &mut Outcome,
         path: &Path<'_>,
     ) -> Done {
-        let Some(rules) = self.schema.rules.get(place) else { return Ok(()) };
+        let Some(rules) = self.schema.rules.get(id) else { return Ok(()) };
         if let Some(pass) = rules.pass {
             if !pass {
                 self.problem(outcome, path, "false", "False always fails validation")?;
@@ -199,7 +199,7 @@ impl<'s> Validator<'s, '_> {
         Ok(())
     }
 
-    /// Schemas of schemas: `anyOf` and the like.
+    /// Applies combinations of schemas: `anyOf` and similar keywords.
     fn combined(
         &mut self,
         rules: &'s Rules,
@@ -210,8 +210,8 @@ impl<'s> Validator<'s, '_> {
         if !rules.any_of.is_empty() {
             let mut best = None;
             let mut fits = false;
-            for place in &rules.any_of {
-                let it = self.apart(*place, node, path)?;
+            for id in &rules.any_of {
+                let it = self.evaluate(*id, node, path)?;
                 if it.fits() {
                     fits = true;
                     break;
@@ -227,8 +227,8 @@ impl<'s> Validator<'s, '_> {
         if !rules.one_of.is_empty() {
             let mut best = None;
             let mut fitting = 0_u32;
-            for place in &rules.one_of {
-                let it = self.apart(*place, node, path)?;
+            for id in &rules.one_of {
+                let it = self.evaluate(*id, node, path)?;
                 if it.fits() {
                     fitting += 1;
                 } else if fitting == 0 {
@@ -245,8 +245,8 @@ impl<'s> Validator<'s, '_> {
         }
         if !rules.all_of.is_empty() {
             let mut all = true;
-            for place in &rules.all_of {
-                let it = self.apart(*place, node, path)?;
+            for id in &rules.all_of {
+                let it = self.evaluate(*id, node, path)?;
                 all &= it.fits();
                 outcome.merge(it);
             }
@@ -256,7 +256,7 @@ impl<'s> Validator<'s, '_> {
             }
         }
         if let Some(not) = rules.not
-            && self.apart(not, node, path)?.fits()
+            && self.evaluate(not, node, path)?.fits()
         {
             self.problem(outcome, path, "number_not", "Must not validate the schema (not)")?;
         }
@@ -264,7 +264,7 @@ impl<'s> Validator<'s, '_> {
             self.dependencies(rules, object, node, outcome, path)?;
         }
         if let Some(condition) = rules.condition {
-            let (branch, kind, text) = if self.apart(condition, node, path)?.fits() {
+            let (branch, kind, text) = if self.evaluate(condition, node, path)?.fits() {
                 (rules.then, "condition_then", "Must validate \"then\" as \"if\" was valid")
             } else {
                 (
@@ -274,7 +274,7 @@ impl<'s> Validator<'s, '_> {
                 )
             };
             if let Some(branch) = branch {
-                let it = self.apart(branch, node, path)?;
+                let it = self.evaluate(branch, node, path)?;
                 if !it.fits() {
                     self.problem(outcome, path, kind, text)?;
                     outcome.merge(it);
@@ -306,13 +306,13 @@ impl<'s> Validator<'s, '_> {
                         }
                     }
                 }
-                Dependency::Schema(place) => self.schema(*place, node, outcome, path)?,
+                Dependency::Schema(id) => self.schema(*id, node, outcome, path)?,
             }
         }
         Ok(())
     }
 
-    /// `const`, `enum` and `format`.
+    /// Applies `const`, `enum` and `format`.
     fn common(
         &mut self,
         rules: &Rules,
@@ -360,14 +360,14 @@ impl<'s> Validator<'s, '_> {
         path: &Path<'_>,
     ) -> Done {
         for (index, value) in array.iter().enumerate() {
-            let place = if rules.items_for_all {
+            let id = if rules.items_for_all {
                 rules.items.first().copied()
-            } else if let Some(place) = rules.items.get(index) {
-                Some(*place)
+            } else if let Some(id) = rules.items.get(index) {
+                Some(*id)
             } else {
                 match rules.additional_items {
                     _ if rules.items.is_empty() => None,
-                    Some(Additional::Schema(place)) => Some(place),
+                    Some(Additional::Schema(id)) => Some(id),
                     Some(Additional::Allowed(false)) if index == rules.items.len() => {
                         let text = "No additional items allowed on array";
                         self.problem(outcome, path, "array_no_additional_items", text)?;
@@ -376,9 +376,9 @@ impl<'s> Validator<'s, '_> {
                     _ => None,
                 }
             };
-            let Some(place) = place else { continue };
+            let Some(id) = id else { continue };
             let name = index.to_string();
-            let it = self.apart(place, value, &Path::Part(path, &name))?;
+            let it = self.evaluate(id, value, &Path::Part(path, &name))?;
             outcome.merge(it);
         }
         let length = array.len() as u64;
@@ -406,7 +406,7 @@ impl<'s> Validator<'s, '_> {
             let mut fits = false;
             for (index, value) in array.iter().enumerate() {
                 let name = index.to_string();
-                let it = self.apart(contains, value, &Path::Part(path, &name))?;
+                let it = self.evaluate(contains, value, &Path::Part(path, &name))?;
                 if it.fits() {
                     fits = true;
                     break;
@@ -450,24 +450,24 @@ impl<'s> Validator<'s, '_> {
             let name = key.as_str().unwrap_or_default();
             let inner = Path::Part(path, name);
             let mut matched = false;
-            for (pattern, place) in &rules.pattern_properties {
+            for (pattern, id) in &rules.pattern_properties {
                 self.ctx.check()?;
                 if pattern.matches(name) {
                     matched = true;
-                    let it = self.apart(*place, value, &inner)?;
+                    let it = self.evaluate(*id, value, &inner)?;
                     outcome.merge(it);
                 }
             }
             outcome.score += i64::from(matched);
-            // Sorted by name, as objects are.
+            // Properties are sorted by name, like the members of objects.
             let known = rules.properties.binary_search_by(|(it, _)| it.as_str().cmp(name)).is_ok();
             match rules.additional_properties {
                 Some(Additional::Allowed(false)) if !known && !matched => {
                     let text = format!("Additional property {name} is not allowed");
                     self.problem(outcome, path, "additional_property_not_allowed", text)?;
                 }
-                Some(Additional::Schema(place)) if !known && !matched => {
-                    let it = self.apart(place, value, &inner)?;
+                Some(Additional::Schema(id)) if !known && !matched => {
+                    let it = self.evaluate(id, value, &inner)?;
                     outcome.merge(it);
                 }
                 _ => {}
@@ -475,7 +475,7 @@ impl<'s> Validator<'s, '_> {
         }
         if let Some(names) = rules.property_names {
             for key in object.keys() {
-                let it = self.apart(names, key, path)?;
+                let it = self.evaluate(names, key, path)?;
                 if !it.fits() {
                     let name = key.as_str().unwrap_or_default();
                     let text = format!("Property name of \"{name}\" does not match");
@@ -544,7 +544,7 @@ impl<'s> Validator<'s, '_> {
     }
 }
 
-/// The digits of a number and the power of ten that they are multiplied by.
+/// Returns the sign and digits of a number, and the power of ten to multiply them by.
 fn decimal(number: &Number) -> Option<(bool, String, i64)> {
     let text = number.text();
     let (negative, text) = text.strip_prefix('-').map_or((false, &*text), |text| (true, text));
@@ -561,10 +561,10 @@ fn decimal(number: &Number) -> Option<(bool, String, i64)> {
     Some((negative, trimmed.trim_start_matches('0').to_owned(), exponent))
 }
 
-/// True if a number is a multiple of another, exactly.
+/// Returns `true` if a number is an exact multiple of another.
 fn multiple(number: &Number, of: &Number) -> Result<bool, Error> {
-    /// Numbers are brought to as many digits at most.
-    const MOST_DIGITS: i64 = 10_000;
+    /// The limit on the digits that the numbers are expanded to.
+    const MAX_DIGITS: i64 = 10_000;
     let too_big = || Error::halt(Code::Limit, "number too big to compute with");
     let (_, digits, exponent) = decimal(number).ok_or_else(too_big)?;
     let (_, of_digits, of_exponent) = decimal(of).ok_or_else(too_big)?;
@@ -574,10 +574,11 @@ fn multiple(number: &Number, of: &Number) -> Result<bool, Error> {
     let shift = exponent.checked_sub(of_exponent).ok_or_else(too_big)?;
     let length = digits.len().max(of_digits.len()).to_i64().ok_or_else(too_big)?;
     if shift < -length - 20 {
-        // Digits end long before the other's begin: what is left can't be a whole number of times.
+        // The last digits are far below the other number's first, so the quotient can't be an
+        // integer.
         return Ok(false);
     }
-    if shift.saturating_add(length) > MOST_DIGITS {
+    if shift.saturating_add(length) > MAX_DIGITS {
         return Err(too_big());
     }
     let big = |digits: &str, zeros: i64| {
@@ -589,7 +590,7 @@ fn multiple(number: &Number, of: &Number) -> Result<bool, Error> {
     Ok((left % right).is_zero())
 }
 
-/// A limit as it is shown: all its digits, by powers of ten from a million.
+/// Formats a limit with all digits, in scientific notation from a million on.
 fn shown(number: &Number) -> String {
     let Some((negative, digits, exponent)) = decimal(number) else { return number.to_string() };
     if digits.is_empty() {
@@ -597,7 +598,7 @@ fn shown(number: &Number) -> String {
     }
     let sign = if negative { "-" } else { "" };
     let count = i64::try_from(digits.len()).unwrap_or(i64::MAX);
-    // The place of the point, counted from the first digit.
+    // The position of the point, counted from the first digit.
     let point = exponent.saturating_add(count);
     let exponent = point - 1;
     if !(-4..6).contains(&exponent) {

@@ -1,7 +1,7 @@
-//! Regular expressions, as Go has them, on the `regex` crate.
+//! Regular expressions with Go's semantics, on top of the `regex` crate.
 //!
-//! The two grew from the same root and differ in details that decide verdicts, so a pattern is read
-//! by Go's rules and written anew for the crate.
+//! The two have a common ancestor but differ in details that decide verdicts, so patterns are
+//! parsed by Go's rules and rewritten for the crate.
 
 mod syntax;
 
@@ -25,23 +25,23 @@ pub(super) const FUNCTIONS: Family = &[
     ("regex.template_match", Run::Plain(template_match)),
 ];
 
-/// Bytes of a compiled pattern: bounds the time of compiling and of matching.
-const COMPILED: usize = 8 << 20;
+/// The limit on the size of a compiled pattern in bytes, which also bounds compile and match time.
+const MAX_COMPILED_BYTES: usize = 8 << 20;
 
 /// A compiled pattern.
 pub(super) struct Pattern {
     regex: Regex,
-    /// The names of its groups, from the first.
+    /// The names of the groups, from the first.
     names: Vec<Option<String>>,
-    /// An empty pattern splits an empty text otherwise than others do.
+    /// Set if the pattern is empty, which makes a difference when splitting an empty text.
     empty: bool,
 }
 
 /// Compiles a pattern that is already in the crate's syntax.
 pub(super) fn compile_translated(translated: &str) -> Result<Regex, Error> {
     let built = RegexBuilder::new(translated)
-        .size_limit(COMPILED)
-        .dfa_size_limit(COMPILED)
+        .size_limit(MAX_COMPILED_BYTES)
+        .dfa_size_limit(MAX_COMPILED_BYTES)
         .nest_limit(4000)
         .build();
     built.map_err(|error| match error {
@@ -50,7 +50,7 @@ pub(super) fn compile_translated(translated: &str) -> Result<Regex, Error> {
     })
 }
 
-/// A pattern, compiled once in an evaluation.
+/// Compiles a pattern, at most once per evaluation.
 pub(super) fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
     context.cache().get("regex", text, || {
         let parsed = syntax::translate(text)?;
@@ -72,7 +72,7 @@ impl Pattern {
     pub(super) fn matches(&self, text: &str) -> bool {
         let mut at = 0;
         while let Some(found) = self.regex.find_at(text.as_bytes(), at) {
-            // An empty match within a character is none.
+            // An empty match inside a character doesn't count.
             if text.is_char_boundary(found.start()) {
                 return true;
             }
@@ -81,7 +81,7 @@ impl Pattern {
         false
     }
 
-    /// All matches that don't overlap, at most so many, as Go finds them.
+    /// Calls `deliver` with the non-overlapping matches that Go finds, up to a limit.
     fn each(
         &self,
         context: &dyn Context,
@@ -102,7 +102,7 @@ impl Pattern {
             }
             let mut accepted = true;
             if whole.end() == at {
-                // No empty match right behind a match.
+                // No empty match directly after another match.
                 accepted = previous != Some(whole.start());
                 at += 1;
                 while !text.is_char_boundary(at) && at < text.len() {
@@ -203,7 +203,7 @@ fn replace(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-/// Letters and decimal digits of any script, and the underscore.
+/// Returns `true` for letters and decimal digits of any script, and the underscore.
 fn is_name(c: char) -> bool {
     static NAME: LazyLock<Option<regex::Regex>> =
         LazyLock::new(|| regex::Regex::new(r"^[\pL\p{Nd}_]$").ok());
@@ -213,8 +213,8 @@ fn is_name(c: char) -> bool {
     NAME.as_ref().is_some_and(|name| name.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// Writes a template with `$1`, `${1}`, `$name` and `${name}` filled in; `$$` is a dollar, and so is
-/// a `$` before anything else.
+/// Expands `$1`, `${1}`, `$name` and `${name}` in a template. `$$` is a dollar sign, and so is a
+/// `$` before anything else.
 fn expand(pattern: &Pattern, text: &str, found: &Captures<'_>, template: &str, out: &mut String) {
     let mut rest = template;
     while let Some((head, tail)) = rest.split_once('$') {
@@ -249,7 +249,7 @@ fn expand(pattern: &Pattern, text: &str, found: &Captures<'_>, template: &str, o
     out.push_str(rest);
 }
 
-/// Literal text with patterns between delimiters, for all of a text.
+/// Matches the whole text against a template: literal text with delimited patterns.
 fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
     let (template, text) = (string(args, 0)?, string(args, 1)?);
     let (start, end) = (string(args, 2)?, string(args, 3)?);
@@ -294,7 +294,7 @@ fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
     answer(compile(context, &out)?.matches(text))
 }
 
-/// A text with a backslash before each character that means something in a pattern.
+/// Escapes all characters with a special meaning in patterns.
 fn quote_meta(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,22 +1,22 @@
-//! The syntax of patterns: read as Go reads it, written as the `regex` crate has it.
+//! The syntax of patterns, parsed as Go does and written for the `regex` crate.
 //!
-//! Nothing is left to the crate's own flags and classes: each part is written with its meaning.
+//! Nothing relies on the crate's own flags and classes: each part is written out with its meaning.
 
 use std::fmt::Write as _;
 
 use crate::rego::builtins::Error;
 use crate::rego::value::deeper;
 
-/// Go's bounds.
+/// Go's limits.
 const MAX_REPEAT: u32 = 1000;
 const MAX_HEIGHT: usize = 1000;
-/// Our bound on parts of a pattern.
+/// Our limit on the number of nodes in a pattern.
 const MAX_NODES: usize = 200_000;
 
 /// A pattern in the crate's syntax.
 pub(super) struct Translated {
     pub(super) text: String,
-    /// The names of its groups, from the first.
+    /// The names of the groups, from the first.
     pub(super) names: Vec<Option<String>>,
 }
 
@@ -49,16 +49,16 @@ struct Flags {
     lazy: bool,
 }
 
-/// A part of a pattern.
+/// The kinds of nodes in a pattern.
 #[derive(Debug)]
 enum Kind {
     Empty,
-    /// Something of the crate's syntax that needs no group.
+    /// Text in the crate's syntax that needs no group around it.
     Atom(String),
     Group(Box<Node>),
     Concat(Vec<Node>),
     Alternate(Vec<Node>),
-    /// At least, at most, and as little as possible.
+    /// The operand, the minimum, the maximum, and `true` for a lazy repetition.
     Repeat(Box<Node>, u32, Option<u32>, bool),
 }
 
@@ -81,7 +81,7 @@ impl Node {
         parts.pop().unwrap_or(Self { kind: Kind::Empty, height: 1 })
     }
 
-    /// Writes it; with `alone`, so that an operator behind it applies to all of it.
+    /// Writes the node. If `alone`, an operator after it applies to the whole node.
     fn write(&self, out: &mut String, alone: bool) {
         match &self.kind {
             Kind::Empty => out.push_str("(?:)"),
@@ -122,7 +122,7 @@ impl Node {
         }
     }
 
-    /// True if repetitions within repetitions stay below a count.
+    /// Returns `true` if nested repetition counts multiply to at most `limit`.
     fn repeats_within(&self, limit: u32) -> bool {
         match &self.kind {
             Kind::Empty | Kind::Atom(_) => true,
@@ -153,11 +153,11 @@ fn enclosed(out: &mut String, alone: bool, write: impl FnOnce(&mut String)) {
     }
 }
 
-/// A group that isn't closed yet.
+/// A group that hasn't been closed yet.
 #[derive(Default)]
 struct Frame {
     captures: bool,
-    /// The flags to go back to.
+    /// The flags to restore after the group.
     flags: Flags,
     alternatives: Vec<Node>,
     parts: Vec<Node>,
@@ -180,18 +180,18 @@ struct Parser<'a> {
     nodes: usize,
 }
 
-/// A character of a class, or a part of one in the crate's syntax.
+/// A member of a class.
 enum Member {
     Char(char),
-    /// A surrogate, which no text has.
-    Nothing(u32),
+    /// A surrogate, which never occurs in text.
+    Surrogate(u32),
 }
 
 impl Member {
     fn code(&self) -> u32 {
         match self {
             Self::Char(c) => u32::from(*c),
-            Self::Nothing(code) => *code,
+            Self::Surrogate(code) => *code,
         }
     }
 }
@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The text from `start` to where the parser is.
+    /// Returns the text from `start` to the current position.
     fn since(&self, start: &'a str) -> &'a str {
         start.get(..start.len() - self.rest.len()).unwrap_or(start)
     }
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
     }
 
     fn parse(&mut self) -> Result<Node, Error> {
-        // What the last repetition was written as: a second one right behind it is an error.
+        // The start of the previous repetition operator; another one directly after it is an error.
         let mut last_repeat: Option<&'a str> = None;
         loop {
             let start = self.rest;
@@ -322,8 +322,8 @@ impl<'a> Parser<'a> {
         self.push(node)
     }
 
-    /// After `{`: the counts of a repetition, each nothing where it is far too large; nothing where
-    /// this is no repetition.
+    /// Reads the counts of a repetition, after its `{`. A count is `None` if it is far too large;
+    /// the result is `None` if this isn't a repetition.
     #[allow(clippy::type_complexity, clippy::option_option)]
     fn counts(&mut self) -> Option<(Option<u32>, Option<Option<u32>>)> {
         let mut rest = self.rest;
@@ -352,7 +352,7 @@ impl<'a> Parser<'a> {
         Some((least, most))
     }
 
-    /// After `(`.
+    /// Opens a group, after its `(`.
     fn open(&mut self, start: &'a str) -> Result<(), Error> {
         let mut frame = Frame { captures: true, flags: self.flags, ..Frame::default() };
         if !self.eat("?") {
@@ -424,7 +424,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// After a backslash, outside a class.
+    /// Reads an escape outside a class, after the backslash.
     fn escape(&mut self, start: &'a str) -> Result<(), Error> {
         for (text, written) in [("A", r"\A"), ("z", r"\z"), ("b", r"(?-u:\b)"), ("B", r"(?-u:\B)")]
         {
@@ -445,7 +445,7 @@ impl<'a> Parser<'a> {
         }
         match self.escaped(start)? {
             Member::Char(c) => self.literal(c),
-            Member::Nothing(_) => self.push(Node::atom(NOTHING)),
+            Member::Surrogate(_) => self.push(Node::atom(EMPTY_CLASS)),
         }
     }
 
@@ -453,7 +453,7 @@ impl<'a> Parser<'a> {
         if self.flags.fold { format!("(?i:{class})") } else { class.to_owned() }
     }
 
-    /// After a backslash: `\d`, `\pL` and the like, as members of a class.
+    /// Reads `\d`, `\pL` and similar classes, after the backslash.
     fn named_class(&mut self, start: &'a str) -> Result<Option<String>, Error> {
         for (text, class) in [("d", "[0-9]"), ("w", "[0-9A-Za-z_]"), ("s", r"[\t\n\x0C\r\x20]")] {
             if self.eat(text) {
@@ -494,7 +494,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// After a backslash: one character.
+    /// Reads an escaped character, after the backslash.
     fn escaped(&mut self, start: &'a str) -> Result<Member, Error> {
         let Some(c) = self.next() else {
             return failed("trailing backslash at end of expression", "");
@@ -507,7 +507,7 @@ impl<'a> Parser<'a> {
             'r' => 13,
             't' => 9,
             'v' => 11,
-            // A single digit other than 0 would refer back to a group.
+            // A single digit other than 0 would be a back-reference.
             '0'..='7' if c == '0' || octal(self.rest) => {
                 let mut code = c.to_digit(8).unwrap_or_default();
                 for _ in 0..2 {
@@ -525,7 +525,7 @@ impl<'a> Parser<'a> {
             c if c.is_ascii() && !c.is_ascii_alphanumeric() => u32::from(c),
             _ => return failed("invalid escape sequence", self.since(start)),
         };
-        Ok(char::from_u32(code).map_or(Member::Nothing(code), Member::Char))
+        Ok(char::from_u32(code).map_or(Member::Surrogate(code), Member::Char))
     }
 
     fn hexadecimal(&mut self) -> Option<u32> {
@@ -548,7 +548,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// After `[`.
+    /// Reads a class, after its `[`.
     fn class(&mut self, start: &'a str) -> Result<(), Error> {
         let mut class = String::from("[");
         if self.eat("^") {
@@ -595,9 +595,9 @@ impl<'a> Parser<'a> {
         }
         self.eat("]");
         if !any {
-            // Only surrogates.
+            // The class contains only surrogates.
             let all = class.starts_with("[^");
-            return self.push(Node::atom(if all { "(?s:.)" } else { NOTHING }));
+            return self.push(Node::atom(if all { "(?s:.)" } else { EMPTY_CLASS }));
         }
         class.push(']');
         let class = self.folded(&class);
@@ -614,8 +614,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A class that nothing is in.
-const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
+/// A class that contains nothing.
+const EMPTY_CLASS: &str = r"[^\x{0}-\x{10FFFF}]";
 
 fn write_char(out: &mut String, code: u32) {
     // Writing to a string doesn't fail.
@@ -625,7 +625,7 @@ fn write_char(out: &mut String, code: u32) {
     };
 }
 
-/// Writes a range without the surrogates in it; whether anything is left.
+/// Writes a range without the surrogates in it; returns `true` if anything is left.
 fn write_range(out: &mut String, low: u32, high: u32) -> bool {
     let mut any = false;
     for (low, high) in [(low, high.min(0xd7ff)), (low.max(0xe000), high)] {
@@ -661,14 +661,14 @@ fn posix(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Categories of characters.
+/// The general categories.
 const CATEGORIES: &[&str] = &[
     "C", "Cc", "Cf", "Cn", "Co", "Cs", "L", "Lc", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me",
     "Mn", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk",
     "Sm", "So", "Z", "Zl", "Zp", "Zs",
 ];
 
-/// Longer names of categories.
+/// Long names of categories.
 const ALIASES: &[(&str, &str)] = &[
     ("casedletter", "Lc"),
     ("closepunctuation", "Pe"),
@@ -714,7 +714,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("uppercaseletter", "Lu"),
 ];
 
-/// Scripts of one word; Go 1.26 doesn't find the others by any name.
+/// Scripts whose names are a single word; Go 1.26 doesn't find any others.
 const SCRIPTS: &str = "adlam ahom arabic armenian avestan balinese bamum batak bengali bhaiksuki bopomofo \
     brahmi braille buginese buhid carian chakma cham cherokee chorasmian common coptic cuneiform cypriot \
     cyrillic deseret devanagari dogra duployan elbasan elymaic ethiopic georgian glagolitic gothic grantha \
@@ -726,8 +726,8 @@ const SCRIPTS: &str = "adlam ahom arabic armenian avestan balinese bamum batak b
     takri tamil tangsa tangut telugu thaana thai tibetan tifinagh tirhuta toto ugaritic vai vithkuqi wancho \
     yezidi yi";
 
-/// The members of a named class of Unicode, in the crate's syntax. Case, spaces, hyphens and
-/// underscores count for nothing.
+/// Returns the members of a Unicode class in the crate's syntax. Case, spaces, hyphens and
+/// underscores in the name are ignored.
 fn property(name: &str) -> Option<String> {
     let lower: String = name
         .chars()
@@ -743,7 +743,7 @@ fn property(name: &str) -> Option<String> {
     let category = CATEGORIES.iter().find(|category| category.eq_ignore_ascii_case(&lower));
     let category = category.or_else(|| Some(&ALIASES.iter().find(|(alias, _)| *alias == lower)?.1));
     match category {
-        Some(&"Cs") => Some(NOTHING.to_owned()),
+        Some(&"Cs") => Some(EMPTY_CLASS.to_owned()),
         Some(category) => Some(format!("\\p{{{category}}}")),
         None => SCRIPTS
             .split_ascii_whitespace()

@@ -1,8 +1,8 @@
 //! `strings.render_template`: Go's `text/template`.
 //!
-//! Owns the function. Templates are read into nodes (`parse`), which are run over the variables
-//! (`run`). All actions and functions of Go's package are there except `call`, for which there is
-//! nothing to call.
+//! Owns the function. Templates are parsed into nodes (`parse`), which are executed with the
+//! variables (`run`). All actions and functions of Go's package are supported except `call`, since
+//! there are no function values to call.
 
 mod parse;
 mod run;
@@ -12,14 +12,13 @@ use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::Value;
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("strings.render_template", Run::Plain(render))];
 
 fn render(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     let variables = Value::from(object(args, 1)?.clone());
     ctx.charge(variables.size().saturating_add(text.len() as u64 * 16))?;
-    // As in OPA, which reads their Rego text as JSON: sets and keys that are no strings fail.
+    // OPA reads the Rego text of the variables as JSON, so sets and keys that aren't strings fail.
     let variables = Value::from_json(&variables.to_string())
         .map_err(|error| Error::failed(error.to_string()))?;
     let templates = parse::parse(ctx, text)?;

@@ -1,19 +1,19 @@
-//! Templates' text to nodes.
+//! Parses the text of templates into nodes.
 
 use std::collections::HashMap;
 
 use super::super::{Code, Context, Error};
 
-/// The templates of a text by their names; the text itself is the one without.
+/// Templates by name; the text itself is the one with the empty name.
 pub(super) type Templates = HashMap<String, Vec<Node>>;
 
-/// A part of a template.
+/// A node of a template.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     Text(String),
-    /// `{{pipeline}}`; shown unless it declares or assigns.
-    Show(Pipeline),
-    /// `if` and `with`, with their `else`.
+    /// `{{pipeline}}`; prints the result unless the pipeline declares or assigns variables.
+    Output(Pipeline),
+    /// `if` and `with`, including `else`.
     Branch {
         with: bool,
         pipeline: Pipeline,
@@ -27,19 +27,19 @@ pub(super) enum Node {
     },
     Break,
     Continue,
-    /// `template`, and `block` where it stands.
+    /// `template`, and `block` at its place.
     Include {
         name: String,
         pipeline: Option<Pipeline>,
     },
 }
 
-/// Commands, each given what the one before it gave.
+/// A sequence of commands, each of which takes the previous result as its last argument.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pipeline {
-    /// Variables that it sets.
+    /// The variables that the pipeline sets.
     pub variables: Vec<String>,
-    /// They exist already.
+    /// Set if the variables exist already (`=`).
     pub assigns: bool,
     pub commands: Vec<Vec<Operand>>,
 }
@@ -56,7 +56,7 @@ pub(super) enum Operand {
     Fields(Vec<String>),
     /// `$x.a.b`
     Variable(String, Vec<String>),
-    /// `(pipeline).a.b`, or fields of a function's answer.
+    /// `(pipeline).a.b`, or fields of a function's result.
     Chain(Box<Operand>, Vec<String>),
     Pipeline(Pipeline),
     Function(Function),
@@ -115,10 +115,10 @@ fn bad(message: impl std::fmt::Display) -> Error {
     Error::failed(format!("template: template: {message}"))
 }
 
-/// Reads a text.
+/// Parses a text.
 ///
 /// # Errors
-/// It is no template.
+/// Returns an error if the text isn't a valid template.
 pub(super) fn parse(ctx: &dyn Context, text: &str) -> Result<Templates, Error> {
     let mut parser = Parser {
         ctx,
@@ -137,10 +137,10 @@ pub(super) fn parse(ctx: &dyn Context, text: &str) -> Result<Templates, Error> {
     Ok(parser.templates)
 }
 
-/// What ends a list of nodes.
+/// An action that ends a list of nodes.
 enum End {
     End,
-    /// With what follows it: `else if …`, `else with …`.
+    /// `else`, with the tokens that follow it: `else if …`, `else with …`.
     Else(Vec<Token>),
 }
 
@@ -153,7 +153,7 @@ impl End {
     }
 }
 
-/// A piece of an action.
+/// A token in an action.
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
     Space,
@@ -172,18 +172,18 @@ enum Token {
     Assign,
 }
 
-/// Actions within actions.
-const MOST_NESTED: u32 = 200;
+/// The limit on nested actions.
+const MAX_NESTING: u32 = 200;
 
 struct Parser<'t, 'c> {
     ctx: &'c dyn Context,
     rest: &'t str,
-    /// The text that follows is to begin without spaces.
+    /// Set if leading whitespace is to be trimmed from the text that follows.
     trim: bool,
     templates: Templates,
     variables: Vec<String>,
     depth: u32,
-    /// Loops around, in the template being read.
+    /// The number of enclosing loops in the current template.
     loops: u32,
 }
 
@@ -196,13 +196,13 @@ impl Parser<'_, '_> {
                 |node| matches!(node, Node::Text(text) if text.trim_matches(SPACES).is_empty()),
             )
         };
-        // An empty definition replaces none.
+        // An empty definition doesn't replace another one.
         if !self.templates.contains_key(&name) || !blank(&nodes) {
             self.templates.insert(name, nodes);
         }
     }
 
-    /// Nodes up to the action that ends them.
+    /// Parses nodes up to the action that ends them.
     fn list(&mut self) -> Result<(Vec<Node>, Option<End>), Error> {
         let mut nodes = Vec::new();
         loop {
@@ -257,7 +257,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The pieces of an action, whose closing delimiter is taken.
+    /// Reads the tokens of an action, including its closing delimiter.
     fn tokens(&mut self) -> Result<Vec<Token>, Error> {
         let mut tokens = Vec::new();
         let mut open = 0_u32;
@@ -275,7 +275,7 @@ impl Parser<'_, '_> {
             let c = rest.chars().next().ok_or_else(|| bad("unclosed action"))?;
             let (token, length) = match c {
                 c if SPACES.contains(&c) => {
-                    // The space before a trim marker belongs to it.
+                    // The space before a trim marker is part of the marker.
                     let spaces = rest.len() - rest.trim_start_matches(SPACES).len();
                     let marker = rest.get(spaces..).is_some_and(|rest| rest.starts_with("-}}"));
                     (Token::Space, if marker { spaces - 1 } else { spaces })
@@ -323,7 +323,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// One action; says whether it ends the list that it stands in.
+    /// Parses an action; returns it if it ends the list that contains it.
     fn action(&mut self, tokens: Vec<Token>, nodes: &mut Vec<Node>) -> Result<Option<End>, Error> {
         let mut stream = Stream::new(tokens);
         stream.spaces();
@@ -375,7 +375,7 @@ impl Parser<'_, '_> {
                 }
                 let name = stream.name("define clause")?;
                 stream.done("define clause")?;
-                let body = self.separate()?;
+                let body = self.template_body()?;
                 self.define(name, body);
             }
             "template" => {
@@ -391,13 +391,13 @@ impl Parser<'_, '_> {
             "block" => {
                 let name = stream.name("block clause")?;
                 let pipeline = self.pipeline(&mut stream, "block clause")?;
-                let body = self.separate()?;
+                let body = self.template_body()?;
                 self.define(name.clone(), body);
                 nodes.push(Node::Include { name, pipeline: Some(pipeline) });
             }
             _ => {
                 let pipeline = self.pipeline(&mut stream, "command")?;
-                nodes.push(Node::Show(pipeline));
+                nodes.push(Node::Output(pipeline));
             }
         }
         Ok(None)
@@ -405,8 +405,8 @@ impl Parser<'_, '_> {
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         self.depth += 1;
-        if self.depth > MOST_NESTED {
-            let message = format!("the template is nested in more than {MOST_NESTED} levels");
+        if self.depth > MAX_NESTING {
+            let message = format!("the template is nested in more than {MAX_NESTING} levels");
             return Err(Error::halt(Code::Limit, message));
         }
         let result = read(self);
@@ -414,8 +414,8 @@ impl Parser<'_, '_> {
         result
     }
 
-    /// The body of a template of its own.
-    fn separate(&mut self) -> Result<Vec<Node>, Error> {
+    /// Parses the body of a separate template.
+    fn template_body(&mut self) -> Result<Vec<Node>, Error> {
         let variables = std::mem::replace(&mut self.variables, vec!["$".to_owned()]);
         let loops = std::mem::take(&mut self.loops);
         let (nodes, end) = self.nested(Self::list)?;
@@ -441,7 +441,7 @@ impl Parser<'_, '_> {
         Ok(Node::Branch { with, pipeline, then, otherwise })
     }
 
-    /// What follows `else`: another branch of the same kind, or a list up to `end`.
+    /// Parses what follows `else`: another branch of the same kind, or a list up to `end`.
     fn otherwise(&mut self, tokens: Vec<Token>, with: Option<bool>) -> Result<Vec<Node>, Error> {
         let mut stream = Stream::new(tokens);
         let word = with.map(|with| if with { "with" } else { "if" });
@@ -475,7 +475,7 @@ impl Parser<'_, '_> {
         Ok(Node::Range { pipeline, body, otherwise })
     }
 
-    /// A pipeline that takes all that is left of an action.
+    /// Parses a pipeline that takes up the rest of an action.
     fn pipeline(&mut self, stream: &mut Stream, context: &str) -> Result<Pipeline, Error> {
         let pipeline = self.inner_pipeline(stream, context)?;
         if stream.is_empty() {
@@ -512,7 +512,7 @@ impl Parser<'_, '_> {
         Ok(pipeline)
     }
 
-    /// `$x :=`, `$x =`, or in a loop `$i, $x :=`.
+    /// Parses `$x :=` or `$x =`, or `$i, $x :=` in a loop.
     fn declaration(
         &mut self,
         stream: &mut Stream,
@@ -634,7 +634,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The pieces of an action, taken one by one.
+/// The tokens of an action, read one by one.
 struct Stream {
     tokens: Vec<Token>,
     at: usize,
@@ -691,7 +691,7 @@ fn word(text: &str) -> &str {
     text.split(|c| !is_word(c)).next().unwrap_or_default()
 }
 
-/// An escape of Go's, after its backslash: its text (or byte) and its length.
+/// Reads one of Go's escapes, after its backslash; returns the character and the length.
 fn escape(text: &str, quote: char) -> Option<(char, usize)> {
     let digits = |from: usize, count: usize, radix: u32| {
         let digits = text.get(from..from + count)?;
@@ -709,7 +709,7 @@ fn escape(text: &str, quote: char) -> Option<(char, usize)> {
         'v' => ('\u{b}', 1),
         '\\' => ('\\', 1),
         c if c == quote => (c, 1),
-        // Bytes above ASCII would not be text.
+        // Bytes above ASCII wouldn't be valid text.
         'x' => digits(1, 2, 16).filter(|(c, _)| c.is_ascii())?,
         'u' => digits(1, 4, 16)?,
         'U' => digits(1, 8, 16)?,

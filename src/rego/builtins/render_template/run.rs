@@ -1,4 +1,4 @@
-//! Running templates over variables.
+//! Executes templates with variables.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use super::super::{Code, Context, Error};
 use super::parse::{Function, Node, Operand, Pipeline, Templates};
 use crate::rego::value::{Array, Object, Value, is_printable};
 
-/// A value of a template.
+/// A value in a template.
 #[derive(Debug, Clone)]
 enum Item {
-    /// No value: of a name that isn't there.
+    /// No value, from a name that doesn't exist.
     Missing,
     Nil,
     Bool(bool),
     Text(Arc<str>),
-    /// A number of the variables: its text, for Go.
+    /// A number in the variables, which Go keeps as text.
     Number(Arc<str>),
     Int(i64),
     Float(f64),
@@ -47,7 +47,7 @@ impl Item {
         }
     }
 
-    /// The name of its type in Go.
+    /// Returns the name of the value's type in Go.
     fn type_name(&self) -> &'static str {
         match self {
             Self::Missing | Self::Nil => "interface {}",
@@ -61,7 +61,7 @@ impl Item {
         }
     }
 
-    /// As Go's `fmt` writes it.
+    /// Writes the value as Go's `fmt` does.
     fn write(&self, out: &mut String) {
         match self {
             Self::Missing | Self::Nil => out.push_str("<nil>"),
@@ -105,7 +105,7 @@ fn deeper<R>(work: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }
 
-/// A double under Go's `%v`.
+/// Formats a double with Go's `%v`.
 fn float(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-4..1e21).contains(&magnitude) {
@@ -118,10 +118,10 @@ fn bad(message: impl std::fmt::Display) -> Error {
     Error::failed(format!("template: template: {message}"))
 }
 
-/// Runs the unnamed template.
+/// Executes the unnamed template.
 ///
 /// # Errors
-/// What it does to its variables can't be done, or takes too long.
+/// Returns an error if an operation on the variables fails, or execution takes too long.
 pub(super) fn run(
     ctx: &dyn Context,
     templates: &Templates,
@@ -141,7 +141,7 @@ pub(super) fn run(
     Ok(runner.out)
 }
 
-/// True if a loop goes on.
+/// The control flow after a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     On,
@@ -149,8 +149,8 @@ enum Flow {
     Break,
 }
 
-/// Templates within templates, lists within lists.
-const MOST_NESTED: u32 = 5000;
+/// The limit on nested templates and lists.
+const MAX_NESTING: u32 = 5000;
 
 struct Runner<'t, 'c> {
     ctx: &'c dyn Context,
@@ -169,7 +169,7 @@ impl<'t> Runner<'t, '_> {
 
     fn nodes(&mut self, nodes: &'t [Node], dot: &Item) -> Result<Flow, Error> {
         self.depth += 1;
-        if self.depth > MOST_NESTED {
+        if self.depth > MAX_NESTING {
             return Err(Error::halt(Code::Limit, "the templates include each other too deeply"));
         }
         let flow = deeper(|| {
@@ -189,7 +189,7 @@ impl<'t> Runner<'t, '_> {
         self.ctx.check()?;
         match node {
             Node::Text(text) => self.show(text)?,
-            Node::Show(pipeline) => {
+            Node::Output(pipeline) => {
                 let item = self.pipeline(pipeline, dot)?;
                 if pipeline.variables.is_empty() {
                     match item {
@@ -255,7 +255,9 @@ impl<'t> Runner<'t, '_> {
                 }
                 for index in 0..count {
                     any = true;
-                    if self.turn(pipeline, body, Item::Missing, Item::Int(index))? == Flow::Break {
+                    if self.iteration(pipeline, body, Item::Missing, Item::Int(index))?
+                        == Flow::Break
+                    {
                         break;
                     }
                 }
@@ -264,7 +266,7 @@ impl<'t> Runner<'t, '_> {
                 for (index, value) in list.iter().enumerate() {
                     any = true;
                     let index = Item::Int(i64::try_from(index).unwrap_or(i64::MAX));
-                    if self.turn(pipeline, body, index, Item::of(value))? == Flow::Break {
+                    if self.iteration(pipeline, body, index, Item::of(value))? == Flow::Break {
                         break;
                     }
                 }
@@ -272,7 +274,9 @@ impl<'t> Runner<'t, '_> {
             Item::Map(map) => {
                 for (key, value) in map.iter() {
                     any = true;
-                    if self.turn(pipeline, body, Item::of(key), Item::of(value))? == Flow::Break {
+                    if self.iteration(pipeline, body, Item::of(key), Item::of(value))?
+                        == Flow::Break
+                    {
                         break;
                     }
                 }
@@ -283,7 +287,7 @@ impl<'t> Runner<'t, '_> {
         if any { Ok(Flow::On) } else { self.nodes(otherwise, dot) }
     }
 
-    fn turn(
+    fn iteration(
         &mut self,
         pipeline: &Pipeline,
         body: &'t [Node],
@@ -304,7 +308,7 @@ impl<'t> Runner<'t, '_> {
         Ok(flow)
     }
 
-    /// Gives a variable its value: the latest of its name where it `exists`.
+    /// Sets a variable: the latest one with this name if it `exists`, otherwise a new one.
     fn set(&mut self, name: &str, item: Item, exists: bool) {
         let known = self.variables.iter_mut().rev().find(|(it, _)| exists && it == name);
         match known {
@@ -350,7 +354,7 @@ impl<'t> Runner<'t, '_> {
                 }
                 _ => "can't give argument to non-function".to_owned(),
             };
-            // What stands before is evaluated first, and may fail first.
+            // The operand is evaluated first, since it may fail itself.
             self.operand(first, dot)?;
             return Err(bad(message));
         }
@@ -446,9 +450,9 @@ impl<'t> Runner<'t, '_> {
                 text(format!("{}\n", texts.join(" ")))
             }
             Function::Printf => text(self.printf(items)?),
-            Function::Html => text(html(&plain(items))),
-            Function::Js => text(js(&plain(items))),
-            Function::UrlQuery => text(url_query(&plain(items))),
+            Function::Html => text(html(&text_to_escape(items))),
+            Function::Js => text(js(&text_to_escape(items))),
+            Function::UrlQuery => text(url_query(&text_to_escape(items))),
             Function::Eq => Ok(Item::Bool(equals()?)),
             Function::Ne => Ok(Item::Bool(!equals()?)),
             Function::Lt => Ok(Item::Bool(compare(0, 1)?)),
@@ -458,7 +462,8 @@ impl<'t> Runner<'t, '_> {
         }
     }
 
-    /// `printf`, by the function of policies; what that would write otherwise is refused.
+    /// Implements `printf` with the built-in `sprintf`; refuses whatever that would format
+    /// differently.
     fn printf(&self, items: &[Item]) -> Result<String, Error> {
         let Some((Item::Text(format) | Item::Number(format), args)) = items.split_first() else {
             return Err(Error::failed("wrong type for value; expected string"));
@@ -499,12 +504,12 @@ impl<'t> Runner<'t, '_> {
         };
         let written = sprintf(self.ctx, &[Value::from(&**format), Value::from(values)])?;
         let written = written.as_ref().and_then(Value::as_str).ok_or_else(refused)?;
-        // Complaints name Go's types, which differ here.
+        // Error markers contain the names of Go types, which differ here.
         if written.contains("%!") { Err(refused()) } else { Ok(written.to_owned()) }
     }
 }
 
-/// A field of a field.
+/// Looks up fields of fields.
 fn fields(mut item: Item, names: &[String]) -> Result<Item, Error> {
     for name in names {
         item = match &item {
@@ -568,7 +573,7 @@ fn index(items: &[Item]) -> Result<Item, Error> {
                 Item::Missing | Item::Nil => {
                     return Err(Error::failed("value is nil; should be of type string"));
                 }
-                // A number of the variables is a text of another type.
+                // A number in the variables is text of a different type.
                 other => {
                     let kind = other.type_name();
                     return Err(Error::failed(format!("value has type {kind}; should be string")));
@@ -599,7 +604,7 @@ fn slice(items: &[Item]) -> Result<Item, Error> {
         let count = indexes.len();
         return Err(Error::failed(format!("too many slice indexes: {count}")));
     }
-    // How much a list has room for beyond its end is not for a policy to see.
+    // The capacity of a list beyond its end isn't observable in a policy.
     if indexes.len() == 3 && matches!(item, Item::List(_)) {
         let message = "the template function `slice` with three indexes is not supported";
         return Err(Error::halt(Code::Builtin, message));
@@ -625,7 +630,7 @@ fn slice(items: &[Item]) -> Result<Item, Error> {
     })
 }
 
-/// Kinds that are compared with each other.
+/// Returns the kind of a value; only values of the same kind are comparable.
 fn kind(item: &Item) -> u8 {
     match item {
         Item::Bool(_) => 1,
@@ -641,7 +646,7 @@ fn incompatible(a: &Item, b: &Item) -> Error {
     Error::failed(format!("incompatible types for comparison: {a} and {b}"))
 }
 
-/// True if the first is equal to any of the others.
+/// Returns `true` if the first value equals any of the others.
 fn equal(items: &[Item]) -> Result<bool, Error> {
     let Some((first, others)) = items.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Err(Error::failed("missing argument for comparison"));
@@ -677,7 +682,7 @@ fn less(a: &Item, b: &Item) -> Result<bool, Error> {
     }
 }
 
-/// `fmt.Sprint`: spaces stand between operands of which neither is text.
+/// Implements `fmt.Sprint`, which separates operands by a space if neither is text.
 fn print(items: &[Item]) -> String {
     let is_text = |item: &Item| matches!(item, Item::Text(_) | Item::Number(_));
     let mut out = String::new();
@@ -692,9 +697,9 @@ fn print(items: &[Item]) -> String {
     out
 }
 
-/// What is to be escaped.
-fn plain(items: &[Item]) -> String {
-    // What has no value is shown as such, as text.
+/// Returns the text to escape.
+fn text_to_escape(items: &[Item]) -> String {
+    // Missing values are printed as such.
     let shown = items.iter().map(|item| match item {
         Item::Missing | Item::Nil => Item::Text("<no value>".into()),
         item => item.clone(),
@@ -755,7 +760,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_as_go_prints_them() {
+    fn doubles_are_formatted_as_in_go() {
         for (value, text) in
             [(1.0, "1"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.00001, "1e-05")]
         {

@@ -1,4 +1,4 @@
-//! The Gregorian calendar, before its time too: dates of seconds, and seconds of dates.
+//! The proleptic Gregorian calendar: conversions between dates and seconds.
 
 const DAY: i64 = 86_400;
 
@@ -24,22 +24,22 @@ pub(super) const WEEKDAYS: [&str; 7] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Civil {
     pub(super) year: i64,
-    /// From 1.
+    /// The month, from 1.
     pub(super) month: i64,
-    /// From 1.
+    /// The day of the month, from 1.
     pub(super) day: i64,
     pub(super) hour: i64,
     pub(super) minute: i64,
     pub(super) second: i64,
-    /// Days since 1970.
+    /// The days since 1970.
     days: i64,
 }
 
 impl Civil {
-    /// The date of seconds since 1970, without regard to zones.
+    /// Returns the date of seconds since 1970, without time zones.
     pub(super) fn at(seconds: i64) -> Self {
         let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-        // Years begin in March here, so that the leap day is the last; eras have 400 years.
+        // Here, years begin in March, so that the leap day comes last; eras have 400 years.
         let shifted = days + 719_468;
         let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
         let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -68,7 +68,7 @@ impl Civil {
         MONTHS.get(index).copied().unwrap_or_default()
     }
 
-    /// The day of the year, from 1.
+    /// Returns the day of the year, from 1.
     pub(super) fn year_day(&self) -> i64 {
         self.days - days(self.year, 1, 1) + 1
     }
@@ -86,7 +86,7 @@ pub(super) fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970 of a date whose month is from 1 to 12.
+/// Returns the days since 1970 of a date whose month is in 1 to 12.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -95,8 +95,8 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era - 719_468
 }
 
-/// Seconds since 1970 of a date whose month and day may be beyond the year's and month's; nothing
-/// where the date is more than a million years away.
+/// Returns the seconds since 1970 of a date whose month and day may be out of range. Returns `None`
+/// if the date is more than a million years away.
 pub(super) fn seconds(year: i64, month: i64, day: i64) -> Option<i64> {
     const FAR: i64 = 1_000_000;
     let year = year.checked_add((month.checked_sub(1)?).div_euclid(12))?;
@@ -107,8 +107,8 @@ pub(super) fn seconds(year: i64, month: i64, day: i64) -> Option<i64> {
     Some((days(year, month, 1) + day - 1) * DAY)
 }
 
-/// Seconds since 1970 of a date of any size. What doesn't fit in 64 bits wraps around where it does
-/// in OPA.
+/// Returns the seconds since 1970 of any date. Overflow of 64 bits wraps around at the same points
+/// as in OPA.
 pub(super) fn seconds_wrapping(year: i64, month: i64, day: i64) -> i64 {
     let (months, mut year) = (month.wrapping_sub(1), year);
     let mut of_year = months;
@@ -121,7 +121,7 @@ pub(super) fn seconds_wrapping(year: i64, month: i64, day: i64) -> i64 {
         year = year.wrapping_add(of_year / 12);
         of_year %= 12;
     }
-    // Years begin in March and are counted from far before any date, so that none is negative.
+    // Years begin in March and are counted from long before any date, so that none is negative.
     const FIRST: u64 = 292_277_022_400;
     let absolute = |year: i64, of_year: i64, day: i64| -> u64 {
         let before_march = i64::from(of_year < 2);

@@ -1,4 +1,4 @@
-//! Lengths of time as texts: `1h30m`, `2d`, `1.5w`.
+//! Durations as text: `1h30m`, `2d`, `1.5w`.
 
 use super::layout::quoted;
 use crate::rego::builtins::Error;
@@ -9,7 +9,7 @@ fn invalid(text: &str) -> Error {
     Error::failed(format!("time: invalid duration {}", quoted(text)))
 }
 
-/// The nanoseconds of a duration in Go's notation, and with days, weeks and years of fixed length.
+/// Parses a duration in nanoseconds: Go's notation, plus days, weeks and years of fixed length.
 pub(in super::super) fn parse(text: &str) -> Result<i64, Error> {
     if text.is_empty() {
         return Err(invalid(text));
@@ -64,7 +64,7 @@ pub(in super::super) fn parse(text: &str) -> Result<i64, Error> {
     }
 }
 
-/// Leading digits; nothing where they are beyond 64 bits.
+/// Reads leading digits; returns `None` if they exceed 64 bits.
 fn leading_integer<'a>(text: &mut &'a str) -> Option<(u64, &'a str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -79,7 +79,8 @@ fn leading_integer<'a>(text: &mut &'a str) -> Option<(u64, &'a str)> {
     Some((value, digits))
 }
 
-/// Digits after a point, as a number and what it is divided by; those that don't fit are dropped.
+/// Reads the digits after a point, and returns the number, its divisor, and whether there are
+/// digits. Digits that don't fit are dropped.
 fn leading_fraction(text: &mut &str) -> (u64, f64, bool) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -99,7 +100,7 @@ fn leading_fraction(text: &mut &str) -> (u64, f64, bool) {
     (value, scale, !digits.is_empty())
 }
 
-/// Go's notation; errors name the text `original`.
+/// Parses Go's notation; errors quote `original`.
 fn parse_go(text: &str, original: &str) -> Result<i64, Error> {
     let (negative, mut rest) = match text.strip_prefix(['+', '-']) {
         Some(rest) => (text.starts_with('-'), rest),
@@ -153,7 +154,7 @@ fn parse_go(text: &str, original: &str) -> Result<i64, Error> {
         }
         let mut value = whole * unit;
         if fraction > 0 {
-            // Cut off as Go does, in doubles.
+            // Truncated as in Go, which computes in doubles.
             #[allow(
                 clippy::cast_precision_loss,
                 clippy::cast_possible_truncation,

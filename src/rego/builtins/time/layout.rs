@@ -1,13 +1,13 @@
-//! Layouts of times: Go's notation, by the example of 2006-01-02 15:04:05 in MST.
+//! Time layouts in Go's notation, which shows how 2006-01-02 15:04:05 in MST is written.
 
 use super::Time;
 use super::calendar::{self, MONTHS, WEEKDAYS, days_in_month, is_leap};
 use crate::rego::builtins::Error;
 use crate::rego::value::lossy;
 
-/// A part of a layout that stands for something.
+/// An element of a layout that stands for a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Element {
     LongMonth,
     Month,
     NumMonth,
@@ -31,13 +31,14 @@ enum Part {
     UpperPm,
     LowerPm,
     ZoneName,
-    /// An offset: `Z` for none, with colons, its shortest part.
+    /// An offset: `Z` if it is zero, with or without colons, down to a unit.
     Offset {
         z: bool,
         colons: bool,
-        to: To,
+        to: OffsetUnit,
     },
-    /// Fractions of a second: how many digits, after which mark, zeros at the end kept.
+    /// Fractions of a second: the number of digits, the mark in front, and whether trailing zeros
+    /// are kept.
     Fraction {
         digits: usize,
         mark: u8,
@@ -45,60 +46,60 @@ enum Part {
     },
 }
 
-/// What an offset goes down to.
+/// The smallest unit in an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum To {
+enum OffsetUnit {
     Hours,
     Minutes,
     Seconds,
 }
 
-/// Offsets, the longer before those that they begin with, as Go looks for them.
-const OFFSETS: &[(&[u8], bool, To)] = &[
-    (b"070000", false, To::Seconds),
-    (b"07:00:00", true, To::Seconds),
-    (b"0700", false, To::Minutes),
-    (b"07:00", true, To::Minutes),
-    (b"07", false, To::Hours),
+/// Offsets in the order in which Go looks for them, longer ones before their prefixes.
+const OFFSETS: &[(&[u8], bool, OffsetUnit)] = &[
+    (b"070000", false, OffsetUnit::Seconds),
+    (b"07:00:00", true, OffsetUnit::Seconds),
+    (b"0700", false, OffsetUnit::Minutes),
+    (b"07:00", true, OffsetUnit::Minutes),
+    (b"07", false, OffsetUnit::Hours),
 ];
 
 fn starts_with_lower(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_lowercase)
 }
 
-/// The part that stands at the beginning of a layout, and its length.
-fn part_at(layout: &[u8]) -> Option<(Part, usize)> {
+/// Returns the element at the start of a layout, and its length.
+fn element_at(layout: &[u8]) -> Option<(Element, usize)> {
     let after = |length: usize| layout.get(length..).unwrap_or_default();
     let is = |text: &str| layout.starts_with(text.as_bytes());
     Some(match layout.first()? {
-        b'J' if is("January") => (Part::LongMonth, 7),
-        b'J' if is("Jan") && !starts_with_lower(after(3)) => (Part::Month, 3),
-        b'M' if is("Monday") => (Part::LongWeekday, 6),
-        b'M' if is("Mon") && !starts_with_lower(after(3)) => (Part::Weekday, 3),
-        b'M' if is("MST") => (Part::ZoneName, 3),
-        b'0' if is("01") => (Part::ZeroMonth, 2),
-        b'0' if is("02") => (Part::ZeroDay, 2),
-        b'0' if is("03") => (Part::ZeroHour12, 2),
-        b'0' if is("04") => (Part::ZeroMinute, 2),
-        b'0' if is("05") => (Part::ZeroSecond, 2),
-        b'0' if is("06") => (Part::Year, 2),
-        b'0' if is("002") => (Part::ZeroYearDay, 3),
-        b'1' if is("15") => (Part::Hour, 2),
-        b'1' => (Part::NumMonth, 1),
-        b'2' if is("2006") => (Part::LongYear, 4),
-        b'2' => (Part::Day, 1),
+        b'J' if is("January") => (Element::LongMonth, 7),
+        b'J' if is("Jan") && !starts_with_lower(after(3)) => (Element::Month, 3),
+        b'M' if is("Monday") => (Element::LongWeekday, 6),
+        b'M' if is("Mon") && !starts_with_lower(after(3)) => (Element::Weekday, 3),
+        b'M' if is("MST") => (Element::ZoneName, 3),
+        b'0' if is("01") => (Element::ZeroMonth, 2),
+        b'0' if is("02") => (Element::ZeroDay, 2),
+        b'0' if is("03") => (Element::ZeroHour12, 2),
+        b'0' if is("04") => (Element::ZeroMinute, 2),
+        b'0' if is("05") => (Element::ZeroSecond, 2),
+        b'0' if is("06") => (Element::Year, 2),
+        b'0' if is("002") => (Element::ZeroYearDay, 3),
+        b'1' if is("15") => (Element::Hour, 2),
+        b'1' => (Element::NumMonth, 1),
+        b'2' if is("2006") => (Element::LongYear, 4),
+        b'2' => (Element::Day, 1),
         // `_2006` is an underscore and a year.
-        b'_' if is("_2") && !is("_2006") => (Part::UnderDay, 2),
-        b'_' if is("__2") => (Part::UnderYearDay, 3),
-        b'3' => (Part::Hour12, 1),
-        b'4' => (Part::Minute, 1),
-        b'5' => (Part::Second, 1),
-        b'P' if is("PM") => (Part::UpperPm, 2),
-        b'p' if is("pm") => (Part::LowerPm, 2),
+        b'_' if is("_2") && !is("_2006") => (Element::UnderDay, 2),
+        b'_' if is("__2") => (Element::UnderYearDay, 3),
+        b'3' => (Element::Hour12, 1),
+        b'4' => (Element::Minute, 1),
+        b'5' => (Element::Second, 1),
+        b'P' if is("PM") => (Element::UpperPm, 2),
+        b'p' if is("pm") => (Element::LowerPm, 2),
         sign @ (b'-' | b'Z') => {
             let rest = after(1);
             let (text, colons, to) = OFFSETS.iter().find(|(text, ..)| rest.starts_with(text))?;
-            (Part::Offset { z: *sign == b'Z', colons: *colons, to: *to }, text.len() + 1)
+            (Element::Offset { z: *sign == b'Z', colons: *colons, to: *to }, text.len() + 1)
         }
         mark @ (b'.' | b',') => {
             let rest = after(1);
@@ -107,66 +108,66 @@ fn part_at(layout: &[u8]) -> Option<(Part, usize)> {
             if rest.get(digits).is_some_and(u8::is_ascii_digit) {
                 return None;
             }
-            (Part::Fraction { digits, mark: *mark, zeros: first == b'0' }, digits + 1)
+            (Element::Fraction { digits, mark: *mark, zeros: first == b'0' }, digits + 1)
         }
         _ => return None,
     })
 }
 
-/// The text before the first part of a layout, that part with its text, and what is after.
-fn next(layout: &[u8]) -> (&[u8], Option<(Part, &[u8])>, &[u8]) {
+/// Returns the text before the first element of a layout, that element with its text, and the rest.
+fn next(layout: &[u8]) -> (&[u8], Option<(Element, &[u8])>, &[u8]) {
     for at in 0..layout.len() {
         let (before, rest) = layout.split_at(at);
-        // The year of `_2006` is a part of its own.
-        if let Some((part, length)) = part_at(rest) {
+        // In `_2006`, the year is an element of its own.
+        if let Some((element, length)) = element_at(rest) {
             let (text, after) = rest.split_at(length);
-            return (before, Some((part, text)), after);
+            return (before, Some((element, text)), after);
         }
     }
     (layout, None, &[])
 }
 
-/// Writes a time in a layout.
+/// Formats a time with a layout.
 pub(super) fn format(time: &Time, layout: &str) -> String {
     let civil = time.civil();
     let mut out: Vec<u8> = Vec::new();
     let mut rest = layout.as_bytes();
     while !rest.is_empty() {
-        let (before, part, after) = next(rest);
+        let (before, element, after) = next(rest);
         out.extend_from_slice(before);
         rest = after;
-        let Some((part, _)) = part else { break };
+        let Some((element, _)) = element else { break };
         let hour12 = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
-        let text = match part {
-            Part::Year => format!("{:02}", civil.year.abs() % 100),
-            Part::LongYear if civil.year < 0 => format!("-{:04}", -civil.year),
-            Part::LongYear => format!("{:04}", civil.year),
-            Part::Month => civil.month_name().chars().take(3).collect(),
-            Part::LongMonth => civil.month_name().to_owned(),
-            Part::NumMonth => civil.month.to_string(),
-            Part::ZeroMonth => format!("{:02}", civil.month),
-            Part::Weekday => civil.weekday().chars().take(3).collect(),
-            Part::LongWeekday => civil.weekday().to_owned(),
-            Part::Day => civil.day.to_string(),
-            Part::UnderDay => format!("{:2}", civil.day),
-            Part::ZeroDay => format!("{:02}", civil.day),
-            Part::UnderYearDay => format!("{:3}", civil.year_day()),
-            Part::ZeroYearDay => format!("{:03}", civil.year_day()),
-            Part::Hour => format!("{:02}", civil.hour),
-            Part::Hour12 => hour12.to_string(),
-            Part::ZeroHour12 => format!("{hour12:02}"),
-            Part::Minute => civil.minute.to_string(),
-            Part::ZeroMinute => format!("{:02}", civil.minute),
-            Part::Second => civil.second.to_string(),
-            Part::ZeroSecond => format!("{:02}", civil.second),
-            Part::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_owned(),
-            Part::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_owned(),
-            Part::ZoneName => time.zone.name(time.seconds),
-            Part::Offset { z, colons, to } => match time.zone.offset(time.seconds) {
+        let text = match element {
+            Element::Year => format!("{:02}", civil.year.abs() % 100),
+            Element::LongYear if civil.year < 0 => format!("-{:04}", -civil.year),
+            Element::LongYear => format!("{:04}", civil.year),
+            Element::Month => civil.month_name().chars().take(3).collect(),
+            Element::LongMonth => civil.month_name().to_owned(),
+            Element::NumMonth => civil.month.to_string(),
+            Element::ZeroMonth => format!("{:02}", civil.month),
+            Element::Weekday => civil.weekday().chars().take(3).collect(),
+            Element::LongWeekday => civil.weekday().to_owned(),
+            Element::Day => civil.day.to_string(),
+            Element::UnderDay => format!("{:2}", civil.day),
+            Element::ZeroDay => format!("{:02}", civil.day),
+            Element::UnderYearDay => format!("{:3}", civil.year_day()),
+            Element::ZeroYearDay => format!("{:03}", civil.year_day()),
+            Element::Hour => format!("{:02}", civil.hour),
+            Element::Hour12 => hour12.to_string(),
+            Element::ZeroHour12 => format!("{hour12:02}"),
+            Element::Minute => civil.minute.to_string(),
+            Element::ZeroMinute => format!("{:02}", civil.minute),
+            Element::Second => civil.second.to_string(),
+            Element::ZeroSecond => format!("{:02}", civil.second),
+            Element::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_owned(),
+            Element::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_owned(),
+            Element::ZoneName => time.zone.name(time.seconds),
+            Element::Offset { z, colons, to } => match time.zone.offset(time.seconds) {
                 0 if z => "Z".to_owned(),
                 offset => offset_text(offset, colons, to),
             },
-            Part::Fraction { digits, mark, zeros } => {
+            Element::Fraction { digits, mark, zeros } => {
                 fraction_text(time.nanos, digits, mark, zeros)
             }
         };
@@ -175,19 +176,19 @@ pub(super) fn format(time: &Time, layout: &str) -> String {
     lossy(&out)
 }
 
-/// `+02:00`
-fn offset_text(offset: i64, colons: bool, to: To) -> String {
-    // The sign is that of the minutes.
+/// Formats an offset, such as `+02:00`.
+fn offset_text(offset: i64, colons: bool, to: OffsetUnit) -> String {
+    // The sign is the sign of the minutes.
     let minutes = offset / 60;
     let sign = if minutes < 0 { '-' } else { '+' };
     let seconds = if minutes < 0 { -offset } else { offset } % 60;
     let minutes = minutes.abs();
     let colon = if colons { ":" } else { "" };
     let mut out = format!("{sign}{:02}", minutes / 60);
-    if to != To::Hours {
+    if to != OffsetUnit::Hours {
         out.push_str(&format!("{colon}{:02}", minutes % 60));
     }
-    if to == To::Seconds {
+    if to == OffsetUnit::Seconds {
         out.push_str(&format!("{colon}{seconds:02}"));
     }
     out
@@ -205,7 +206,7 @@ fn fraction_text(nanos: u32, digits: usize, mark: u8, zeros: bool) -> String {
     format!("{}{text}", char::from(mark))
 }
 
-/// A text as Go's `time` quotes it in errors.
+/// Quotes text as Go's `time` does in errors.
 pub(super) fn quoted(text: &str) -> String {
     quoted_bytes(text.as_bytes())
 }
@@ -226,15 +227,15 @@ fn quoted_bytes(text: &[u8]) -> String {
     out
 }
 
-/// Why a field can't be read.
-enum Bad {
-    /// It isn't what the layout says.
-    Field,
-    /// It is out of range.
-    Range(&'static str),
+/// The reasons why a field can't be parsed.
+enum FieldError {
+    /// The field doesn't match the layout.
+    Mismatch,
+    /// The value is out of range.
+    OutOfRange(&'static str),
 }
 
-/// What a text has said so far.
+/// The fields that have been parsed so far.
 #[derive(Default)]
 struct Fields {
     year: i64,
@@ -247,29 +248,29 @@ struct Fields {
     nanos: u32,
     am: bool,
     pm: bool,
-    /// UTC was said.
+    /// Set if the text names UTC.
     utc: bool,
     offset: Option<i64>,
 }
 
-/// One or two digits.
-fn number(text: &mut &[u8], fixed: bool) -> Result<i64, Bad> {
+/// Reads one or two digits; exactly two if `fixed`.
+fn number(text: &mut &[u8], fixed: bool) -> Result<i64, FieldError> {
     digits(text, 2, if fixed { 2 } else { 1 })
 }
 
-/// At most `most` digits, at least `least`.
-fn digits(text: &mut &[u8], most: usize, least: usize) -> Result<i64, Bad> {
+/// Reads at most `most` digits, and at least `least`.
+fn digits(text: &mut &[u8], most: usize, least: usize) -> Result<i64, FieldError> {
     let count = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
     if count < least {
-        return Err(Bad::Field);
+        return Err(FieldError::Mismatch);
     }
     let (figures, rest) = text.split_at(count);
     *text = rest;
     Ok(figures.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
 }
 
-/// An optional sign and digits, all of `text`.
-fn signed(text: &[u8]) -> Result<i64, Bad> {
+/// Parses an optional sign and digits, which must be all of `text`.
+fn signed(text: &[u8]) -> Result<i64, FieldError> {
     let (negative, mut figures) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         Some((b'+', rest)) => (false, rest),
@@ -277,19 +278,20 @@ fn signed(text: &[u8]) -> Result<i64, Bad> {
     };
     let value = digits(&mut figures, 18, 0)?;
     if !figures.is_empty() {
-        return Err(Bad::Field);
+        return Err(FieldError::Mismatch);
     }
     Ok(if negative { -value } else { value })
 }
 
-fn take<'a>(text: &mut &'a [u8], count: usize) -> Result<&'a [u8], Bad> {
-    let (taken, rest) = text.split_at_checked(count).ok_or(Bad::Field)?;
+fn take<'a>(text: &mut &'a [u8], count: usize) -> Result<&'a [u8], FieldError> {
+    let (taken, rest) = text.split_at_checked(count).ok_or(FieldError::Mismatch)?;
     *text = rest;
     Ok(taken)
 }
 
-/// The index of the name that a text begins with, whatever its case; `length` letters of it count.
-fn lookup(text: &mut &[u8], names: &[&str], length: usize) -> Result<i64, Bad> {
+/// Finds the name that a text starts with, ignoring case; only the first `length` letters of a name
+/// count.
+fn lookup(text: &mut &[u8], names: &[&str], length: usize) -> Result<i64, FieldError> {
     for (index, name) in names.iter().enumerate() {
         let name = name.as_bytes().get(..length).unwrap_or(name.as_bytes());
         if text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)) {
@@ -297,27 +299,29 @@ fn lookup(text: &mut &[u8], names: &[&str], length: usize) -> Result<i64, Bad> {
             return Ok(i64::try_from(index).unwrap_or_default());
         }
     }
-    Err(Bad::Field)
+    Err(FieldError::Mismatch)
 }
 
-/// A mark and the first `count - 1` digits after it as nanoseconds.
-fn nanoseconds(text: &mut &[u8], count: usize) -> Result<u32, Bad> {
+/// Reads a mark and `count - 1` digits as nanoseconds; digits beyond nine are dropped.
+fn nanoseconds(text: &mut &[u8], count: usize) -> Result<u32, FieldError> {
     let field = take(text, count)?;
-    let Some((b'.' | b',', figures)) = field.split_first() else { return Err(Bad::Field) };
+    let Some((b'.' | b',', figures)) = field.split_first() else {
+        return Err(FieldError::Mismatch);
+    };
     let figures = figures.get(..9).unwrap_or(figures);
     let value = signed(figures)?;
     if value < 0 {
-        return Err(Bad::Range("fractional second"));
+        return Err(FieldError::OutOfRange("fractional second"));
     }
     let scale = 10_i64.pow(u32::try_from(9 - figures.len().min(9)).unwrap_or_default());
-    u32::try_from(value * scale).map_err(|_| Bad::Field)
+    u32::try_from(value * scale).map_err(|_| FieldError::Mismatch)
 }
 
 fn is_mark(byte: Option<&u8>) -> bool {
     matches!(byte, Some(b'.' | b','))
 }
 
-/// The length of a zone's name at the beginning of a text.
+/// Returns the length of a zone's name at the start of a text.
 fn zone_name(text: &[u8]) -> Option<usize> {
     if text.len() < 3 {
         return None;
@@ -340,7 +344,7 @@ fn zone_name(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of an offset of hours at the beginning of a text; 0 where there is none.
+/// Returns the length of an offset in hours at the start of a text; 0 if there is none.
 fn signed_offset(text: &[u8]) -> usize {
     let Some((b'+' | b'-', mut rest)) = text.split_first() else { return 0 };
     let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -349,42 +353,47 @@ fn signed_offset(text: &[u8]) -> usize {
 }
 
 impl Fields {
-    /// Reads one part.
-    fn read(&mut self, part: Part, text: &mut &[u8], layout: &[u8]) -> Result<(), Bad> {
+    /// Parses one element.
+    fn read(
+        &mut self,
+        element: Element,
+        text: &mut &[u8],
+        layout: &[u8],
+    ) -> Result<(), FieldError> {
         let range = |value: i64, good: bool, what: &'static str| {
-            if good { Ok(value) } else { Err(Bad::Range(what)) }
+            if good { Ok(value) } else { Err(FieldError::OutOfRange(what)) }
         };
-        match part {
-            Part::Year => {
+        match element {
+            Element::Year => {
                 let year = signed(take(text, 2)?)?;
                 self.year = if year >= 69 { year + 1900 } else { year + 2000 };
             }
-            Part::LongYear => {
+            Element::LongYear => {
                 if !text.first().is_some_and(u8::is_ascii_digit) {
-                    return Err(Bad::Field);
+                    return Err(FieldError::Mismatch);
                 }
                 self.year = signed(take(text, 4)?)?;
             }
-            Part::Month => self.month = Some(lookup(text, &MONTHS, 3)? + 1),
-            Part::LongMonth => self.month = Some(lookup(text, &MONTHS, usize::MAX)? + 1),
-            Part::NumMonth | Part::ZeroMonth => {
-                let month = number(text, part == Part::ZeroMonth)?;
+            Element::Month => self.month = Some(lookup(text, &MONTHS, 3)? + 1),
+            Element::LongMonth => self.month = Some(lookup(text, &MONTHS, usize::MAX)? + 1),
+            Element::NumMonth | Element::ZeroMonth => {
+                let month = number(text, element == Element::ZeroMonth)?;
                 self.month = Some(range(month, (1..=12).contains(&month), "month")?);
             }
-            Part::Weekday => {
+            Element::Weekday => {
                 lookup(text, &WEEKDAYS, 3)?;
             }
-            Part::LongWeekday => {
+            Element::LongWeekday => {
                 lookup(text, &WEEKDAYS, usize::MAX)?;
             }
-            Part::Day | Part::UnderDay | Part::ZeroDay => {
-                if part == Part::UnderDay && text.first() == Some(&b' ') {
+            Element::Day | Element::UnderDay | Element::ZeroDay => {
+                if element == Element::UnderDay && text.first() == Some(&b' ') {
                     take(text, 1)?;
                 }
-                self.day = Some(number(text, part == Part::ZeroDay)?);
+                self.day = Some(number(text, element == Element::ZeroDay)?);
             }
-            Part::UnderYearDay | Part::ZeroYearDay => {
-                let fixed = part == Part::ZeroYearDay;
+            Element::UnderYearDay | Element::ZeroYearDay => {
+                let fixed = element == Element::ZeroYearDay;
                 for _ in 0..2 {
                     if !fixed && text.first() == Some(&b' ') {
                         take(text, 1)?;
@@ -392,26 +401,26 @@ impl Fields {
                 }
                 self.year_day = Some(digits(text, 3, if fixed { 3 } else { 1 })?);
             }
-            Part::Hour => {
+            Element::Hour => {
                 let hour = number(text, false)?;
                 self.hour = range(hour, hour < 24, "hour")?;
             }
-            Part::Hour12 | Part::ZeroHour12 => {
-                let hour = number(text, part == Part::ZeroHour12)?;
+            Element::Hour12 | Element::ZeroHour12 => {
+                let hour = number(text, element == Element::ZeroHour12)?;
                 self.hour = range(hour, hour <= 12, "hour")?;
             }
-            Part::Minute | Part::ZeroMinute => {
-                let minute = number(text, part == Part::ZeroMinute)?;
+            Element::Minute | Element::ZeroMinute => {
+                let minute = number(text, element == Element::ZeroMinute)?;
                 self.minute = range(minute, minute < 60, "minute")?;
             }
-            Part::Second | Part::ZeroSecond => {
-                let second = number(text, part == Part::ZeroSecond)?;
+            Element::Second | Element::ZeroSecond => {
+                let second = number(text, element == Element::ZeroSecond)?;
                 self.second = range(second, second < 60, "second")?;
-                // A fraction may follow that the layout doesn't have.
+                // A fraction may follow even if the layout has none.
                 if is_mark(text.first()) && text.get(1).is_some_and(u8::is_ascii_digit) {
                     let follows = next(layout)
                         .1
-                        .is_some_and(|(part, _)| matches!(part, Part::Fraction { .. }));
+                        .is_some_and(|(element, _)| matches!(element, Element::Fraction { .. }));
                     if !follows {
                         let figures =
                             text.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
@@ -419,30 +428,30 @@ impl Fields {
                     }
                 }
             }
-            Part::UpperPm | Part::LowerPm => match (part, take(text, 2)?) {
-                (Part::UpperPm, b"PM") | (Part::LowerPm, b"pm") => self.pm = true,
-                (Part::UpperPm, b"AM") | (Part::LowerPm, b"am") => self.am = true,
-                _ => return Err(Bad::Field),
+            Element::UpperPm | Element::LowerPm => match (element, take(text, 2)?) {
+                (Element::UpperPm, b"PM") | (Element::LowerPm, b"pm") => self.pm = true,
+                (Element::UpperPm, b"AM") | (Element::LowerPm, b"am") => self.am = true,
+                _ => return Err(FieldError::Mismatch),
             },
-            Part::Offset { z: true, .. } if text.first() == Some(&b'Z') => {
+            Element::Offset { z: true, .. } if text.first() == Some(&b'Z') => {
                 take(text, 1)?;
                 self.utc = true;
             }
-            Part::Offset { colons, to, .. } => self.offset(text, colons, to)?,
-            Part::ZoneName => {
+            Element::Offset { colons, to, .. } => self.offset(text, colons, to)?,
+            Element::ZoneName => {
                 if text.starts_with(b"UTC") {
                     take(text, 3)?;
                     self.utc = true;
                 } else {
-                    let length = zone_name(text).ok_or(Bad::Field)?;
-                    // Zones other than UTC have no offset here, as in OPA.
+                    let length = zone_name(text).ok_or(FieldError::Mismatch)?;
+                    // As in OPA, zones other than UTC have no offset here.
                     take(text, length)?;
                 }
             }
-            Part::Fraction { digits, zeros: true, .. } => {
+            Element::Fraction { digits, zeros: true, .. } => {
                 self.nanos = nanoseconds(text, digits + 1)?
             }
-            Part::Fraction { .. } => {
+            Element::Fraction { .. } => {
                 if is_mark(text.first()) && text.get(1).is_some_and(u8::is_ascii_digit) {
                     let figures =
                         text.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
@@ -453,48 +462,48 @@ impl Fields {
         Ok(())
     }
 
-    fn offset(&mut self, text: &mut &[u8], colons: bool, to: To) -> Result<(), Bad> {
+    fn offset(&mut self, text: &mut &[u8], colons: bool, to: OffsetUnit) -> Result<(), FieldError> {
         let length = match (to, colons) {
-            (To::Hours, _) => 3,
-            (To::Minutes, false) => 5,
-            (To::Minutes, true) => 6,
-            (To::Seconds, false) => 7,
-            (To::Seconds, true) => 9,
+            (OffsetUnit::Hours, _) => 3,
+            (OffsetUnit::Minutes, false) => 5,
+            (OffsetUnit::Minutes, true) => 6,
+            (OffsetUnit::Seconds, false) => 7,
+            (OffsetUnit::Seconds, true) => 9,
         };
         let field = take(text, length)?;
-        let (sign, mut rest) = field.split_first().ok_or(Bad::Field)?;
+        let (sign, mut rest) = field.split_first().ok_or(FieldError::Mismatch)?;
         let mut numbers = [0; 3];
         let count = match to {
-            To::Hours => 1,
-            To::Minutes => 2,
-            To::Seconds => 3,
+            OffsetUnit::Hours => 1,
+            OffsetUnit::Minutes => 2,
+            OffsetUnit::Seconds => 3,
         };
         for (index, value) in numbers.iter_mut().enumerate().take(count) {
             if colons && index > 0 && take(&mut rest, 1)? != b":" {
-                return Err(Bad::Field);
+                return Err(FieldError::Mismatch);
             }
             *value = number(&mut rest, true)?;
         }
         let [hours, minutes, seconds] = numbers;
         if hours > 24 {
-            return Err(Bad::Range("time zone offset hour"));
+            return Err(FieldError::OutOfRange("time zone offset hour"));
         }
         if minutes > 60 {
-            return Err(Bad::Range("time zone offset minute"));
+            return Err(FieldError::OutOfRange("time zone offset minute"));
         }
         if seconds > 60 {
-            return Err(Bad::Range("time zone offset second"));
+            return Err(FieldError::OutOfRange("time zone offset second"));
         }
         let offset = (hours * 60 + minutes) * 60 + seconds;
         self.offset = Some(match sign {
             b'+' => offset,
             b'-' => -offset,
-            _ => return Err(Bad::Field),
+            _ => return Err(FieldError::Mismatch),
         });
         Ok(())
     }
 
-    /// Seconds since 1970.
+    /// Returns the seconds since 1970.
     fn seconds(&mut self) -> Result<i64, &'static str> {
         if self.pm && self.hour < 12 {
             self.hour += 12;
@@ -511,10 +520,10 @@ impl Fields {
                 day -= days_in_month(self.year, month);
                 month += 1;
             }
-            if self.month.is_some_and(|said| said != month) {
+            if self.month.is_some_and(|given| given != month) {
                 return Err("day-of-year does not match month");
             }
-            if self.day.is_some_and(|said| said != day) {
+            if self.day.is_some_and(|given| given != day) {
                 return Err("day-of-year does not match day");
             }
             (self.month, self.day) = (Some(month), Some(day));
@@ -529,7 +538,7 @@ impl Fields {
     }
 }
 
-/// Removes `prefix`; any number of spaces is as good as another.
+/// Removes `prefix`; runs of spaces match whatever their length.
 fn skip<'a>(mut text: &'a [u8], mut prefix: &[u8]) -> Result<&'a [u8], &'a [u8]> {
     let trimmed = |text: &'a [u8]| {
         let spaces = text.iter().take_while(|byte| **byte == b' ').count();
@@ -554,7 +563,7 @@ fn skip<'a>(mut text: &'a [u8], mut prefix: &[u8]) -> Result<&'a [u8], &'a [u8]>
     Ok(text)
 }
 
-/// Reads a text in a layout: seconds since 1970 and nanoseconds.
+/// Parses a text with a layout; returns seconds since 1970 and nanoseconds.
 pub(in super::super) fn parse(layout: &str, text: &str) -> Result<(i64, u32), Error> {
     let failed = |at: &[u8], what: &[u8]| {
         Error::failed(format!(
@@ -571,14 +580,14 @@ pub(in super::super) fn parse(layout: &str, text: &str) -> Result<(i64, u32), Er
     let mut value = text.as_bytes();
     let mut rest = layout.as_bytes();
     loop {
-        let (before, part, after) = next(rest);
+        let (before, element, after) = next(rest);
         value = skip(value, before).map_err(|at| failed(at, before))?;
-        let Some((part, name)) = part else { break };
+        let Some((element, name)) = element else { break };
         rest = after;
         let held = value;
-        fields.read(part, &mut value, rest).map_err(|bad| match bad {
-            Bad::Field => failed(held, name),
-            Bad::Range(what) => out_of_range(&format!("{what} out of range")),
+        fields.read(element, &mut value, rest).map_err(|error| match error {
+            FieldError::Mismatch => failed(held, name),
+            FieldError::OutOfRange(what) => out_of_range(&format!("{what} out of range")),
         })?;
     }
     if !value.is_empty() {

@@ -1,4 +1,4 @@
-//! Points in time: nanoseconds since 1970, in zones, and texts about them.
+//! Points in time: nanoseconds since 1970, in time zones, and their text.
 
 mod calendar;
 pub(super) mod duration;
@@ -27,8 +27,8 @@ pub(super) const FUNCTIONS: Family = &[
 
 const RFC3339_NANO: &str = "2006-01-02T15:04:05.999999999Z07:00";
 
-/// Layouts that have names.
-const NAMED: &[(&str, &str)] = &[
+/// The named layouts.
+const NAMED_LAYOUTS: &[(&str, &str)] = &[
     ("ANSIC", "Mon Jan _2 15:04:05 2006"),
     ("UnixDate", "Mon Jan _2 15:04:05 MST 2006"),
     ("RubyDate", "Mon Jan 02 15:04:05 -0700 2006"),
@@ -42,10 +42,10 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 fn named(layout: &str) -> &str {
-    NAMED.iter().find(|(name, _)| *name == layout).map_or(layout, |(_, layout)| layout)
+    NAMED_LAYOUTS.iter().find(|(name, _)| *name == layout).map_or(layout, |(_, layout)| layout)
 }
 
-/// A point in time: seconds since 1970 and nanoseconds after, in a zone.
+/// A point in time: seconds since 1970 and nanoseconds, in a zone.
 #[derive(Clone)]
 struct Time {
     seconds: i64,
@@ -59,14 +59,14 @@ impl Time {
     }
 }
 
-/// The nanoseconds since 1970 of a point in time.
+/// Returns a point in time as nanoseconds since 1970.
 fn nanoseconds(seconds: i64, nanos: u32) -> Answer {
     let total = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
     let total = i64::try_from(total).map_err(|_| Error::failed("time outside of valid range"))?;
     answer(total)
 }
 
-/// The operand of most functions: nanoseconds, or an array of nanoseconds, a zone and a layout.
+/// Reads the operand of most functions: nanoseconds, or an array of nanoseconds, zone and layout.
 fn operand(value: &Value) -> Result<(Time, &str), Error> {
     const EXPECTED: &str = "either number (ns) or [number (ns), string (tz)]";
     let text = |value: &'_ Value| match value {
@@ -104,7 +104,7 @@ fn operand(value: &Value) -> Result<(Time, &str), Error> {
     Ok((Time { seconds, nanos, zone }, layout))
 }
 
-/// Layouts of dates in YAML.
+/// The layouts of dates in YAML.
 pub(super) const TIMESTAMPS: [&str; 4] = [
     "2006-1-2T15:4:5.999999999Z07:00",
     "2006-1-2t15:4:5.999999999Z07:00",
@@ -112,8 +112,8 @@ pub(super) const TIMESTAMPS: [&str; 4] = [
     "2006-1-2",
 ];
 
-/// A time in a layout as RFC 3339 has it, in UTC; nothing where the text isn't one.
-pub(super) fn in_utc(layout: &str, text: &str) -> Option<String> {
+/// Converts a time to RFC 3339 in UTC; returns `None` if the text doesn't match the layout.
+pub(super) fn rfc3339_in_utc(layout: &str, text: &str) -> Option<String> {
     let (seconds, nanos) = layout::parse(layout, text).ok()?;
     Some(layout::format(&Time { seconds, nanos, zone: Zone::utc() }, RFC3339_NANO))
 }
@@ -132,7 +132,7 @@ fn parse_rfc3339(_: &dyn Context, args: &[Value]) -> Answer {
 fn format(context: &dyn Context, args: &[Value]) -> Answer {
     let (time, layout) = operand(any(args, 0)?)?;
     let layout = if layout.is_empty() { RFC3339_NANO } else { named(layout) };
-    // No part of a layout is written with more than ten times its length.
+    // No element of a layout produces more than ten times its length.
     context.charge((layout.len() as u64).saturating_mul(10))?;
     answer(layout::format(&time, layout))
 }

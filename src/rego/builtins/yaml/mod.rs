@@ -1,5 +1,5 @@
-//! YAML, as OPA reads and writes it by way of go-yaml 3: booleans of version 1.2, numbers of both
-//! versions, keys as texts.
+//! YAML as OPA reads and writes it through go-yaml 3: booleans of version 1.2, numbers of both
+//! versions, keys as text.
 
 mod read;
 mod scalar;
@@ -38,10 +38,11 @@ fn is_valid(context: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-/// Reads the first document of a text; the others must be YAML too. Data files are read so.
+/// Reads the first document of a text, which is how data files are read; the others must be valid
+/// YAML.
 ///
 /// # Errors
-/// Where the text isn't YAML, or can't be JSON.
+/// Returns an error if the text isn't YAML, or can't be represented in JSON.
 pub fn from_yaml(context: &dyn Context, text: &str) -> Result<Value, super::Error> {
     read::document(context, text)
 }

@@ -1,4 +1,4 @@
-//! YAML text to values.
+//! Parses YAML text into values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -7,25 +7,26 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::scalar::Scalar;
 use super::tabs::Tabs;
-use crate::rego::builtins::time::{TIMESTAMPS, in_utc};
+use crate::rego::builtins::time::{TIMESTAMPS, rfc3339_in_utc};
 use crate::rego::builtins::{Code, Context, Error};
 use crate::rego::value::{Value, deeper};
 
-/// Levels of nesting that are read.
+/// The limit on nesting.
 const MAX_DEPTH: usize = 10_000;
-/// Lines that may have to be moved.
-const RETRIES: usize = 10_000;
-/// The number of times the same line is moved.
-const MOVES: usize = 8;
+/// The limit on the number of corrections to a text.
+const MAX_CORRECTIONS: usize = 10_000;
+/// The limit on corrections to the same line.
+const MAX_CORRECTIONS_PER_LINE: usize = 8;
 
-/// A part of a document.
+/// A node of a document.
 enum Node {
     Scalar(Content),
     Sequence(Vec<Rc<Node>>),
     Mapping(Vec<(Rc<Node>, Rc<Node>)>),
 }
 
-/// A scalar's text, its tag without `!!` where it is one of YAML's own, and whether it is plain.
+/// The content of a scalar: its text, its tag (without `!!` for YAML's own tags), and whether it is
+/// plain.
 struct Content {
     text: String,
     tag: Option<String>,
@@ -36,7 +37,7 @@ fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
     Err(Error::failed(format!("yaml: {}", message.into())))
 }
 
-/// The first document of a text.
+/// Reads the first document of a text.
 pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with("...") && !text.trim_start().starts_with("....") {
@@ -48,37 +49,37 @@ pub(super) fn document(context: &dyn Context, text: &str) -> Result<Value, Error
     }
     let mut text = std::borrow::Cow::Borrowed(text);
     let (mut moved, mut times) = (0, 0);
-    for _ in 0..RETRIES {
-        let better = match first(context, &text)? {
+    for _ in 0..MAX_CORRECTIONS {
+        let corrected = match parse_first(context, &text)? {
             Ok(None) => return Ok(Value::Null),
             Ok(Some(node)) => return value(context, &node),
-            Err(Unread::Outdented(lines)) => match emptied(&text, lines) {
-                Some(better) => better,
+            Err(Failure::OutdentedBlock(lines)) => match with_empty_block(&text, lines) {
+                Some(corrected) => corrected,
                 None => return failed("did not find expected <document start>"),
             },
-            Err(Unread::Wrong(error)) => {
+            Err(Failure::Syntax(error)) => {
                 let line = error.marker().line();
                 times = if line == moved { times + 1 } else { 0 };
                 moved = line;
-                match indented(&text, &error) {
-                    Some(better) if times < MOVES => better,
+                match with_line_indented(&text, &error) {
+                    Some(corrected) if times < MAX_CORRECTIONS_PER_LINE => corrected,
                     _ => return failed(error.to_string()),
                 }
             }
         };
-        text = better.into();
+        text = corrected.into();
         context.charge(text.len() as u64)?;
     }
     Err(Error::halt(
         Code::Limit,
-        "too many lines of YAML are indented less than what they belong to",
+        "too many lines of YAML are indented less than the construct they belong to",
     ))
 }
 
-/// Go-yaml, being older than that rule, lets lines within brackets and quotes stand further to the
-/// left than what they belong to. The text with the line moved that an error is about; nothing
-/// where the error is another.
-fn indented(text: &str, error: &ScanError) -> Option<String> {
+/// Returns the text with the line indented that an error refers to, or `None` for other errors.
+/// go-yaml predates the rule, and lets lines within brackets and quotes be indented less than the
+/// construct they belong to.
+fn with_line_indented(text: &str, error: &ScanError) -> Option<String> {
     const FAR: &str = "                                                                ";
     let line = error.marker().line().checked_sub(1)?;
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
@@ -104,7 +105,7 @@ fn indented(text: &str, error: &ScanError) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// True if a quoted text ends in a line of it.
+/// Returns `true` if a quoted scalar ends on this line.
 fn closes(line: &[char], double: bool) -> bool {
     let mut chars = line.iter();
     while let Some(c) = chars.next() {
@@ -113,7 +114,7 @@ fn closes(line: &[char], double: bool) -> bool {
                 chars.next();
             }
             '"' if double => return true,
-            // Two of them are one in the text.
+            // A doubled quote stands for one in the text.
             '\'' if !double => {
                 if chars.as_slice().first() != Some(&'\'') {
                     return true;
@@ -126,26 +127,26 @@ fn closes(line: &[char], double: bool) -> bool {
     false
 }
 
-/// A collection that isn't closed yet, and its anchor.
+/// A collection that is still open, and its anchor.
 enum Open {
     Sequence(usize, Vec<Rc<Node>>),
     Mapping(usize, Vec<(Rc<Node>, Rc<Node>)>, Option<Rc<Node>>),
 }
 
-/// A document, if there is one.
-type Parsed = Result<Option<Rc<Node>>, Unread>;
+/// The first document, if there is one.
+type Parsed = Result<Option<Rc<Node>>, Failure>;
 
-/// Why there is no document.
-enum Unread {
-    Wrong(ScanError),
-    /// The lines of a block scalar begin at the first column, at this character. To go-yaml they
-    /// aren't in it.
-    Outdented(usize),
+/// The reasons why a text can't be parsed.
+enum Failure {
+    Syntax(ScanError),
+    /// The lines of a block scalar start in the first column, at this character offset. go-yaml
+    /// doesn't count them as part of the scalar.
+    OutdentedBlock(usize),
 }
 
-/// The text with an empty scalar in place of the header of the block whose lines begin at this
-/// character.
-fn emptied(text: &str, lines: usize) -> Option<String> {
+/// Replaces the header of the block scalar whose lines start at this character with an empty
+/// scalar.
+fn with_empty_block(text: &str, lines: usize) -> Option<String> {
     let lines = text.char_indices().nth(lines).map_or(text.len(), |(at, _)| at);
     let before = text.get(..lines)?.trim_end();
     let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -156,8 +157,8 @@ fn emptied(text: &str, lines: usize) -> Option<String> {
     Some(format!("{}\"\"{after}", text.get(..header)?))
 }
 
-/// Parses all documents and gives the first.
-fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
+/// Parses all documents and returns the first.
+fn parse_first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
     let mut anchors: HashMap<usize, Rc<Node>> = HashMap::new();
     let mut open: Vec<Open> = Vec::new();
     let mut document = None;
@@ -172,7 +173,7 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
         context.charge(96)?;
         let (event, span) = match event {
             Ok(event) => event,
-            Err(error) => return Ok(Err(Unread::Wrong(error))),
+            Err(error) => return Ok(Err(Failure::Syntax(error))),
         };
         if let Some(tabs) = &mut tabs {
             match &event {
@@ -187,10 +188,10 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
                 let tag = tag.as_deref().and_then(tag_name);
                 let plain = style == ScalarStyle::Plain;
                 let mut text = text.into_owned();
-                // The last line of a block that the file ends in without a line break has none.
+                // If the file ends without a line break, so does a block scalar at its end.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 if block && open.is_empty() && !text.is_empty() && span.start.col() == 0 {
-                    return Ok(Err(Unread::Outdented(span.start.index())));
+                    return Ok(Err(Failure::OutdentedBlock(span.start.index())));
                 }
                 if block && unfinished && span.end.index() >= length && text.ends_with('\n') {
                     text.pop();
@@ -203,12 +204,12 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
             },
             Event::SequenceStart(anchor, _) => {
                 open.push(Open::Sequence(anchor, Vec::new()));
-                bounded(open.len())?;
+                check_depth(open.len())?;
                 continue;
             }
             Event::MappingStart(anchor, _) => {
                 open.push(Open::Mapping(anchor, Vec::new(), None));
-                bounded(open.len())?;
+                check_depth(open.len())?;
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
@@ -241,7 +242,7 @@ fn first(context: &dyn Context, source: &str) -> Result<Parsed, Error> {
     Ok(Ok(document))
 }
 
-/// A way through a text from the places of its characters to those of its bytes, forwards.
+/// A forward conversion of character offsets to byte offsets.
 struct Cursor<'t> {
     text: &'t str,
     chars: usize,
@@ -258,8 +259,8 @@ impl Cursor<'_> {
         self.bytes
     }
 
-    /// True for a key of which there is nothing but the colon, and no question mark before it:
-    /// libyaml takes none outside of brackets.
+    /// Returns `true` for an empty key without a question mark before it, which libyaml accepts
+    /// only inside brackets.
     fn is_bare(&mut self, key: saphyr_parser::Span) -> bool {
         if !key.is_empty() {
             return false;
@@ -270,11 +271,11 @@ impl Cursor<'_> {
     }
 }
 
-fn bounded(depth: usize) -> Result<(), Error> {
+fn check_depth(depth: usize) -> Result<(), Error> {
     if depth > MAX_DEPTH { failed(format!("exceeded max depth of {MAX_DEPTH}")) } else { Ok(()) }
 }
 
-/// The name of a tag; nothing for `!`, which says nothing.
+/// Returns the name of a tag; `None` for `!`, which has no meaning.
 fn tag_name(tag: &Tag) -> Option<String> {
     let whole = format!("{}{}", tag.handle, tag.suffix);
     match whole.strip_prefix("tag:yaml.org,2002:").or_else(|| whole.strip_prefix("!!")) {
@@ -285,7 +286,7 @@ fn tag_name(tag: &Tag) -> Option<String> {
 }
 
 impl Content {
-    /// Its meaning.
+    /// Resolves the scalar.
     fn scalar(&self) -> Result<Scalar, Error> {
         let text = || Scalar::Text(self.text.clone());
         let Some(tag) = self.tag.as_deref() else {
@@ -293,7 +294,7 @@ impl Content {
         };
         match tag {
             "str" => Ok(text()),
-            "binary" => match crate::rego::builtins::encoding::binary(&self.text) {
+            "binary" => match crate::rego::builtins::encoding::decode_binary(&self.text) {
                 Some(text) => Ok(Scalar::Text(text)),
                 None => failed("!!binary value contains invalid base64 data"),
             },
@@ -306,7 +307,7 @@ impl Content {
                         Some(text) => Ok(Scalar::Text(text)),
                         None => Err(Error::halt(
                             Code::Limit,
-                            "dates with offsets and a tag aren't read",
+                            "dates with an offset and a `!!timestamp` tag aren't supported",
                         )),
                     },
                     scalar if scalar.tag() == tag => Ok(scalar),
@@ -317,7 +318,7 @@ impl Content {
                     )),
                 }
             }
-            // Tags of one's own.
+            // Application-specific tags.
             _ => Ok(text()),
         }
     }
@@ -328,10 +329,10 @@ impl Content {
     }
 }
 
-/// A date with a tag, as JSON has it; nothing where it has an offset of its own.
+/// Converts a tagged date as JSON does; returns `None` if it has its own offset.
 fn date(text: &str) -> Option<String> {
     let offset = text.get(10..).is_some_and(|time| time.contains(['+', '-']));
-    if offset { None } else { TIMESTAMPS.iter().find_map(|layout| in_utc(layout, text)) }
+    if offset { None } else { TIMESTAMPS.iter().find_map(|layout| rfc3339_in_utc(layout, text)) }
 }
 
 fn value(context: &dyn Context, node: &Node) -> Result<Value, Error> {
@@ -351,15 +352,15 @@ fn value(context: &dyn Context, node: &Node) -> Result<Value, Error> {
     }
 }
 
-/// True if a key is a text, as written or as the sign of a merge.
+/// Returns `true` if a key is text or the merge key.
 fn has_text_key(key: &Node) -> bool {
     let Node::Scalar(content) = key else { return false };
     let text = matches!(content.tag.as_deref(), None | Some("str"));
     content.is_merge() || text && matches!(content.scalar(), Ok(Scalar::Text(_)))
 }
 
-/// Adds the members of a mapping that aren't there yet, its own before those that it merges. Into a
-/// mapping of texts alone, a merged `null` isn't taken over.
+/// Adds the members of a mapping that aren't in `object` yet, its own before merged ones. If all
+/// keys are text, a merged `null` key is ignored.
 fn mapping(
     context: &dyn Context,
     members: &[(Rc<Node>, Rc<Node>)],
@@ -388,7 +389,7 @@ fn mapping(
             }
             return failed("unsupported map key of type: %!s(<nil>)");
         };
-        // Of equal keys the last, but dates aren't compared as keys.
+        // Of equal keys, the last one wins; but equal dates are an error.
         if own.insert(name, member).is_some() && date {
             return failed("mapping key already defined");
         }

@@ -1,23 +1,23 @@
-//! What plain texts of YAML mean.
+//! The resolution of plain scalars in YAML.
 
 use crate::rego::builtins::go_float::json_float;
-use crate::rego::builtins::time::{TIMESTAMPS, in_utc};
+use crate::rego::builtins::time::{TIMESTAMPS, rfc3339_in_utc};
 use crate::rego::value::{Number, Value};
 
-/// A scalar.
+/// A resolved scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar {
     Null,
     Bool(bool),
     Integer(i128),
     Float(f64),
-    /// A date, with or without a time: a text in the end.
+    /// A date, with or without a time, which becomes a string.
     Timestamp(String),
     Text(String),
 }
 
 impl Scalar {
-    /// The meaning of a plain text without a tag.
+    /// Resolves plain text without a tag.
     pub(super) fn plain(text: &str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Null,
@@ -46,7 +46,7 @@ impl Scalar {
         number.unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 
-    /// Its name among the tags.
+    /// Returns the name of the scalar's tag.
     pub(super) fn tag(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -58,7 +58,7 @@ impl Scalar {
         }
     }
 
-    /// As a value; nothing where JSON has no room for it.
+    /// Converts to a value; returns `None` if JSON can't represent it.
     pub(super) fn into_value(self) -> Option<Value> {
         Some(match self {
             Self::Null => Value::Null,
@@ -72,7 +72,7 @@ impl Scalar {
         })
     }
 
-    /// As the name of a member; nothing for null.
+    /// Converts to the name of a member; returns `None` for null.
     pub(super) fn into_key(self) -> Option<String> {
         Some(match self {
             Self::Null => return None,
@@ -84,7 +84,7 @@ impl Scalar {
     }
 }
 
-/// A float as a key: with the digits of a float of half the size.
+/// Formats a float as a key, with the digits of a 32-bit float.
 fn float_key(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let value = value as f32;
@@ -104,7 +104,8 @@ fn float_key(value: f64) -> String {
     format!("{digits}e{sign}{:02}", power.unsigned_abs())
 }
 
-/// An integer of 64 bits, signed or not, with Go's prefixes: `0x`, `0o`, `0b`, and `0` for octals.
+/// Parses a 64-bit integer, signed or unsigned, with Go's prefixes: `0x`, `0o`, `0b`, and `0` for
+/// octal.
 fn integer(text: &str) -> Option<i128> {
     let (negative, signed, rest) = match text.as_bytes().first()? {
         b'-' => (true, true, text.get(1..)?),
@@ -132,7 +133,7 @@ fn integer(text: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=most).contains(&value).then_some(value)
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn looks_like_float(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let at = rest.find(['e', 'E']).unwrap_or(rest.len());
@@ -148,16 +149,16 @@ fn looks_like_float(text: &str) -> bool {
     good && exponent_good
 }
 
-/// A double; nothing where it is out of range.
+/// Parses a double; returns `None` if it is out of range.
 fn float(text: &str) -> Option<Scalar> {
     let number = crate::rego::builtins::casts::read_float(text)?.ok()?;
     number.as_finite_f64().map(Scalar::Float)
 }
 
-/// True if a text is a date that go-yaml knows.
+/// Returns `true` if go-yaml recognizes the text as a date.
 fn is_timestamp(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     digits == 4
         && text.as_bytes().get(4) == Some(&b'-')
-        && TIMESTAMPS.iter().any(|layout| in_utc(layout, text).is_some())
+        && TIMESTAMPS.iter().any(|layout| rfc3339_in_utc(layout, text).is_some())
 }

@@ -1,35 +1,35 @@
-//! Where tabs may stand: go-yaml, like libyaml, takes none where a token of a block may begin.
+//! Misplaced tabs: like libyaml, go-yaml accepts none where a block token may begin.
 
 use saphyr_parser::Span;
 
-/// What the reader made sense of in a text that has tabs.
+/// The structure of a text that contains tabs, as far as it has been parsed.
 pub(super) struct Tabs {
     chars: Vec<char>,
-    parts: Vec<Part>,
+    extents: Vec<Extent>,
     open: Vec<Open>,
 }
 
-/// A scalar or a flow collection, in characters.
-struct Part {
+/// A scalar or a flow collection, in character offsets.
+struct Extent {
     start: usize,
     end: usize,
-    /// Of a plain scalar: the column that its further lines may begin at.
+    /// For a plain scalar, the minimum column of its continuation lines.
     plain: Option<usize>,
 }
 
 enum Open {
-    /// A collection in brackets, or within one: where it starts.
+    /// A flow collection, or any collection inside one, and its start.
     Flow(usize),
-    /// The column of a collection of a block.
+    /// A block collection, and its column.
     Block(usize),
 }
 
 impl Tabs {
-    /// Nothing for a text without tabs.
+    /// Returns `None` for a text without tabs.
     pub(super) fn new(text: &str) -> Option<Self> {
         text.contains('\t').then(|| Self {
             chars: text.chars().collect(),
-            parts: Vec::new(),
+            extents: Vec::new(),
             open: Vec::new(),
         })
     }
@@ -41,12 +41,12 @@ impl Tabs {
             None => 0,
         };
         let plain = plain.then_some(indent);
-        self.parts.push(Part { start: span.start.index(), end: span.end.index(), plain });
+        self.extents.push(Extent { start: span.start.index(), end: span.end.index(), plain });
     }
 
     pub(super) fn start(&mut self, span: Span) {
         let start = span.start.index();
-        // The start of a block has no text of its own.
+        // The start of a block collection has no text of its own.
         let bracket = !span.is_empty() && matches!(self.chars.get(start), Some('[' | '{'));
         let within = matches!(self.open.last(), Some(Open::Flow(_)));
         self.open.push(if bracket || within {
@@ -60,25 +60,29 @@ impl Tabs {
         if let Some(Open::Flow(start)) = self.open.pop()
             && !matches!(self.open.last(), Some(Open::Flow(_)))
         {
-            self.parts.push(Part { start, end: span.end.index(), plain: None });
+            self.extents.push(Extent { start, end: span.end.index(), plain: None });
         }
     }
 
-    /// The line, from 1, of the first tab that stands where none may.
+    /// Returns the line, from 1, of the first misplaced tab.
     pub(super) fn misplaced(&self) -> Option<usize> {
         let blank_at = |at: usize| self.chars.get(at).is_none_or(char::is_ascii_whitespace);
         let next = |c: char, line, column| {
             if c == '\n' { (line + 1, 0) } else { (line, column + 1) }
         };
-        let mut parts = self.parts.iter().peekable();
+        let mut extents = self.extents.iter().peekable();
         let (mut at, mut line, mut column) = (0, 1, 0);
-        // Whether a key may begin here, and the indentation of the plain scalar that may go on here.
+        // `begins`: a key may begin here. `plain`: the indentation of a plain scalar that may
+        // continue here.
         let (mut begins, mut plain) = (true, None);
         while let Some(&c) = self.chars.get(at) {
-            while parts.next_if(|part| part.start < at || part.end == part.start).is_some() {}
-            if let Some(part) = parts.next_if(|part| part.start == at) {
-                let mut inside = self.chars.get(at..part.end).unwrap_or_default();
-                if part.plain.is_some() {
+            while extents
+                .next_if(|extent| extent.start < at || extent.end == extent.start)
+                .is_some()
+            {}
+            if let Some(extent) = extents.next_if(|extent| extent.start == at) {
+                let mut inside = self.chars.get(at..extent.end).unwrap_or_default();
+                if extent.plain.is_some() {
                     let blank = inside.iter().rev().take_while(|c| c.is_ascii_whitespace()).count();
                     inside = inside.get(..inside.len() - blank).unwrap_or_default();
                 }
@@ -86,7 +90,7 @@ impl Tabs {
                     (line, column) = next(c, line, column);
                 }
                 at += inside.len();
-                (begins, plain) = (column == 0, part.plain);
+                (begins, plain) = (column == 0, extent.plain);
                 if !inside.is_empty() {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Values to YAML text: in blocks, indented by two, with quotes only where they are needed.
+//! Writes values as YAML: in block style, indented by two, quoted only if necessary.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,12 +9,12 @@ use crate::rego::builtins::go_float::format_float;
 use crate::rego::builtins::{Context, Error};
 use crate::rego::value::{JsonStyle, Number, Value, deeper};
 
-/// Keys up to so many bytes stand before a colon; longer ones take a line of their own.
+/// The maximum length of a key before a colon, in bytes; longer ones need a line with `?`.
 const SIMPLE_KEY: usize = 128;
-/// OPA reads the document as JSON once more: a longer key isn't one there.
+/// The maximum length of a key when OPA reads the document back as JSON.
 const READ_KEY: usize = 1024;
 
-/// The YAML text of a value.
+/// Returns the YAML text of a value.
 pub(super) fn text(context: &dyn Context, value: &Value) -> Result<String, Error> {
     let mut writer = Writer { context, out: String::new(), compact: true };
     writer.node(value, 0, 0)?;
@@ -25,12 +25,12 @@ pub(super) fn text(context: &dyn Context, value: &Value) -> Result<String, Error
 struct Writer<'a> {
     context: &'a dyn Context,
     out: String,
-    /// The first part of a collection stands behind what is on the line.
+    /// Set if the first item of a collection continues the current line.
     compact: bool,
 }
 
 impl Writer<'_> {
-    /// Ends the line, unless it ended already.
+    /// Ends the current line, unless it has just ended.
     fn end_line(&mut self) {
         if !self.out.ends_with('\n') {
             self.out.push('\n');
@@ -47,8 +47,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a value behind what is on the line. Its parts stand at `column`; lines of a text stand
-    /// at `inner` plus two, or two at the top.
+    /// Writes a value after what is on the line. Its items start at `column`, as do the lines of a
+    /// multi-line string (column 2 at the top level).
     fn node(&mut self, value: &Value, column: usize, level: usize) -> Result<(), Error> {
         self.context.check()?;
         let compact = std::mem::replace(&mut self.compact, false);
@@ -124,7 +124,7 @@ impl Writer<'_> {
                 self.begin_line(column)?;
             }
             self.out.push(':');
-            // A collection begins a line of its own, but not behind the colon of a long key.
+            // A collection starts on a line of its own, except after the colon of a long key.
             if !simple || !value.is_collection() || value.is_empty() == Some(true) {
                 self.out.push(' ');
             }
@@ -134,22 +134,22 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a text; where it has several lines, they stand at `column`.
+    /// Writes a string; if it has several lines, they start at `column`.
     fn string(&mut self, text: &str, column: usize, key: bool) -> Result<(), Error> {
         readable(text)?;
         self.context.charge(text.len() as u64)?;
-        let shape = Shape::of(text);
+        let styles = Styles::of(text);
         let plain = matches!(Scalar::plain(text), Scalar::Text(_))
             && !is_base_60(text)
             && !is_old_boolean(text);
-        if text.contains('\n') && !key && shape.block {
+        if text.contains('\n') && !key && styles.block {
             return self.literal(text, column);
         }
         if text.contains('\n') || !plain {
             double_quoted(&mut self.out, text);
-        } else if shape.plain {
+        } else if styles.plain {
             self.out.push_str(text);
-        } else if shape.single_quoted {
+        } else if styles.single_quoted {
             self.out.push('\'');
             self.lines(&text.replace('\'', "''"), column, false)?;
             self.out.push('\'');
@@ -174,7 +174,8 @@ impl Writer<'_> {
         self.lines(text, column, true)
     }
 
-    /// Writes a text; what comes behind a line break stands at `column`.
+    /// Writes lines of text, each indented to `column`; `begins` if the first one starts on a new
+    /// line.
     fn lines(&mut self, text: &str, column: usize, begins: bool) -> Result<(), Error> {
         let mut after_break = begins;
         for c in text.chars() {
@@ -191,7 +192,7 @@ impl Writer<'_> {
     }
 }
 
-/// OPA reads the document as JSON text by way of YAML, which has no control characters.
+/// Checks for control characters, since OPA reads the document back through YAML, which has none.
 fn readable(text: &str) -> Result<(), Error> {
     let bad =
         |c: char| matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
@@ -201,12 +202,12 @@ fn readable(text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A number as YAML reads and writes it: 64-bit integers exactly, others as doubles.
+/// Formats a number as YAML reads and writes it: 64-bit integers exactly, others as doubles.
 fn number_text(number: &Number) -> String {
     match Scalar::plain(&number.text()) {
         Scalar::Integer(value) => value.to_string(),
         Scalar::Float(value) => format_float(value, 'g', None),
-        // Beyond the range of doubles.
+        // Out of the range of doubles.
         _ => number.to_string(),
     }
 }
@@ -219,19 +220,19 @@ fn has_break(text: &str) -> bool {
     text.contains(is_break)
 }
 
-/// Characters that stand as they are; what is beyond 16 bits doesn't.
+/// Returns `true` for characters that are written verbatim, which excludes those above 16 bits.
 fn is_shown(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-/// The ways in which a text may be written.
-struct Shape {
+/// The styles in which a string can be written.
+struct Styles {
     plain: bool,
     single_quoted: bool,
     block: bool,
 }
 
-impl Shape {
+impl Styles {
     fn of(text: &str) -> Self {
         let Some(first) = text.chars().next() else {
             return Self { plain: true, single_quoted: true, block: false };
@@ -326,7 +327,7 @@ fn double_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Numbers to the base of sixty, which other readers know: `12:30`.
+/// Returns `true` for sexagesimal numbers, which other parsers recognize: `12:30`.
 fn is_base_60(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (body, fraction) =
@@ -366,7 +367,7 @@ fn is_old_boolean(text: &str) -> bool {
     )
 }
 
-/// The order of keys: numbers within texts by their value, letters behind other characters.
+/// Compares keys: numbers inside text by value, letters after other characters.
 fn natural(a: &str, b: &str) -> Ordering {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();
@@ -385,7 +386,7 @@ fn natural(a: &str, b: &str) -> Ordering {
                 return if less { Ordering::Less } else { Ordering::Greater };
             }
         }
-        // Zeros within a number aren't leading ones.
+        // Zeros inside a number aren't leading zeros.
         let within = (*x == '0' || *y == '0')
             && a.get(..at)
                 .unwrap_or_default()
