@@ -1,4 +1,4 @@
-//! Functions over all elements of a collection.
+//! Functions that aggregate the elements of a collection.
 
 use super::operands::{answer, any, charge_elements, element, elements, wrong};
 use super::table::Family;
@@ -43,12 +43,12 @@ fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) ->
 }
 
 fn max(_: &dyn Context, args: &[Value]) -> Answer {
-    // Of equal elements the last.
+    // If elements are equal, the last one is returned.
     Ok(members(args)?.max().cloned())
 }
 
 fn min(_: &dyn Context, args: &[Value]) -> Answer {
-    // Of equal elements the last.
+    // If elements are equal, the last one is returned.
     Ok(members(args)?.reduce(|least, it| if *least >= *it { it } else { least }).cloned())
 }
 
@@ -75,8 +75,8 @@ fn some(_: &dyn Context, args: &[Value]) -> Answer {
     answer(booleans(args)?.any(|it| *it == Value::Bool(true)))
 }
 
-/// Names what a collection must be: an array or a set, in the order of `expected`.
-pub(super) fn list<'a>(
+/// Returns the elements of an argument that must be an array or a set; the error lists `expected`.
+pub(super) fn list_operand<'a>(
     args: &'a [Value],
     index: usize,
     expected: &[&str],

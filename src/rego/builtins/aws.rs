@@ -1,4 +1,4 @@
-//! `providers.aws.sign_req`: requests to AWS, signed (Signature Version 4).
+//! `providers.aws.sign_req`: signing requests to AWS (Signature Version 4).
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use super::uri::Url;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonStyle, Object, Set, Value};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("providers.aws.sign_req", Run::Plain(sign_req))];
 
-const NEEDED: [&str; 4] = ["aws_access_key", "aws_region", "aws_secret_access_key", "aws_service"];
+const REQUIRED: [&str; 4] =
+    ["aws_access_key", "aws_region", "aws_secret_access_key", "aws_service"];
 
-/// Headers that may change on their way: they aren't signed.
+/// Headers that proxies may change, which aren't signed.
 const UNSIGNED: [&str; 3] = ["authorization", "user-agent", "x-amzn-trace-id"];
 
 fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
     let config = any(args, 1)?;
-    // OPA counts the configuration and the time as the first operand, too.
+    // OPA reports the configuration and the time as the first operand, too.
     let Value::Object(config) = config else {
         return Err(Error::operand(1, config, &["object"]));
     };
@@ -73,7 +73,7 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
         }
     };
 
-    // What isn't text is signed, and sent, as nothing.
+    // A name or value that isn't a string is signed, and sent, as an empty one.
     let mut out: BTreeMap<String, String> = headers
         .iter()
         .map(|(name, value)| {
@@ -138,7 +138,7 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
 
 fn check_config(config: &Object) -> Result<(), Error> {
     let check = |what: &str, bad: fn(Option<&Value>) -> bool| {
-        let names = NEEDED.into_iter().map(Value::from);
+        let names = REQUIRED.into_iter().map(Value::from);
         let names: Set = names.filter(|name| bad(config.get(name))).collect();
         if names.is_empty() {
             return Ok(());
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn configurations_name_what_they_lack() {
+    fn an_incomplete_config_names_the_missing_parameters() {
         let config = Value::from_json(r#"{"aws_service":"s3","aws_region":1}"#).unwrap();
         let error = check_config(config.as_object().unwrap()).unwrap_err();
         assert_eq!(

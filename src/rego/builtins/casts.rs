@@ -1,4 +1,4 @@
-//! Types: tests, names and casts.
+//! Type tests, type names and casts.
 
 use num_bigint::BigUint;
 use num_traits::Num;
@@ -95,8 +95,8 @@ fn to_number(_: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-/// A number as Go writes them: a sign, digits with underscores between them, hexadecimal ones.
-/// Its text becomes JSON's.
+/// Parses a number in Go's notation: a sign, underscores between digits, hexadecimal digits. The
+/// result has JSON text.
 pub(super) fn read_float(text: &str) -> Option<Result<Number, crate::rego::value::NumberError>> {
     let (sign, rest) = match text.as_bytes().first()? {
         b'-' => ("-", text.get(1..)?),
@@ -136,7 +136,7 @@ pub(super) fn read_float(text: &str) -> Option<Result<Number, crate::rego::value
     Some(Number::read(&json))
 }
 
-/// Go's rule: an underscore stands between digits, or between `0x` and a digit.
+/// Returns `true` if each underscore is between digits or between `0x` and a digit, Go's rule.
 fn underscores_are_separators(text: &str, hexadecimal: bool) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || hexadecimal && byte.is_ascii_hexdigit();
     let bytes = text.as_bytes();
@@ -147,7 +147,7 @@ fn underscores_are_separators(text: &str, hexadecimal: bool) -> bool {
     })
 }
 
-/// `1.8p3`, after `0x`.
+/// Parses what follows `0x`, such as `1.8p3`.
 fn read_hexadecimal(
     sign: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! Notations: JSON, base64, hexadecimal and queries of URLs.
+//! Encodings: JSON, base64, hexadecimal and URL queries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ pub(super) const FUNCTIONS: Family = &[
     ("urlquery.decode_object", Run::Plain(query_decode_object)),
 ];
 
-/// A text in quotes, for an error.
+/// Returns the text in quotes, for an error message.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     // Writing to a string doesn't fail.
@@ -83,11 +83,11 @@ fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
     let (lines, depth) = lines(value, 1);
     let per_line = (prefix.len() as u64).saturating_add(depth.saturating_mul(indent.len() as u64));
     context.charge(lines.saturating_mul(per_line).saturating_add(value.size()))?;
-    // The first line has the prefix too.
+    // The first line has the prefix as well.
     answer(format!("{prefix}{}", value.to_json_styled(style)))
 }
 
-/// The number of lines a document takes, and how deep it is.
+/// Returns the number of lines that the indented JSON of a value takes, and its depth.
 fn lines(value: &Value, depth: u64) -> (u64, u64) {
     let parts: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Object(object) => Box::new(object.values()),
@@ -146,8 +146,8 @@ fn to_base64(context: &dyn Context, args: &[Value], alphabet: &[u8; 64], pad: bo
     answer(out)
 }
 
-/// Bytes of padded base64; line breaks and unused bits count for nothing. Fails with the position
-/// of what is wrong.
+/// Decodes padded base64, ignoring line breaks and unused bits. The error is the position of the
+/// offending byte.
 fn from_base64(text: &[u8], alphabet: &[u8; 64]) -> Result<Vec<u8>, usize> {
     let is_break = |byte: Option<&u8>| matches!(byte, Some(b'\n' | b'\r'));
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
@@ -209,8 +209,8 @@ fn decoded(context: &dyn Context, text: &str, alphabet: &[u8; 64]) -> Answer {
     }
 }
 
-/// The text of base64 in a document; nothing where it isn't base64.
-pub(super) fn binary(text: &str) -> Option<String> {
+/// Decodes a base64 scalar (`!!binary`) of a YAML document; returns `None` if it isn't base64.
+pub(super) fn decode_binary(text: &str) -> Option<String> {
     Some(lossy(&from_base64(text.as_bytes(), STANDARD).ok()?))
 }
 
@@ -300,7 +300,7 @@ fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
 fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let values = || wrong(1, "values must be string, array[string], or set[string]");
-    // By the text of the keys; of equal ones the last.
+    // Ordered by the text of the keys; if two texts are equal, the last one wins.
     let mut named: BTreeMap<String, &Value> = BTreeMap::new();
     for (key, value) in object {
         named.insert(key.as_str().map_or_else(|| key.to_json_styled(HTML), str::to_owned), value);
@@ -364,9 +364,9 @@ fn query_decode(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn query_decode_object(context: &dyn Context, args: &[Value]) -> Answer {
-    const MOST: usize = 10_000;
+    const MAX_PARAMETERS: usize = 10_000;
     let text = string(args, 0)?;
-    if text.matches('&').count() + 1 > MOST {
+    if text.matches('&').count() + 1 > MAX_PARAMETERS {
         return Err(Error::failed("number of URL query parameters exceeded limit"));
     }
     context.charge(text.len() as u64)?;

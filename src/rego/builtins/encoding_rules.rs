@@ -1,7 +1,7 @@
-//! Bytes and text by the rules of OPA's host language, where they differ from Rust's.
+//! Base64, hexadecimal and UTF-8 by the rules of Go, where they differ from Rust's.
 //!
-//! Owns base64 as its decoders take it (line breaks are skipped, the last bits aren't looked at) and
-//! bytes that aren't UTF-8.
+//! Owns base64 as Go's decoders accept it (line breaks are skipped, the unused last bits are
+//! ignored) and the decoding of bytes that aren't UTF-8.
 
 #![cfg_attr(not(feature = "crypto"), allow(dead_code))]
 
@@ -35,18 +35,18 @@ fn decode(
     bytes.map_err(|error| Error::failed(format!("illegal base64 data: {error}")))
 }
 
-/// Standard base64 with padding.
+/// Decodes standard base64 with padding.
 ///
 /// # Errors
-/// The text isn't base64.
+/// Returns an error if the text isn't base64.
 pub(super) fn base64(text: &[u8]) -> Result<Vec<u8>, Error> {
     decode(&STANDARD, PADDED, text)
 }
 
-/// Base64 in the alphabet for URLs; padding may be missing.
+/// Decodes URL-safe base64; the padding may be missing.
 ///
 /// # Errors
-/// The text isn't base64.
+/// Returns an error if the text isn't base64.
 pub(super) fn base64url(text: &str) -> Result<Vec<u8>, Error> {
     if text.ends_with('=') {
         return decode(&URL_SAFE, PADDED, text.as_bytes());
@@ -60,26 +60,26 @@ pub(super) fn base64url(text: &str) -> Result<Vec<u8>, Error> {
     decode(&URL_SAFE, PADDED, format!("{text}{padding}").as_bytes())
 }
 
-/// Base64 in whichever of the four forms the text looks like.
+/// Decodes base64, in whichever of the four variants the text looks like.
 ///
 /// # Errors
-/// The text isn't base64.
+/// Returns an error if the text isn't base64.
 pub(super) fn base64_any(text: &str) -> Result<Vec<u8>, Error> {
     let alphabet = if text.contains(['+', '/']) { &STANDARD } else { &URL_SAFE };
     decode(alphabet, if text.ends_with('=') { PADDED } else { BARE }, text.as_bytes())
 }
 
-/// Standard base64 of bytes.
+/// Encodes standard base64.
 pub(super) fn to_base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// Base64 for URLs, without padding, of bytes.
+/// Encodes URL-safe base64 without padding.
 pub(super) fn to_base64url(bytes: &[u8]) -> String {
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Lower-case hexadecimal digits of bytes.
+/// Encodes lower-case hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -88,7 +88,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes as text; each byte that isn't UTF-8 becomes U+FFFD.
+/// Decodes UTF-8; each byte that isn't part of valid UTF-8 becomes U+FFFD.
 pub(super) fn lossy(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_breaks_and_last_bits_are_ignored() {
+    fn base64_ignores_line_breaks_and_unused_bits() {
         assert_eq!(base64(b"YW\r\nJj\n").unwrap(), b"abc");
         assert_eq!(base64(b"YR==").unwrap(), b"a");
         assert!(base64(b"YQ").is_err());
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_replaced_one_by_one() {
+    fn invalid_utf8_is_replaced_byte_by_byte() {
         assert_eq!(lossy(b"a\xf0\x9f\x98b"), "a\u{fffd}\u{fffd}\u{fffd}b");
     }
 }

@@ -1,4 +1,4 @@
-//! Globs: `*` within delimiters, `**` across them, `?`, `[…]`, `{…,…}`.
+//! Globs: `*` matches within delimiters, `**` across them; `?`, `[…]` and `{…,…}`.
 
 use std::fmt::Write as _;
 
@@ -51,11 +51,11 @@ fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-/// A glob on its way to a regular expression.
+/// The translation of a glob into a regular expression.
 struct Translation<'a> {
     pattern: &'a str,
     rest: std::str::Chars<'a>,
-    /// One character that is no delimiter.
+    /// The expression for a single character that isn't a delimiter.
     one: String,
     out: String,
     groups: usize,
@@ -124,18 +124,18 @@ impl<'a> Translation<'a> {
         Ok(self.out)
     }
 
-    /// After `[`: characters, or one range; `!` negates either.
+    /// Translates a class, after its `[`: characters or a single range, negated by `!`.
     fn class(&mut self) -> Result<(), Error> {
         let negated = self.peek() == Some('!');
         if negated {
             self.rest.next();
         }
         let Some(first) = self.peek() else { return self.fail("unexpected end of input") };
-        let mut ahead = self.rest.clone();
-        ahead.next();
+        let mut lookahead = self.rest.clone();
+        lookahead.next();
         let mut class = String::from(if negated { "[^" } else { "[" });
-        if ahead.next() == Some('-') {
-            self.rest = ahead;
+        if lookahead.next() == Some('-') {
+            self.rest = lookahead;
             let Some(last) = self.rest.next() else { return self.fail("unexpected end of input") };
             if last < first {
                 return self.fail("range hi character is less than lo");

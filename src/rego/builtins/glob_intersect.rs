@@ -1,6 +1,7 @@
-//! `regex.globs_match`: whether two patterns have a text in common.
+//! `regex.globs_match`: tests whether some text matches both of two patterns.
 //!
-//! The patterns are simple ones: characters, `.`, sets in brackets, and `*` or `+` after each.
+//! The patterns are simple: characters, `.` and sets in brackets, each optionally followed by `*`
+//! or `+`.
 
 use super::operands::{answer, string};
 use super::table::Family;
@@ -9,12 +10,12 @@ use crate::rego::value::deeper;
 
 pub(super) const FUNCTIONS: Family = &[("regex.globs_match", Run::Plain(globs_match))];
 
-/// What one place of a pattern takes.
+/// The characters that one token of a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Char(char),
     Dot,
-    /// Ranges in order, none touching another.
+    /// Sorted ranges that neither overlap nor touch.
     Set(Vec<(u32, u32)>),
 }
 
@@ -43,7 +44,7 @@ fn invalid<T>(text: &str, at: usize, message: &str) -> Result<T, Error> {
     Err(Error::failed(format!("input:{text}, pos:{at}, {message}: the input provided is invalid")))
 }
 
-/// The next character, and whether a backslash stood before it; nothing at the end.
+/// Reads the next character and whether a backslash escaped it; returns `None` at the end.
 fn next_char(text: &str, chars: &[char], at: &mut usize) -> Result<Option<(char, bool)>, Error> {
     match chars.get(*at) {
         None => Ok(None),
@@ -89,7 +90,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, Error> {
     Ok(out)
 }
 
-/// After `[`.
+/// Parses a set, after its `[`.
 fn set(text: &str, chars: &[char], at: &mut usize) -> Result<Kind, Error> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     let mut previous = None;
@@ -150,7 +151,7 @@ fn joined(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     out
 }
 
-/// Repetitions of the same thing one after another are one.
+/// Merges consecutive repetitions of the same token.
 fn simplified(tokens: Vec<Token>) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -183,7 +184,8 @@ fn overlap(a: &Token, b: &Token) -> bool {
     }
 }
 
-/// Both without what they plainly have in common at either end; nothing where they differ there.
+/// Removes from both ends the tokens without repetition that the patterns share; returns `None` if
+/// the patterns differ there.
 fn trimmed<'a>(a: &'a [Token], b: &'a [Token]) -> Option<(&'a [Token], &'a [Token])> {
     let plain = |a: &Token, b: &Token| a.flag == Flag::None && b.flag == Flag::None;
     let mut left = 0;
@@ -195,7 +197,7 @@ fn trimmed<'a>(a: &'a [Token], b: &'a [Token]) -> Option<(&'a [Token], &'a [Toke
         }
         left += 1;
     }
-    // One is left, since nothing at all would be taken for something else.
+    // One token is kept on the left, since an empty pattern would mean something else.
     left = left.saturating_sub(1);
     let (mut a, mut b) = (a.get(left..)?, b.get(left..)?);
     let mut last = None;

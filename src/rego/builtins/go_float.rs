@@ -1,9 +1,9 @@
-//! Doubles as Go's `strconv` writes them.
+//! Doubles as Go's `strconv` formats them.
 
 use std::fmt::Write;
 
-/// A finite double under a verb of Go's `fmt` (`e E f g G b x X`), with its minus sign if it has
-/// one; without a precision as many digits as it takes to read it back.
+/// Formats a finite double with a verb of Go's `fmt` (`e E f g G b x X`), including a minus sign.
+/// Without a precision, it writes as many digits as are needed to read the value back.
 pub(super) fn format_float(value: f64, verb: char, precision: Option<usize>) -> String {
     match verb {
         'e' => scientific(value, precision),
@@ -20,17 +20,18 @@ pub(super) fn format_float(value: f64, verb: char, precision: Option<usize>) -> 
     }
 }
 
-/// A finite double as Go's `encoding/json` writes it.
+/// Formats a finite double as Go's `encoding/json` does.
 pub(super) fn json_float(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        // `e-09` is written `e-9`.
+        // Go writes `e-09` as `e-9` here.
         return scientific(value, None).replace("e-0", "e-");
     }
     format!("{value}")
 }
 
-/// A double has no digits but zeros behind so many; `format!` takes 65,535 at most.
+/// The number of digits after which only zeros follow, for any double; `format!` takes a precision
+/// of up to 65,535.
 const EXACT: usize = 1_100;
 
 /// `ddd.ddd`
@@ -51,7 +52,7 @@ fn scientific(value: f64, precision: Option<usize>) -> String {
     format!("{digits}{zeros}e{sign}{exponent:0>2}")
 }
 
-/// The shorter of the two notations, by the exponent.
+/// Formats with `%g`: in the shorter of the two notations, depending on the exponent.
 fn general(value: f64, precision: Option<usize>) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0" } else { "0" }.to_owned();
@@ -76,12 +77,13 @@ fn general(value: f64, precision: Option<usize>) -> String {
         return format!("{digits}e{tail}");
     }
     let decimals = usize::try_from((count - 1 - exponent).max(0)).unwrap_or_default();
-    // The digits are already rounded: written again with as many, they are the same.
+    // The digits are rounded already; writing them again with the same number of digits changes
+    // nothing.
     let rounded: f64 = short.parse().unwrap_or(value);
     if precision.is_some() { plain(&short, decimals) } else { fixed(rounded, decimals) }
 }
 
-/// `d.ddde±dd` without an exponent.
+/// Rewrites `d.ddde±dd` without an exponent.
 fn plain(scientific: &str, decimals: usize) -> String {
     let (mantissa, tail) = scientific.split_once('e').unwrap_or((scientific, "+00"));
     let exponent: i64 = tail.parse().unwrap_or_default();
@@ -104,7 +106,7 @@ fn plain(scientific: &str, decimals: usize) -> String {
     out
 }
 
-/// The sign, the mantissa with its hidden bit, and the binary exponent of its unit.
+/// Returns the sign, the mantissa with its hidden bit, and the binary exponent.
 fn parts(value: f64) -> (&'static str, u64, i64) {
     let bits = value.to_bits();
     let sign = if bits >> 63 == 1 { "-" } else { "" };
@@ -129,7 +131,7 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     if mantissa == 0 {
         exponent = 0;
     } else {
-        // The leading one stands at bit 60.
+        // The leading one is bit 60.
         let shift = mantissa.leading_zeros().saturating_sub(3);
         mantissa <<= shift;
         exponent -= i64::from(shift) - 8;

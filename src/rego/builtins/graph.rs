@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::aggregates::list;
+use super::aggregates::list_operand;
 use super::operands::{Ticks, answer, any, charge_elements, elements, object};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
@@ -14,14 +14,14 @@ pub(super) const FUNCTIONS: Family = &[
     ("walk", Run::Each(walk)),
 ];
 
-/// The neighbours of a node: none where they aren't an array or a set.
+/// Returns the neighbours of a node; none if they aren't an array or a set.
 fn neighbours<'a>(edges: &'a Value) -> Box<dyn ExactSizeIterator<Item = &'a Value> + 'a> {
     elements(edges).unwrap_or_else(|| Box::new([].iter()))
 }
 
 fn reachable(context: &dyn Context, args: &[Value]) -> Answer {
     let graph = object(args, 0)?;
-    let mut queue: VecDeque<&Value> = list(args, 1, &["{array, set}"])?.collect();
+    let mut queue: VecDeque<&Value> = list_operand(args, 1, &["{array, set}"])?.collect();
     let mut reached = Set::new();
     let mut ticks = Ticks::new();
     while let Some(node) = queue.pop_front() {
@@ -42,7 +42,7 @@ fn reachable(context: &dyn Context, args: &[Value]) -> Answer {
     answer(reached)
 }
 
-/// The search for paths.
+/// A depth-first search for paths.
 struct Paths<'a> {
     context: &'a dyn Context,
     graph: &'a Object,
@@ -59,7 +59,7 @@ impl<'a> Paths<'a> {
 
     fn follow(&mut self, node: &'a Value) -> Result<(), Error> {
         self.context.check()?;
-        // A node that the graph doesn't have ends the path before it.
+        // A node that isn't in the graph ends the path before it.
         let Some(edges) = self.graph.get(node) else { return self.keep() };
         self.path.push(node);
         let neighbours = neighbours(edges);
@@ -81,7 +81,7 @@ impl<'a> Paths<'a> {
 fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
     let graph = object(args, 0)?;
     let mut paths = Paths { context, graph, path: Vec::new(), found: Set::new() };
-    for node in list(args, 1, &["{array, set}"])? {
+    for node in list_operand(args, 1, &["{array, set}"])? {
         let Some(edges) = graph.get(node) else { continue };
         paths.path.push(node);
         let neighbours = neighbours(edges);
@@ -89,7 +89,7 @@ fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
             paths.keep()?;
         }
         for neighbour in neighbours {
-            // An edge to the node itself is followed once more.
+            // An edge from the node to itself is followed once.
             paths.follow(neighbour)?;
         }
         paths.path.pop();
@@ -97,7 +97,7 @@ fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
     answer(paths.found)
 }
 
-/// All parts of a document with their paths, the document itself first.
+/// Visits every value nested in a document with its path, starting with the document itself.
 fn walk(
     context: &dyn Context,
     args: &[Value],
@@ -151,8 +151,8 @@ fn descend(path: &mut Array, value: &Value, visit: &mut Visit<'_>) -> Result<boo
     Ok(true)
 }
 
-/// All parts of a document without their paths, the document itself first; says whether it came to
-/// the end.
+/// Visits every value nested in a document, starting with the document itself, until `each` returns
+/// `false`. Returns `true` if it visited all.
 pub fn walk_values(value: &Value, each: &mut dyn FnMut(&Value) -> bool) -> bool {
     each(value)
         && match value {

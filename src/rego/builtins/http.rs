@@ -1,7 +1,8 @@
-//! `http.send`: what a policy may ask for, and what it is given.
+//! `http.send`: its request and response.
 //!
-//! Owns the request object, read and checked before anything is sent, and the response object. The
-//! host sends ([`Context::http_send`]) or refuses to, and gives what `raise_error` asks for.
+//! Owns the request object, which is read and checked before anything is sent, and the response
+//! object. The host sends the request ([`Context::http_send`]) or refuses to, and honours
+//! `raise_error`.
 
 use serde_json::value::RawValue;
 
@@ -10,7 +11,6 @@ use super::table::Family;
 use super::{Answer, Code, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Object, Set, Value};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("http.send", Run::Plain(send))];
 
 /// The members that a request may have.
@@ -59,7 +59,7 @@ fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-/// True if failures are errors.
+/// Returns `true` if failures are to be raised as errors.
 fn raises(request: &Object) -> Result<bool, Error> {
     match request.get(&Value::from("raise_error")) {
         None => Ok(true),
@@ -68,7 +68,7 @@ fn raises(request: &Object) -> Result<bool, Error> {
     }
 }
 
-/// What a policy is given for a request that failed, where it doesn't want that raised.
+/// Returns the response object for a failed request whose policy doesn't want errors raised.
 pub fn http_failure(code: &str, message: &str) -> Value {
     let problem = Object::from([
         (Value::from("code"), Value::from(code)),
@@ -80,7 +80,7 @@ pub fn http_failure(code: &str, message: &str) -> Value {
     ]))
 }
 
-/// True if a request has all members that it needs, and no others.
+/// Checks that a request has all required members, and no unknown ones.
 pub(super) fn check_members(request: &Object, position: usize) -> Result<(), Error> {
     let wrong = |what: &str, names: Set| {
         let names = Value::from(names);
@@ -102,66 +102,66 @@ pub(super) fn check_members(request: &Object, position: usize) -> Result<(), Err
     if missing.is_empty() { Ok(()) } else { Err(wrong("missing required", missing)) }
 }
 
-/// A request, read: what is to be sent, and how.
+/// A request as read from its object: what to send, and how.
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct HttpRequest {
-    /// In upper case.
+    /// The method, in upper case.
     pub method: String,
-    /// As it was written.
+    /// The URL, as written.
     pub url: String,
-    /// Names in their canonical form.
+    /// The headers, with names in canonical form.
     pub headers: Vec<(String, String)>,
-    /// What is sent, if anything.
+    /// The body; empty if there is none.
     pub body: Vec<u8>,
-    /// Redirects are followed.
+    /// Set if redirects are followed.
     pub redirect: bool,
-    /// In nanoseconds; nothing where none is given. Zero and less mean none.
+    /// The timeout in nanoseconds, if given. Zero or less means no timeout.
     pub timeout: Option<i64>,
-    /// The number of times it is tried again after a failure of the network.
+    /// The number of retries after a network failure.
     pub retries: u64,
-    /// How its peer is trusted, and we by it.
+    /// The TLS settings for both sides.
     pub tls: HttpTls,
-    /// The body is JSON whatever is said of it.
+    /// Set if the body is decoded as JSON whatever its content type.
     pub force_json: bool,
-    /// The body is YAML whatever is said of it.
+    /// Set if the body is decoded as YAML whatever its content type.
     pub force_yaml: bool,
-    /// A failure is an error.
+    /// Set if failures are raised as errors.
     pub raise: bool,
-    /// The response may be kept for other evaluations.
+    /// Set if the response may be cached for other evaluations.
     pub cache: bool,
-    /// It is to be kept for so many seconds, whatever is said of it.
+    /// The number of seconds to cache the response for, overriding its headers.
     pub force_cache_seconds: Option<i32>,
-    /// What tells it from other requests: itself without the headers that don't count.
+    /// The identity of the request: the request object without the headers that are ignored.
     pub key: Value,
 }
 
-/// The TLS members of a request. Certificates and keys are PEM text, given directly, by a file's
-/// name or by the name of an environment variable.
+/// The TLS members of a request. Certificates and keys are PEM text, given inline, as a file name
+/// or as the name of an environment variable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct HttpTls {
-    /// Certificates of authorities.
+    /// The certificates of trusted authorities.
     pub ca: HttpPem,
-    /// The system's authorities are trusted besides.
+    /// Set if the system's authorities are trusted as well.
     pub system_roots: bool,
-    /// Our certificate.
+    /// The client certificate.
     pub certificate: HttpPem,
-    /// Its key.
+    /// The private key of the client certificate.
     pub key: HttpPem,
-    /// The peer's certificate isn't checked.
+    /// Set if the server's certificate isn't verified.
     pub insecure: bool,
-    /// The name that the peer's certificate must have, if it isn't the URL's host.
+    /// The name expected in the server's certificate, if it isn't the URL's host.
     pub server_name: String,
 }
 
-/// PEM text from one place or several.
+/// PEM text from one or several sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct HttpPem {
     /// The text itself.
     pub text: String,
-    /// A file's name.
+    /// The name of a file.
     pub file: String,
-    /// An environment variable's name.
+    /// The name of an environment variable.
     pub variable: String,
 }
 
@@ -169,7 +169,7 @@ impl HttpRequest {
     /// Reads a request object.
     ///
     /// # Errors
-    /// A member has a wrong type or value.
+    /// Returns an error if a member has the wrong type or value.
     #[allow(clippy::too_many_lines)]
     pub fn read(request: &Object) -> Result<Self, Error> {
         let get = |name: &str| request.get(&Value::from(name));
@@ -178,7 +178,7 @@ impl HttpRequest {
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(Error::failed(format!("invalid value for \"{name}\" field"))),
         };
-        // Members that OPA reads as Go's `strconv` reads booleans.
+        // Members that OPA parses with Go's `strconv.ParseBool`.
         let loose = |name: &str| match get(name) {
             None => Ok(false),
             Some(value) => parse_bool(&value.to_string()),
@@ -254,7 +254,7 @@ impl HttpRequest {
     }
 }
 
-/// A request without the headers that don't tell it from another.
+/// Returns the request without the headers that don't identify it.
 fn key(request: &Object) -> Result<Value, Error> {
     let mut key = request.clone();
     let ignored = request.get(&Value::from("cache_ignored_headers"));
@@ -290,7 +290,7 @@ fn parse_bool(text: &str) -> Result<bool, Error> {
     }
 }
 
-/// A time in nanoseconds: a number, its text, or a duration with units.
+/// Reads a timeout in nanoseconds: a number, a number as text, or a duration with units.
 fn timeout(value: &Value) -> Result<i64, Error> {
     match value {
         Value::Number(number) => number.text().parse().map_err(|_| {
@@ -322,7 +322,7 @@ fn read_headers(headers: &Object) -> Result<Vec<(String, String)>, Error> {
             };
             return Err(Error::failed(format!("invalid type for headers value {shown}")));
         };
-        // Names that differ in case only: one is sent.
+        // If names differ only in case, the last value is sent.
         match read.iter_mut().find(|(known, _)| *known == name) {
             Some((_, kept)) => value.clone_into(kept),
             None => read.push((name, value.to_owned())),
@@ -331,7 +331,7 @@ fn read_headers(headers: &Object) -> Result<Vec<(String, String)>, Error> {
     Ok(read)
 }
 
-/// A header's name as it is usually written; names with other characters stay as they are.
+/// Returns a header name in canonical form; names with unusual characters are unchanged.
 fn canonical_name(name: &str) -> String {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if !name.bytes().all(token) {
@@ -347,30 +347,30 @@ fn canonical_name(name: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// A response, as it came.
+/// A response as received.
 #[derive(Debug, Clone, Default)]
 pub struct HttpResponse {
-    /// Such as 200.
+    /// The status code, such as 200.
     pub status: u16,
-    /// Such as `200 OK`.
+    /// The status text, such as `200 OK`.
     pub status_text: String,
-    /// All headers, in their order.
+    /// All headers, in order.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body, decompressed.
     pub body: Vec<u8>,
 }
 
 impl HttpResponse {
-    /// The first header of a name in lower case.
+    /// Returns the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<String> {
         let header = self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
         header.map(|(_, value)| super::encoding_rules::lossy(value))
     }
 
-    /// What the policy is given for its request.
+    /// Returns the response object for the policy.
     ///
     /// # Errors
-    /// When decoding takes more than `ctx` has.
+    /// Returns an error if decoding needs more than `ctx` allows.
     pub fn to_value(&self, ctx: &dyn Context, request: &HttpRequest) -> Result<Value, Error> {
         let kind = self.header("content-type").unwrap_or_default();
         let body = if request.force_json || is_json(&kind) {
@@ -406,7 +406,7 @@ fn is_yaml(kind: &str) -> bool {
     kind.contains("application/yaml") || kind.contains("application/x-yaml")
 }
 
-/// JSON; as in OPA, what follows the first value counts for nothing.
+/// Reads JSON; anything after the first value is ignored, as in OPA.
 fn read_json(body: &[u8]) -> Option<Value> {
     let read = |text: &[u8]| Value::from_json_bytes(text, JsonLimits::default()).ok();
     read(body).or_else(|| {
@@ -415,7 +415,7 @@ fn read_json(body: &[u8]) -> Option<Value> {
     })
 }
 
-/// `application/json` or `application/….+json`, with parameters or not.
+/// Returns `true` for `application/json` and `application/….+json`, with or without parameters.
 fn is_json(kind: &str) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let kind = kind.strip_prefix("application/");
@@ -439,7 +439,7 @@ mod tests {
                 "cache_ignored_headers":["x-a"],"force_cache":true,
                 "force_cache_duration_seconds":7}"#,
         );
-        // A text isn't the word that Go reads as a boolean: its quotes are there.
+        // A string isn't a boolean that Go would parse, since its quotes are part of the text.
         assert!(request.is_err());
         let request = read(
             r#"{"method":"post","url":"\"http://x\"","headers":{"x-a":"1","HOST":"h"},
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_bodies() {
+    fn the_content_type_decides_how_a_body_is_read() {
         for json in
             ["application/json; charset=utf-8", "application/vnd.x+json", "Application/JSON"]
         {

@@ -1,7 +1,8 @@
-//! `json.patch`: a document changed by a list of operations.
+//! `json.patch`: applies a list of operations to a document.
 //!
-//! Owns a tree over the document that is opened where operations reach into it, as OPA has one: an
-//! element of an array that wasn't opened yet is looked up in the array as it was at first.
+//! Owns a tree over the document that is expanded only where operations reach into it, like OPA's.
+//! One consequence is OPA's as well: an array element that wasn't expanded yet is looked up in the
+//! original array.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +14,21 @@ use crate::rego::value::{Array, Object, Set, Shared, deeper};
 
 pub(super) const FUNCTIONS: Family = &[("json.patch", Run::Plain(patch))];
 
-/// A part of the document.
+/// A node of the document.
 enum Node {
-    /// As it is.
+    /// An unchanged value.
     Value(Value),
-    /// An object and what changed in it; nothing for what was removed.
+    /// An object and its changes by key; `None` marks a removed member.
     Object(Shared<Object>, BTreeMap<Value, Option<Node>>),
-    /// A set and what changed in it.
+    /// A set and its changes by element; `None` marks a removed one.
     Set(Shared<Set>, BTreeMap<Value, Option<Node>>),
-    /// An array and its present elements.
+    /// The original array, and its current elements.
     Array(Shared<Array>, Vec<Slot>),
 }
 
-/// An element of an array that was opened.
+/// An element of an array that was expanded.
 enum Slot {
-    /// The element that was there at first.
+    /// The element at this index in the original array.
     Original(usize),
     Changed(Node),
 }
@@ -36,7 +37,7 @@ fn failed<T>(message: impl Into<String>) -> Result<T, Error> {
     Err(Error::failed(message.into()))
 }
 
-/// How OPA names the types of what can't be opened.
+/// Fails with OPA's message for a value that can't be expanded.
 fn not_composite<T>(value: &Value, path: Option<&Value>) -> Result<T, Error> {
     let kind = match value {
         Value::Null => "Null",
@@ -48,7 +49,7 @@ fn not_composite<T>(value: &Value, path: Option<&Value>) -> Result<T, Error> {
     failed(format!("expected composite type{path}, found value: {value} (type: ast.{kind})"))
 }
 
-/// The index that a step of a path names in an array of `length` elements.
+/// Parses a path step as an index into an array of `length` elements.
 fn index(length: usize, step: &Value) -> Result<i64, Error> {
     match step {
         Value::Number(number) => {
@@ -108,7 +109,7 @@ impl Node {
         }
     }
 
-    /// Makes it ready to be changed.
+    /// Expands a collection so that it can be changed.
     fn open(&mut self, context: &dyn Context) -> Result<(), Error> {
         if let Self::Value(value) = self {
             *self = match value {
@@ -124,7 +125,7 @@ impl Node {
         Ok(())
     }
 
-    /// A set whose elements change is made anew, since its elements are its keys.
+    /// Rebuilds a set whose elements may change, since its elements are its keys.
     fn collapse(&mut self) {
         if let Self::Set(..) = self
             && let Value::Set(set) = self.render()
@@ -133,7 +134,7 @@ impl Node {
         }
     }
 
-    /// The part that a path leads to.
+    /// Returns the node at a path.
     fn unfold(&mut self, context: &dyn Context, path: &[Value]) -> Result<&mut Self, Error> {
         let Some((step, path)) = path.split_first() else { return Ok(self) };
         self.open(context)?;
@@ -274,7 +275,7 @@ impl Node {
     }
 }
 
-/// The document; nothing once it was removed as a whole.
+/// The document; its root is `None` once the whole document was removed.
 struct Document<'a> {
     context: &'a dyn Context,
     root: Option<Node>,

@@ -1,7 +1,7 @@
 //! `io.jwt.*`: JSON web tokens.
 //!
-//! Owns what a token is, which claims are checked and how, and which failures are errors and which
-//! mean "not verified". Keys and signatures are the crypto family's.
+//! Owns the structure of tokens, the checks of claims, and the distinction between failures that
+//! are errors and failures that mean "not verified". Keys and signatures belong to `crypto`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[
     ("io.jwt.decode", Run::Plain(decode)),
     ("io.jwt.decode_verify", Run::Plain(decode_verify)),
@@ -34,7 +33,7 @@ pub(super) const FUNCTIONS: Family = &[
     ("io.jwt.verify_rs512", Run::Plain(|ctx, args| verify(ctx, args, Check::Rsa(Hash::Sha512)))),
 ];
 
-/// The three parts of a token, still encoded.
+/// The three sections of a token, still encoded.
 struct Token<'a> {
     header: &'a str,
     payload: &'a str,
@@ -72,7 +71,7 @@ impl<'a> Token<'a> {
             .map_err(|error| Error::failed(format!("JWT payload had invalid encoding: {error}")))
     }
 
-    /// What is signed.
+    /// Returns the text that is signed.
     fn signed(&self) -> String {
         format!("{}.{}", self.header, self.payload)
     }
@@ -86,12 +85,12 @@ fn json_object(bytes: &[u8]) -> Result<Shared<Object>, Error> {
     }
 }
 
-/// A token within a token within a token ends somewhere.
-const MOST_NESTED: usize = 64;
+/// The limit on tokens nested in tokens.
+const MAX_NESTING: usize = 64;
 
 fn decode(ctx: &dyn Context, args: &[Value]) -> Answer {
     let mut text = string(args, 0)?.to_owned();
-    for _ in 0..MOST_NESTED {
+    for _ in 0..MAX_NESTING {
         ctx.charge(text.len() as u64 * 4)?;
         let token = Token::split(&text)?;
         let header = token.header()?;
@@ -117,16 +116,16 @@ fn decode(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn nested() -> Error {
-    Error::halt(super::Code::Limit, format!("tokens are nested in more than {MOST_NESTED} levels"))
+    Error::halt(super::Code::Limit, format!("tokens are nested in more than {MAX_NESTING} levels"))
 }
 
-/// What a header says that matters here.
+/// The members of a header that matter here.
 #[derive(Default)]
 struct Header {
     alg: String,
     kid: String,
     cty: String,
-    /// It names an extension that must be understood, and isn't.
+    /// Set if `crit` names a member that isn't supported.
     critical: bool,
 }
 
@@ -149,7 +148,7 @@ impl Header {
                 "crit" => {
                     let list = value.as_array();
                     let list = list.ok_or_else(|| Error::failed("crit: must be a list"))?;
-                    // What isn't a string ends the list.
+                    // The first element that isn't a string ends the list.
                     critical = list.iter().map_while(Value::as_str).collect();
                     if critical.is_empty() {
                         return Err(Error::failed("crit: must be a nonempty list"));
@@ -163,7 +162,7 @@ impl Header {
     }
 }
 
-/// How `verify_*` functions check a signature; the key's own kind and curve decide the rest.
+/// The signature scheme of a `verify_*` function; the key's own type and curve decide the rest.
 #[derive(Clone, Copy)]
 enum Check {
     Rsa(Hash),
@@ -175,7 +174,7 @@ enum Check {
 impl Check {
     fn valid(self, key: &Key, text: &[u8], signature: &[u8]) -> Result<bool, Error> {
         use super::crypto::keys::PublicKey::{Ec, Ed25519, Rsa};
-        // Only public keys: OPA takes no private one here, not even for its public part.
+        // Only public keys: unlike elsewhere, OPA doesn't derive one from a private key here.
         let Key::Public(key) = key else { return Ok(false) };
         match (self, key) {
             (Self::Rsa(hash), Rsa { n, e }) => {
@@ -206,7 +205,7 @@ fn verify(ctx: &dyn Context, args: &[Value], check: Check) -> Answer {
     answer(valid)
 }
 
-/// The keys of a text, kept for the evaluation.
+/// Returns the keys in a text, cached for the evaluation.
 fn keys(ctx: &dyn Context, text: &str) -> Result<Arc<Vec<Jwk>>, Error> {
     ctx.cache().get("io.jwt keys", text, || {
         ctx.charge(text.len() as u64 * 4)?;
@@ -214,7 +213,8 @@ fn keys(ctx: &dyn Context, text: &str) -> Result<Arc<Vec<Jwk>>, Error> {
     })
 }
 
-/// True if the key of the header's name, or any key of its algorithm, fits.
+/// Returns `true` if the check succeeds for the key that the header names, or else for any key that
+/// has the header's algorithm or none.
 fn first_valid(
     ctx: &dyn Context,
     keys: &[Jwk],
@@ -245,14 +245,14 @@ fn verify_secret(args: &[Value], hash: Hash) -> Answer {
 
 // --- Verifying and checking at once ------------------------------------------------------------
 
-/// What a token must fulfil.
+/// The constraints that a token must meet.
 struct Constraints {
     keys: Option<Arc<Vec<Jwk>>>,
     secret: String,
     alg: String,
     iss: String,
     aud: String,
-    /// In nanoseconds.
+    /// The time in nanoseconds.
     time: f64,
 }
 
@@ -312,7 +312,7 @@ impl Constraints {
         bytes: &[u8],
     ) -> Result<bool, Error> {
         let signed = token.signed();
-        // `Ed25519` is another name of `EdDSA` here, and only here.
+        // `Ed25519` is an alias of `EdDSA` here, and only here.
         let name = if header.alg == "Ed25519" { "EdDSA" } else { &header.alg };
         let algorithm = Algorithm::named(name);
         let check = |key: &Key| match (algorithm, key) {
@@ -372,7 +372,7 @@ fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
     let constraints = Constraints::read(ctx, object(args, 1)?)?;
     let unverified = || answer(vec![Value::from(false), Value::new_object(), Value::new_object()]);
     let mut text = string(args, 0)?.to_owned();
-    for _ in 0..MOST_NESTED {
+    for _ in 0..MAX_NESTING {
         ctx.charge(text.len() as u64 * 4)?;
         let token = Token::split(&text)?;
         let object = token.header()?;

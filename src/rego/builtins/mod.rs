@@ -1,10 +1,10 @@
 //! The built-in functions: one table, and a file for each family.
 //!
-//! Owns what each function is called, takes, gives, costs and may fail with. It knows values and
-//! types, and neither trees nor the machine that calls it.
+//! Owns the name, types, cost and errors of each function. It depends on values and types only, not
+//! on the engine nor, apart from `rego.parse_module`, on syntax trees.
 //!
-//! A function that fails gives an [`Error`]; whether that ends the evaluation (strict) or makes the
-//! call undefined is the machine's to decide. Only [`Error::halt`] ends it in any case.
+//! A function that fails returns an [`Error`]; the engine decides whether it ends the evaluation
+//! (strict mode) or makes the call undefined. Only [`Error::halt`] always ends it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -60,71 +60,72 @@ pub(crate) use json_schema::{Sketch, outline};
 pub use table::{all, is_missing, lookup};
 pub use yaml::from_yaml;
 
-/// What a function gives: a value, or nothing where it is undefined.
+/// The result of a function; `None` if it is undefined.
 pub type Answer = Result<Option<Value>, Error>;
 
-/// One built-in function.
+/// A built-in function.
 pub struct Builtin {
-    /// Its name, such as `array.concat`; operators have OPA's names (`plus`, `eq`).
+    /// The name, such as `array.concat`; operators have OPA's names (`plus`, `eq`).
     pub name: &'static str,
-    /// Its operator, such as `+`, where it has one.
+    /// The operator, such as `+`, if there is one.
     pub infix: Option<&'static str>,
-    /// Its types: `string, array[string] -> string`; see [`super::types`] for the grammar.
+    /// The types of arguments and result, such as `string, array[string] -> string`; see
+    /// [`super::types`] for the grammar.
     pub signature: &'static str,
-    /// Its answer depends on more than its arguments; it is fixed within an evaluation.
+    /// Set if the result depends on more than the arguments. It is fixed within an evaluation.
     pub nondeterministic: bool,
-    /// Rego v1 refuses it.
+    /// Set if Rego v1 rejects the function.
     pub deprecated: bool,
-    /// It gives any number of answers (`walk`).
+    /// Set if the function returns any number of results, as `walk` does.
     pub relation: bool,
-    /// How it runs.
+    /// The implementation.
     pub run: Run,
 }
 
 impl Builtin {
-    /// True if its answer comes from the network, by way of the host.
+    /// Returns `true` if the result comes from the network, by way of the host.
     pub fn asks_network(&self) -> bool {
         matches!(self.name, "http.send" | "net.lookup_ip_addr")
     }
 }
 
-/// How a function runs.
+/// The implementation of a function.
 #[derive(Clone, Copy)]
 pub enum Run {
-    /// By its arguments.
+    /// A function of its arguments.
     Plain(fn(&dyn Context, &[Value]) -> Answer),
-    /// By its arguments, with any number of answers; the consumer says whether to go on.
+    /// A function with any number of results; the callback returns `false` to stop.
     Each(fn(&dyn Context, &[Value], &mut dyn FnMut(Value) -> bool) -> Result<(), Error>),
-    /// By the machine or a compile stage: `eq`, `assign`, `print`, `rego.metadata.*`.
+    /// Implemented by the engine or a compile stage: `eq`, `assign`, `print`, `rego.metadata.*`.
     Machine,
 }
 
-/// A failure of a function.
+/// The failure of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// Which kind of failure, as OPA has it.
+    /// The kind of failure, as OPA classifies it.
     pub code: Code,
-    /// What failed, in OPA's words where they are short, without the function's name.
+    /// A description, in OPA's words if they are short, without the function's name.
     pub message: Cow<'static, str>,
-    /// True if it ends the evaluation also where errors of built-ins are undefined.
+    /// Set if the failure ends the evaluation even when errors of built-ins are undefined.
     pub halt: bool,
 }
 
-/// OPA's kinds of failures of functions.
+/// The kinds of failures, as OPA classifies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// `eval_type_error`: an argument of a wrong type.
+    /// `eval_type_error`: an argument has the wrong type.
     Type,
-    /// `eval_builtin_error`: anything else.
+    /// `eval_builtin_error`: any other failure.
     Builtin,
-    /// A bound was reached: the evaluation ends.
+    /// A limit was reached, which ends the evaluation.
     Limit,
-    /// The deadline passed or the evaluation was cancelled: it ends.
+    /// The deadline passed or the evaluation was cancelled, which ends it.
     Cancelled,
 }
 
 impl Error {
-    /// An argument (from 1) has a type that the function doesn't take.
+    /// Returns the error for an argument of the wrong type; positions count from 1.
     pub fn operand(position: usize, got: &Value, expected: &[&str]) -> Self {
         let expected = match expected {
             [one] => (*one).to_owned(),
@@ -134,12 +135,12 @@ impl Error {
         Self { code: Code::Type, message: message.into(), halt: false }
     }
 
-    /// The function failed.
+    /// Returns the error for any other failure.
     pub fn failed(message: impl Into<Cow<'static, str>>) -> Self {
         Self { code: Code::Builtin, message: message.into(), halt: false }
     }
 
-    /// The evaluation must end.
+    /// Returns an error that ends the evaluation.
     pub fn halt(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), halt: true }
     }
@@ -153,40 +154,40 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What a function may use besides its arguments. One evaluation has one.
+/// The services available to functions, besides their arguments. Each evaluation has its own.
 pub trait Context {
-    /// The time of the evaluation, in nanoseconds since 1970; the same for all of it.
+    /// Returns the time in nanoseconds since 1970, which is fixed for the evaluation.
     fn now_ns(&self) -> i64;
-    /// A number that is random for the evaluation and fixed for `key` within it.
+    /// Returns a number that is random per evaluation, and fixed for `key` within it.
     fn random(&self, key: &str) -> u64;
-    /// Announces that about `bytes` are going to be made; fails where that is too much.
+    /// Accounts for about `bytes` that are going to be allocated; fails if that is too much.
     ///
     /// # Errors
-    /// [`Code::Limit`], with `halt`.
+    /// Returns [`Code::Limit`], with `halt`.
     fn charge(&self, bytes: u64) -> Result<(), Error>;
-    /// Looks whether the evaluation is over its time or cancelled; to be called in loops.
+    /// Checks whether the evaluation has timed out or was cancelled; to be called in loops.
     ///
     /// # Errors
-    /// [`Code::Cancelled`], with `halt`.
+    /// Returns [`Code::Cancelled`], with `halt`.
     fn check(&self) -> Result<(), Error>;
-    /// What is kept for the evaluation: compiled patterns, parsed keys.
+    /// Returns the cache for compiled patterns and parsed keys.
     fn cache(&self) -> &Cache;
-    /// What `opa.runtime()` gives.
+    /// Returns the result of `opa.runtime()`.
     fn runtime(&self) -> Value;
-    /// Sends a request for `http.send` (the request object of the policy, checked by the family's
-    /// file) and gives the response object; the host decides whether, and to where.
+    /// Sends a request of `http.send` and returns the response object. `request` is the policy's
+    /// request object, which was checked; the host decides whether to send it, and to where.
     ///
     /// # Errors
-    /// Whatever the host refuses or the network fails with.
+    /// Returns an error if the host refuses or the network fails.
     fn http_send(&self, request: &Value) -> Answer;
-    /// Looks up the addresses of a host name; the host decides whether.
+    /// Looks up the addresses of a host name; the host decides whether to.
     ///
     /// # Errors
-    /// Whatever the host refuses or the network fails with.
+    /// Returns an error if the host refuses or the network fails.
     fn lookup_host(&self, name: &str) -> Answer;
 }
 
-/// Things that functions keep within an evaluation, or longer, by kind and text.
+/// Values that functions cache for an evaluation or longer, by kind and text.
 #[derive(Default)]
 pub struct Cache(
     std::sync::Mutex<
@@ -195,10 +196,10 @@ pub struct Cache(
 );
 
 impl Cache {
-    /// What is kept under `kind` and `key`, made by `make` where there is none yet.
+    /// Returns the value cached under `kind` and `key`, or caches the one that `make` returns.
     ///
     /// # Errors
-    /// Those of `make`, which are not kept.
+    /// Returns the errors of `make`, which aren't cached.
     pub fn get<T: Send + Sync + 'static>(
         &self,
         kind: &'static str,

@@ -17,7 +17,7 @@ pub(super) const FUNCTIONS: Family = &[
     ("net.cidr_merge", Run::Plain(merge)),
 ];
 
-/// An address, with those of version 4 as numbers of 32 bits.
+/// An address; IPv4 addresses use the lowest 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Address {
     v4: bool,
@@ -25,7 +25,7 @@ struct Address {
 }
 
 impl Address {
-    /// An address; one of version 4 written as one of version 6 counts as version 4.
+    /// Parses an address; an IPv4-mapped IPv6 address becomes an IPv4 address.
     fn parse(text: &str) -> Option<Self> {
         let address = text.parse::<IpAddr>().ok()?;
         Some(match address.to_canonical() {
@@ -45,7 +45,7 @@ impl Address {
         }
     }
 
-    /// By the address as version 6 has it.
+    /// Returns the sort key: the bits of the address as an IPv6 address.
     fn order(self) -> u128 {
         if self.v4 { self.bits | 0xffff_0000_0000 } else { self.bits }
     }
@@ -54,7 +54,7 @@ impl Address {
 /// A block of addresses.
 #[derive(Debug, Clone, Copy)]
 struct Network {
-    /// Its first address; an address in it where it was written as an address alone.
+    /// The first address of a block in CIDR notation, or the address itself for a single address.
     address: Address,
     prefix: u32,
 }
@@ -76,7 +76,7 @@ impl Network {
                 IpAddr::V6(address) => u128::from(address),
             };
             let bits = bits & !host_mask(width, prefix);
-            // A block of version 6 whose first address is one of version 4 counts as version 4.
+            // An IPv6 block whose first address is IPv4-mapped counts as an IPv4 block.
             if width == 128 && bits >> 32 == 0xffff {
                 let bits = bits & 0xffff_ffff;
                 return Some(Self {
@@ -109,13 +109,13 @@ impl Network {
     }
 }
 
-/// The bits of an address that a prefix leaves open.
+/// Returns the mask of the bits that a prefix leaves open.
 fn host_mask(width: u32, prefix: u32) -> u128 {
     let open = width.saturating_sub(prefix);
     if open >= 128 { u128::MAX } else { (1 << open) - 1 }
 }
 
-/// An operand that is a block; errors name the first operand, whichever it is.
+/// Parses a block operand; as in OPA, errors always refer to operand 1.
 fn network(value: &Value) -> Result<Network, Error> {
     match value {
         Value::String(text) => Network::parse(text),
@@ -128,7 +128,7 @@ fn intersects(_: &dyn Context, args: &[Value]) -> Answer {
     answer(a.has(b.address) || b.has(a.address))
 }
 
-/// An address or a block, to be found in a block.
+/// Returns `true` if a block contains an address or another block.
 fn within(block: Network, value: &Value) -> Result<bool, Error> {
     let Value::String(text) = value else { return Err(Error::operand(1, value, &["string"])) };
     if let Some(address) = Address::parse(text) {
@@ -145,7 +145,7 @@ fn contains(_: &dyn Context, args: &[Value]) -> Answer {
     answer(within(network(any(args, 0)?)?, any(args, 1)?)?)
 }
 
-/// The blocks of an operand, each with what it is known by.
+/// Returns the blocks in an operand, each with the key that identifies it in the result.
 fn indexed(value: &Value, position: usize) -> Vec<(Result<Value, Error>, Value)> {
     let block = |value: &Value| match value {
         text @ Value::String(_) => Ok(text.clone()),
@@ -211,7 +211,7 @@ fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     answer(any(args, 0)?.as_str().is_some_and(|text| Network::parse(text).is_ok()))
 }
 
-/// A block, or an address of version 4 that stands for its class.
+/// Parses a block, or an IPv4 address that stands for its classful network.
 fn merged_operand(value: &Value) -> Result<Network, Error> {
     let Value::String(text) = value else { return Err(Error::failed("element must be string")) };
     match Address::parse(text) {
@@ -228,7 +228,7 @@ fn merged_operand(value: &Value) -> Result<Network, Error> {
     }
 }
 
-/// Addresses from one to another; the block that they are, as long as they are one.
+/// A range of addresses, with the block it came from as long as it hasn't been merged.
 struct Range {
     first: Address,
     last: Address,
@@ -247,7 +247,7 @@ fn merge(context: &dyn Context, args: &[Value]) -> Answer {
         ranges.push(Range { first: network.first(), last: network.last(), network: Some(network) });
     }
     ranges.sort_by_key(|range| (range.last.order(), range.first.order()));
-    // From the end, so that a merged range can take in what is before it.
+    // In reverse order, so that a range can absorb the ones before it.
     let mut merged: Vec<Range> = Vec::new();
     for range in ranges.into_iter().rev() {
         match merged.last_mut() {
@@ -272,12 +272,12 @@ fn merge(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-/// The address before another, in order; itself where there is none.
+/// Returns the predecessor of an address in sort order; the address itself if there is none.
 fn previous(address: Address) -> u128 {
     if address.bits == 0 { address.order() } else { address.order() - 1 }
 }
 
-/// The fewest blocks that make up a range.
+/// Adds the fewest blocks that cover a range exactly.
 fn blocks(
     context: &dyn Context,
     out: &mut Set,

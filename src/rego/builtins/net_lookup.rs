@@ -1,4 +1,4 @@
-//! `net.lookup_ip_addr`: the addresses of a name. The host looks them up, or refuses to.
+//! `net.lookup_ip_addr`: the addresses of a host name, which the host looks up or refuses to.
 
 use std::net::IpAddr;
 
@@ -7,12 +7,11 @@ use super::table::Family;
 use super::{Answer, Context, Run, Value};
 use crate::rego::value::Set;
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("net.lookup_ip_addr", Run::Plain(lookup))];
 
 fn lookup(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
-    // An address is its own answer: no look-up is needed.
+    // An address is its own answer, without a lookup.
     match name.parse::<IpAddr>() {
         Ok(address) => answer(Set::from([Value::from(address.to_canonical().to_string())])),
         Err(_) => ctx.lookup_host(name),

@@ -1,4 +1,4 @@
-//! Arithmetic, integers as bits, and numbers made out of nothing.
+//! Arithmetic, bitwise operations, ranges and random numbers.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -30,7 +30,7 @@ pub(super) const FUNCTIONS: Family = &[
     ("rand.intn", Run::Plain(random)),
 ];
 
-/// The widest answer of a shift to the left, in bits.
+/// The maximum size of a left shift's result, in bits.
 const MAX_SHIFT: u64 = 400_000;
 
 fn binary(args: &[Value], compute: fn(&Number, &Number) -> Result<Number, NumberError>) -> Answer {
@@ -41,7 +41,7 @@ fn unary(args: &[Value], compute: fn(&Number) -> Result<Number, NumberError>) ->
     answer(compute(number(args, 0)?)?)
 }
 
-/// The difference of two numbers or of two sets.
+/// Subtracts two numbers or two sets.
 fn minus(_: &dyn Context, args: &[Value]) -> Answer {
     match (any(args, 0)?, any(args, 1)?) {
         (Value::Number(a), Value::Number(b)) => answer(a.sub(b)?),
@@ -65,13 +65,13 @@ fn negate(_: &dyn Context, args: &[Value]) -> Answer {
     answer(Number::from(&!big_integer(args, 0)?))
 }
 
-/// A number to shift, and by how many bits.
+/// Reads the operands of a shift: the number, and the number of bits to shift by.
 fn shift(args: &[Value]) -> Result<(BigInt, u64), Error> {
     let (value, by) = (big_integer(args, 0)?, big_integer(args, 1)?);
     if by.is_negative() {
         return Err(wrong(2, "must be an unsigned integer number but got a negative integer"));
     }
-    // As many as the lowest 64 bits say.
+    // Only the lowest 64 bits count.
     Ok((value, by.iter_u64_digits().next().unwrap_or(0)))
 }
 
@@ -122,7 +122,7 @@ fn range_step(context: &dyn Context, args: &[Value]) -> Answer {
     numbers(context, &from, &to, &step)
 }
 
-/// The numbers between two, both included, by steps towards the second.
+/// Returns the numbers from one to another, both inclusive, stepping towards the second.
 fn numbers(context: &dyn Context, from: &BigInt, to: &BigInt, step: &BigInt) -> Answer {
     let count = (to - from).abs() / step + 1_u32;
     let Some(count) = count.to_u64().filter(|count| *count < 1 << 40) else {

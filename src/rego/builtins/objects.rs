@@ -1,4 +1,4 @@
-//! Objects: members by key, unions, subsets, and parts by path.
+//! Objects: members by key, unions, subsets, and filtering by path.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,9 @@ fn keys(context: &dyn Context, args: &[Value]) -> Answer {
     answer(object.keys().cloned().collect::<Set>())
 }
 
-/// The keys that the second operand names: elements of an array or set, or keys of an object.
-fn named(args: &[Value]) -> Result<Set, Error> {
+/// Returns the keys in the second operand: the elements of an array or set, or the keys of an
+/// object.
+fn keys_operand(args: &[Value]) -> Result<Set, Error> {
     Ok(match any(args, 1)? {
         Value::Array(array) => {
             let mut keys = Set::new();
@@ -61,7 +62,7 @@ fn named(args: &[Value]) -> Result<Set, Error> {
 
 fn remove(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
-    let keys = named(args)?;
+    let keys = keys_operand(args)?;
     charge_elements(context, object.len().saturating_mul(2))?;
     let kept = object.iter().filter(|(key, _)| !keys.contains(key));
     answer(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Object>())
@@ -69,9 +70,9 @@ fn remove(context: &dyn Context, args: &[Value]) -> Answer {
 
 fn filter(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
-    let keys = named(args)?;
+    let keys = keys_operand(args)?;
     charge_elements(context, object.len().min(keys.len()).saturating_mul(2))?;
-    let tree = keys.into_iter().map(|key| (key, Tree::Whole)).collect();
+    let tree = keys.into_iter().map(|key| (key, PathTree::Whole)).collect();
     answer(filtered(any(args, 0)?, object.len(), &tree))
 }
 
@@ -86,7 +87,8 @@ fn union(context: &dyn Context, args: &[Value]) -> Answer {
     answer(merged(context, a, b)?)
 }
 
-/// The members of both; of two values the second's, and of two objects their union.
+/// Merges two objects. Of two values for a key, the second wins; two objects are merged
+/// recursively.
 fn merged(context: &dyn Context, a: &Object, b: &Object) -> Result<Object, Error> {
     charge_elements(context, a.len().saturating_add(b.len()).saturating_mul(2))?;
     context.check()?;
@@ -105,15 +107,16 @@ fn merged(context: &dyn Context, a: &Object, b: &Object) -> Result<Object, Error
     Ok(result)
 }
 
-/// A member of a union that is made from the last object to the first.
-enum Union {
-    /// Decided: no object, or an object that nothing was merged into yet.
+/// A member of a union that is built from the last object to the first.
+enum UnionMember {
+    /// A value that isn't an object, or an object that nothing has been merged into yet.
     Value(Value),
-    /// An object that grows, until something before it that isn't an object ends that.
-    Object(BTreeMap<Value, Union>, bool),
+    /// An object that is being merged. The flag is set once an earlier value isn't an object, which
+    /// ends the merging.
+    Object(BTreeMap<Value, UnionMember>, bool),
 }
 
-impl Union {
+impl UnionMember {
     fn into_value(self) -> Value {
         match self {
             Self::Value(value) => value,
@@ -124,7 +127,7 @@ impl Union {
         }
     }
 
-    /// Merges what an earlier object has for the same key.
+    /// Merges the value that an earlier object has for the same key.
     fn merge(&mut self, context: &dyn Context, earlier: &Value) -> Result<(), Error> {
         if let Self::Value(Value::Object(object)) = self {
             charge_elements(context, object.len().saturating_mul(2))?;
@@ -147,7 +150,7 @@ impl Union {
 
 fn merge_all(
     context: &dyn Context,
-    members: &mut BTreeMap<Value, Union>,
+    members: &mut BTreeMap<Value, UnionMember>,
     earlier: &Object,
 ) -> Result<(), Error> {
     context.check()?;
@@ -156,7 +159,7 @@ fn merge_all(
             Some(member) => member.merge(context, value)?,
             None => {
                 charge_elements(context, 2)?;
-                members.insert(key.clone(), Union::Value(value.clone()));
+                members.insert(key.clone(), UnionMember::Value(value.clone()));
             }
         }
     }
@@ -178,7 +181,7 @@ fn union_n(context: &dyn Context, args: &[Value]) -> Answer {
     for object in objects.into_iter().rev() {
         merge_all(context, &mut members, object)?;
     }
-    answer(Union::Object(members, false).into_value())
+    answer(UnionMember::Object(members, false).into_value())
 }
 
 fn subset(context: &dyn Context, args: &[Value]) -> Answer {
@@ -220,7 +223,7 @@ fn is_subobject(
     Ok(true)
 }
 
-/// True if the elements of `few` stand in `all` one after another.
+/// Returns `true` if the elements of `few` occur in `all` as a contiguous sequence.
 fn is_subarray(
     context: &dyn Context,
     ticks: &mut Ticks,
@@ -246,8 +249,8 @@ fn is_subarray(
     Ok(false)
 }
 
-/// True if `all` has as many elements that are in `few` as `few` has elements; equal ones count
-/// each time, as they do in OPA.
+/// Returns `true` if `all` contains at least as many elements of `few` as `few` has. As in OPA,
+/// duplicates count each time.
 fn has_as_many(all: &Array, few: &Set) -> bool {
     let mut missing = few.len();
     all.iter().any(|it| {
@@ -258,13 +261,13 @@ fn has_as_many(all: &Array, few: &Set) -> bool {
     })
 }
 
-/// Paths by their first steps: where each ends, everything below belongs to it.
-enum Tree {
+/// A tree of paths; everything below the end of a path belongs to it.
+enum PathTree {
     Whole,
-    Parts(BTreeMap<Value, Tree>),
+    Parts(BTreeMap<Value, PathTree>),
 }
 
-/// The steps of a path: a text with slashes, or an array of keys.
+/// Splits a path into steps: text separated by slashes, or an array of keys.
 pub(super) fn path_steps(path: &Value) -> Result<Vec<Value>, Error> {
     match path {
         Value::String(text) if text.is_empty() => Ok(Vec::new()),
@@ -280,24 +283,24 @@ pub(super) fn path_steps(path: &Value) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// The second operand's paths as a tree.
-fn paths(context: &dyn Context, args: &[Value]) -> Result<BTreeMap<Value, Tree>, Error> {
+/// Builds a tree from the paths in the second operand.
+fn paths(context: &dyn Context, args: &[Value]) -> Result<BTreeMap<Value, PathTree>, Error> {
     let mut root = BTreeMap::new();
     let paths: Result<Vec<_>, Error> =
-        super::aggregates::list(args, 1, &["set", "array"])?.map(path_steps).collect();
+        super::aggregates::list_operand(args, 1, &["set", "array"])?.map(path_steps).collect();
     for steps in paths? {
         charge_elements(context, steps.len())?;
         let Some((last, steps)) = steps.split_last() else { continue };
         let mut node = Some(&mut root);
         for step in steps {
             let Some(parts) = node.take() else { break };
-            match parts.entry(step.clone()).or_insert_with(|| Tree::Parts(BTreeMap::new())) {
-                Tree::Whole => break,
-                Tree::Parts(inner) => node = Some(inner),
+            match parts.entry(step.clone()).or_insert_with(|| PathTree::Parts(BTreeMap::new())) {
+                PathTree::Whole => break,
+                PathTree::Parts(inner) => node = Some(inner),
             }
         }
         if let Some(parts) = node {
-            parts.insert(last.clone(), Tree::Whole);
+            parts.insert(last.clone(), PathTree::Whole);
         }
     }
     Ok(root)
@@ -310,11 +313,11 @@ fn json_filter(context: &dyn Context, args: &[Value]) -> Answer {
     answer(filtered(any(args, 0)?, object.len(), &tree))
 }
 
-/// The parts of a value that a tree of paths names.
-fn filtered(value: &Value, size: usize, tree: &BTreeMap<Value, Tree>) -> Value {
-    let below = |part: &Value, tree: &Tree| match tree {
-        Tree::Whole => part.clone(),
-        Tree::Parts(parts) => deeper(|| filtered(part, part.len().unwrap_or(0), parts)),
+/// Returns the parts of a value that a tree of paths selects.
+fn filtered(value: &Value, size: usize, tree: &BTreeMap<Value, PathTree>) -> Value {
+    let below = |part: &Value, tree: &PathTree| match tree {
+        PathTree::Whole => part.clone(),
+        PathTree::Parts(parts) => deeper(|| filtered(part, part.len().unwrap_or(0), parts)),
     };
     match value {
         Value::Array(array) => {
@@ -326,7 +329,7 @@ fn filtered(value: &Value, size: usize, tree: &BTreeMap<Value, Tree>) -> Value {
         Value::Set(set) => {
             Value::from(set.iter().filter_map(|it| Some(below(it, tree.get(it)?))).collect::<Set>())
         }
-        // The keys are those of the larger side, as in OPA.
+        // Keys come from the larger side, as in OPA.
         Value::Object(object) if size < tree.len() => tree
             .iter()
             .filter_map(|(key, tree)| Some((key.clone(), below(object.get(key)?, tree))))
@@ -339,7 +342,7 @@ fn filtered(value: &Value, size: usize, tree: &BTreeMap<Value, Tree>) -> Value {
     }
 }
 
-/// The step of a path that names an element of an array.
+/// Returns the path step that selects an array element.
 fn index_text(index: usize) -> Value {
     Value::from(index.to_string())
 }
@@ -351,12 +354,12 @@ fn json_remove(context: &dyn Context, args: &[Value]) -> Answer {
     answer(without(any(args, 0)?, &tree))
 }
 
-/// A value without the parts that a tree of paths names.
-fn without(value: &Value, tree: &BTreeMap<Value, Tree>) -> Value {
-    let below = |part: &Value, tree: Option<&Tree>| match tree {
+/// Returns a value without the parts that a tree of paths selects.
+fn without(value: &Value, tree: &BTreeMap<Value, PathTree>) -> Value {
+    let below = |part: &Value, tree: Option<&PathTree>| match tree {
         None => Some(part.clone()),
-        Some(Tree::Whole) => None,
-        Some(Tree::Parts(parts)) => Some(deeper(|| without(part, parts))),
+        Some(PathTree::Whole) => None,
+        Some(PathTree::Parts(parts)) => Some(deeper(|| without(part, parts))),
     };
     match value {
         Value::Array(array) => {

@@ -1,12 +1,12 @@
-//! Reads `opa_sample.jsonl`: calls of built-in functions with what OPA answered. Test code, of the generator of
-//! calls too.
+//! Reads `opa_sample.jsonl`, which stores calls of built-in functions with OPA's answers. Test
+//! code, which the generator of calls shares.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use crate::rego::value::{Object, Set, Value};
 
-/// Reads the sample's notation: `{"$set": […]}`, and `{"$obj": [[key, value], …]}` for objects
-/// with keys of other types.
+/// Decodes the sample's notation: `{"$set": […]}` for sets, and `{"$obj": [[key, value], …]}` for
+/// objects with keys of other types.
 pub(crate) fn decode(value: &Value) -> Value {
     let list = |name| value.get_str(name).and_then(Value::as_array);
     if let Some(elements) = list("$set") {

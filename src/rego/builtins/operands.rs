@@ -1,22 +1,22 @@
-//! The operands of a call: each as what a function takes, or OPA's error for what it doesn't.
+//! Reads the operands of a call as the types that a function takes, or returns OPA's error.
 
 use num_bigint::BigInt;
 
 use super::{Answer, Code, Context, Error};
 use crate::rego::value::{Array, Number, NumberError, Object, Set, Value};
 
-/// The operand at `index`, from 0.
+/// Returns the operand at `index`, counting from 0.
 #[inline]
 pub(super) fn any(args: &[Value], index: usize) -> Result<&Value, Error> {
     args.get(index).ok_or_else(|| Error::failed("arity mismatch"))
 }
 
-/// An error about an operand (from 1) beyond its type: a type error, in OPA's words.
+/// Returns a type error about the operand at `position`, counting from 1, in OPA's words.
 pub(super) fn wrong(position: usize, message: &str) -> Error {
     Error { code: Code::Type, message: format!("operand {position} {message}").into(), halt: false }
 }
 
-/// A collection (operand `position`, from 1) has an element of a type that it may not have.
+/// Returns the error for a collection whose element has the wrong type; `position` counts from 1.
 pub(super) fn element(
     position: usize,
     collection: &Value,
@@ -36,47 +36,47 @@ pub(super) fn element(
     )
 }
 
-/// A string.
+/// Returns the string operand at `index`.
 #[inline]
 pub(super) fn string(args: &[Value], index: usize) -> Result<&str, Error> {
     let value = any(args, index)?;
     value.as_str().ok_or_else(|| Error::operand(index + 1, value, &["string"]))
 }
 
-/// A number.
+/// Returns the number operand at `index`.
 #[inline]
 pub(super) fn number(args: &[Value], index: usize) -> Result<&Number, Error> {
     let value = any(args, index)?;
     value.as_number().ok_or_else(|| Error::operand(index + 1, value, &["number"]))
 }
 
-/// An array.
+/// Returns the array operand at `index`.
 #[inline]
 pub(super) fn array(args: &[Value], index: usize) -> Result<&Array, Error> {
     let value = any(args, index)?;
     value.as_array().ok_or_else(|| Error::operand(index + 1, value, &["array"]))
 }
 
-/// An object.
+/// Returns the object operand at `index`.
 #[inline]
 pub(super) fn object(args: &[Value], index: usize) -> Result<&Object, Error> {
     let value = any(args, index)?;
     value.as_object().ok_or_else(|| Error::operand(index + 1, value, &["object"]))
 }
 
-/// A set.
+/// Returns the set operand at `index`.
 #[inline]
 pub(super) fn set(args: &[Value], index: usize) -> Result<&Set, Error> {
     let value = any(args, index)?;
     value.as_set().ok_or_else(|| Error::operand(index + 1, value, &["set"]))
 }
 
-/// An integer of 64 bits.
+/// Returns the operand at `index` as a 64-bit integer.
 pub(super) fn integer(args: &[Value], index: usize) -> Result<i64, Error> {
     integer_of(any(args, index)?, index + 1)
 }
 
-/// A value that must be an integer of 64 bits; `position` is from 1.
+/// Converts a value to a 64-bit integer; `position` counts from 1.
 pub(super) fn integer_of(value: &Value, position: usize) -> Result<i64, Error> {
     let Value::Number(number) = value else {
         return Err(Error::operand(position, value, &["number"]));
@@ -86,7 +86,7 @@ pub(super) fn integer_of(value: &Value, position: usize) -> Result<i64, Error> {
         .ok_or_else(|| wrong(position, "must be integer number but got floating-point number"))
 }
 
-/// An integer of any size.
+/// Returns the operand at `index` as an integer of any size.
 pub(super) fn big_integer(args: &[Value], index: usize) -> Result<BigInt, Error> {
     let value = any(args, index)?;
     let Value::Number(number) = value else {
@@ -97,7 +97,7 @@ pub(super) fn big_integer(args: &[Value], index: usize) -> Result<BigInt, Error>
         .ok_or_else(|| wrong(index + 1, "must be integer number but got floating-point number"))
 }
 
-/// An array's or set's elements.
+/// Returns the elements of an array or a set.
 pub(super) fn elements<'a>(
     value: &'a Value,
 ) -> Option<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>> {
@@ -108,7 +108,7 @@ pub(super) fn elements<'a>(
     }
 }
 
-/// An array or set of strings.
+/// Returns the elements of an array or a set of strings.
 pub(super) fn strings(value: &Value, position: usize) -> Result<Vec<&str>, Error> {
     let Some(elements) = elements(value) else {
         return Err(Error::operand(position, value, &["array", "set"]));
@@ -127,24 +127,24 @@ impl From<NumberError> for Error {
     }
 }
 
-/// A value as a function's answer.
+/// Wraps a value as the result of a function.
 #[inline]
 #[allow(clippy::unnecessary_wraps)]
 pub(super) fn answer(value: impl Into<Value>) -> Answer {
     Ok(Some(value.into()))
 }
 
-/// Bytes that a new collection of `count` elements takes, announced.
+/// Accounts for a new collection of `count` elements.
 pub(super) fn charge_elements(context: &dyn Context, count: usize) -> Result<(), Error> {
     context.charge((count as u64).saturating_mul(size_of::<Value>() as u64))
 }
 
-/// Bytes of a new string, announced.
+/// Accounts for a new string.
 pub(super) fn charge_text(context: &dyn Context, bytes: usize) -> Result<(), Error> {
     context.charge(bytes as u64)
 }
 
-/// A counter for loops: looks now and then whether the evaluation is over.
+/// A counter for loops that checks every 1,024 turns whether the evaluation must end.
 pub(super) struct Ticks(u32);
 
 impl Ticks {
@@ -152,7 +152,7 @@ impl Ticks {
         Self(0)
     }
 
-    /// One turn.
+    /// Counts a turn of the loop.
     #[inline]
     pub(super) fn tick(&mut self, context: &dyn Context) -> Result<(), Error> {
         self.0 = self.0.wrapping_add(1);

@@ -1,4 +1,4 @@
-//! `rego.parse_module`: a module's tree, as OPA writes it in JSON.
+//! `rego.parse_module`: the syntax tree of a module, in OPA's JSON format.
 
 use super::encoding_rules::to_base64;
 use super::operands::{answer, any, string};
@@ -11,15 +11,14 @@ use crate::rego::syntax::tree::{
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
 use crate::rego::value::{Object, Value};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("rego.parse_module", Run::Plain(parse))];
 
 fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
-    // OPA counts the text as the first operand, too.
+    // OPA reports the text as the first operand, too.
     let text = any(args, 1)?;
     let text = text.as_str().ok_or_else(|| Error::operand(1, text, &["string"]))?;
-    // Each letter may become a term of a few members.
+    // Each letter may become a term with a few members.
     ctx.charge(text.len() as u64 * 64)?;
     let options = ParseOptions::version(BaseVersion::V1);
     let module = parse_module(FileId(0), text, &options).map_err(|problems| {
@@ -93,7 +92,7 @@ fn rule(rule: &Rule) -> Value {
 
 fn head(head: &Head, default: bool) -> Value {
     let mut members = Object::new();
-    // What OPA keeps of the time when heads were names, perhaps with a key.
+    // OPA keeps `name` from the time when a head was a plain name, possibly with a key.
     let named = match head.reference.len() {
         1 => true,
         2 if default || head.has_contains => false,
@@ -183,7 +182,7 @@ fn variable(name: &str) -> Value {
     object([("type", Value::from("var")), ("value", Value::from(name))])
 }
 
-/// A reference: it begins with a variable, whatever that is called.
+/// Converts a reference, whose first part is always a variable.
 fn reference(it: &[Term]) -> Value {
     let part = |(index, part): (usize, &Term)| match &part.kind {
         TermKind::Var(name) if index == 0 => variable(name),
@@ -192,7 +191,7 @@ fn reference(it: &[Term]) -> Value {
     Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
 }
 
-/// A call: what is called is a reference, also where it is one word.
+/// Converts a call, in which the callee is a reference even if it is a single word.
 fn call(it: &[Term]) -> Value {
     let part = |(index, part): (usize, &Term)| match &part.kind {
         TermKind::Var(name) if index == 0 => root(name),
@@ -201,7 +200,7 @@ fn call(it: &[Term]) -> Value {
     Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
 }
 
-/// A reference of one variable.
+/// Returns a reference that consists of a single variable.
 fn root(name: &str) -> Value {
     let parts = Value::from(vec![variable(name)]);
     object([("type", Value::from("ref")), ("value", parts)])
@@ -232,7 +231,7 @@ fn term(it: &Term) -> Value {
             ("set", Value::from(elements))
         }
         TermKind::Object(it) => {
-            // The last of equal keys counts.
+            // Of consecutive equal keys, the last one counts.
             let mut pairs: Vec<(Value, Value)> = Vec::new();
             for (key, value) in it {
                 let (key, value) = (term(key), term(value));
@@ -267,7 +266,7 @@ fn template(it: &Template) -> Value {
     object([("multi_line", Value::from(it.raw)), ("parts", parts)])
 }
 
-/// Runs `work`, which goes one level deeper, with stack enough for it.
+/// Runs `work`, which descends one level, and grows the stack if need be.
 fn deeper<R>(work: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }

@@ -1,24 +1,23 @@
-//! `opa.runtime`: what the host tells of itself, without its secrets.
+//! `opa.runtime`: the runtime information from the host, without secrets.
 
 use super::operands::answer;
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{Object, Shared, Value};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family = &[("opa.runtime", Run::Plain(runtime))];
 
 fn runtime(ctx: &dyn Context, _: &[Value]) -> Answer {
-    let mut told = ctx.runtime();
-    let config = told.get_str("config").cloned();
-    if let (Some(Value::Object(config)), Value::Object(object)) = (config, &mut told) {
+    let mut info = ctx.runtime();
+    let config = info.get_str("config").cloned();
+    if let (Some(Value::Object(config)), Value::Object(object)) = (config, &mut info) {
         let config = without_secrets((*config).clone())?;
         Shared::make_mut(object).insert(Value::from("config"), Value::from(config));
     }
-    answer(told)
+    answer(info)
 }
 
-/// A configuration without the credentials of its services and without its private keys.
+/// Removes the credentials of services and the private keys from a configuration.
 fn without_secrets(mut config: Object) -> Result<Object, Error> {
     for (name, secrets, lists) in
         [("services", &["credentials"][..], true), ("keys", &["key", "private_key"], false)]
@@ -47,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_left_out() {
+    fn secrets_are_removed_from_the_config() {
         let config = Value::from_json(
             r#"{"services":[{"url":"u","credentials":1}],"keys":{"k":{"private_key":1,"a":2}}}"#,
         );

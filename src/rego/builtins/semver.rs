@@ -1,4 +1,4 @@
-//! Versions, by Semantic Versioning 2.0.
+//! Versions, according to Semantic Versioning 2.0.
 
 use std::cmp::Ordering;
 
@@ -9,13 +9,13 @@ use super::{Answer, Context, Error, Run, Value};
 pub(super) const FUNCTIONS: Family =
     &[("semver.compare", Run::Plain(compare)), ("semver.is_valid", Run::Plain(is_valid))];
 
-/// A version without its build metadata, which doesn't count.
+/// A version without its build metadata, which doesn't affect the order.
 struct Version<'a> {
     numbers: [i64; 3],
     pre_release: &'a str,
 }
 
-/// Dot-separated identifiers of letters, digits and hyphens.
+/// Returns `true` for dot-separated identifiers of letters, digits and hyphens.
 fn are_identifiers(text: &str) -> bool {
     text.split('.').all(|it| {
         !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -31,7 +31,7 @@ fn has_leading_zero(text: &str) -> bool {
 }
 
 impl<'a> Version<'a> {
-    /// Reads a version; a `v` may stand before it.
+    /// Parses a version, which may start with `v`.
     fn parse(text: &'a str) -> Option<Self> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, metadata) =
@@ -63,7 +63,7 @@ impl<'a> Version<'a> {
 
     fn compare(&self, other: &Self) -> Ordering {
         let numbers = self.numbers.cmp(&other.numbers);
-        // A release is above its pre-releases.
+        // A release is higher than its pre-releases.
         numbers.then_with(|| match (self.pre_release, other.pre_release) {
             (a, b) if a == b => Ordering::Equal,
             ("", _) => Ordering::Greater,
@@ -83,7 +83,7 @@ fn compare_identifiers(a: &str, b: &str) -> Ordering {
             (Some(a), Some(b)) => match (is_numeric(a), is_numeric(b)) {
                 (true, false) => Ordering::Less,
                 (false, true) => Ordering::Greater,
-                // What is beyond 64 bits is as much as they hold.
+                // Numbers above 64 bits count as the highest 64-bit number.
                 (true, true) => {
                     let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
                     number(a).cmp(&number(b))

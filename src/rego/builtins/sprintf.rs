@@ -11,10 +11,10 @@ use crate::rego::value::{Number, quote_with};
 
 pub(super) const FUNCTIONS: Family = &[("sprintf", Run::Plain(sprintf))];
 
-/// Widths and precisions beyond this are none, as in Go.
-const WIDEST: usize = 1_000_000;
+/// The limit on widths and precisions, as in Go; larger ones are ignored.
+const MAX_WIDTH: usize = 1_000_000;
 
-/// An argument as OPA hands it to Go.
+/// An argument, as the type that OPA passes to Go.
 enum Argument<'a> {
     Text(std::borrow::Cow<'a, str>),
     Integer(i64),
@@ -65,7 +65,7 @@ struct Flags {
     sharp: bool,
     space: bool,
     zero: bool,
-    /// `%#v`: strings in quotes.
+    /// `%#v`, which quotes strings.
     sharp_v: bool,
     plus_v: bool,
     width: Option<usize>,
@@ -119,7 +119,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// What follows a `%`; gives what is behind it.
+    /// Formats one directive, starting after its `%`; returns what follows it.
     fn directive<'f>(&mut self, format: &'f str) -> Result<&'f str, Error> {
         let mut rest = format;
         let mut flags = Flags::default();
@@ -197,7 +197,7 @@ impl<'a> Printer<'a> {
         Ok(rest)
     }
 
-    /// An explicit index, `[n]`; whether there was one that could be read.
+    /// Reads an explicit index, `[n]`; returns `true` if there was a readable one.
     fn index(&mut self, rest: &mut &str, good: &mut bool) -> bool {
         if !rest.starts_with('[') {
             return false;
@@ -224,12 +224,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The next argument as a width or precision.
+    /// Reads the next argument as a width or precision.
     fn number(&mut self) -> Option<i64> {
         let argument = self.arguments.get(self.next)?;
         self.next += 1;
         match argument {
-            Argument::Integer(value) if value.unsigned_abs() <= WIDEST as u64 => Some(*value),
+            Argument::Integer(value) if value.unsigned_abs() <= MAX_WIDTH as u64 => Some(*value),
             _ => None,
         }
     }
@@ -251,11 +251,11 @@ impl<'a> Printer<'a> {
 
     fn argument(&mut self, verb: char, flags: Flags, argument: &Argument<'_>) -> Result<(), Error> {
         if verb == 'T' {
-            let text = cut(argument.type_name(), flags.precision);
+            let text = truncated(argument.type_name(), flags.precision);
             return self.pad(flags, text);
         }
         match (argument, verb) {
-            (_, 'p') => self.bad(verb, flags, argument),
+            (_, 'p') => self.bad_verb(verb, flags, argument),
             (Argument::Text(text), 'v' | 's' | 'q' | 'x' | 'X') => self.text(verb, flags, text),
             (
                 Argument::Integer(value),
@@ -271,12 +271,12 @@ impl<'a> Printer<'a> {
                 self.out.push_str(&format!("%!{verb}(big.Int={value})"));
                 Ok(())
             }
-            _ => self.bad(verb, flags, argument),
+            _ => self.bad_verb(verb, flags, argument),
         }
     }
 
-    /// An argument under a verb that it has no form for.
-    fn bad(&mut self, verb: char, flags: Flags, argument: &Argument<'_>) -> Result<(), Error> {
+    /// Formats an argument that the verb doesn't support.
+    fn bad_verb(&mut self, verb: char, flags: Flags, argument: &Argument<'_>) -> Result<(), Error> {
         self.out.push_str(&format!("%!{verb}({}=", argument.type_name()));
         self.argument('v', flags, argument)?;
         self.out.push(')');
@@ -290,11 +290,11 @@ impl<'a> Printer<'a> {
             let _ = quote_with(&mut out, text, '"', ascii);
             out
         };
-        let short = cut(text, flags.precision);
+        let short = truncated(text, flags.precision);
         match verb {
             'x' | 'X' => self.hexadecimal(verb, flags, text),
             'q' => {
-                if flags.sharp && short.chars().all(stands_in_backquotes) {
+                if flags.sharp && short.chars().all(can_be_backquoted) {
                     return self.pad(flags, &format!("`{short}`"));
                 }
                 self.pad(flags, &quoted(short, flags.plus))
@@ -360,7 +360,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// An integer's digits with sign and prefix, in its width.
+    /// Writes the digits of an integer with sign and prefix, padded to the width.
     fn digits(
         &mut self,
         verb: char,
@@ -470,7 +470,7 @@ impl<'a> Printer<'a> {
             ""
         };
         if !sign.is_empty() && flags.zero && !flags.minus {
-            // The sign stands before the zeros.
+            // The sign precedes the zeros.
             self.out.push_str(sign);
             let width = flags.width.map(|width| width.saturating_sub(1));
             return self.pad(Flags { width, ..flags }, &text);
@@ -479,7 +479,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// `%#g` and the like: always a decimal point, and zeros at the end.
+/// Implements the `#` flag for floats: always a decimal point, and trailing zeros.
 fn with_point(text: &str, format: char, precision: Option<usize>) -> String {
     let mut digits = match format {
         'g' | 'G' | 'x' => {
@@ -508,12 +508,13 @@ fn with_point(text: &str, format: char, precision: Option<usize>) -> String {
     number + tail
 }
 
-/// Leading digits as a number; nothing where there are none, and everything where they are too many.
+/// Reads leading digits as a number. Returns `None` without digits, and consumes everything if the
+/// number is too large.
 fn digits(rest: &mut &str) -> Option<usize> {
     let mut number: Option<usize> = None;
     while let Some(digit) = rest.chars().next().and_then(|c| c.to_digit(10)) {
         let before = number.unwrap_or(0);
-        if before > WIDEST {
+        if before > MAX_WIDTH {
             *rest = "";
             return None;
         }
@@ -523,18 +524,19 @@ fn digits(rest: &mut &str) -> Option<usize> {
     number
 }
 
-/// At most so many characters.
-fn cut(text: &str, precision: Option<usize>) -> &str {
+/// Truncates to `precision` characters.
+fn truncated(text: &str, precision: Option<usize>) -> &str {
     match precision.and_then(|precision| text.char_indices().nth(precision)) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
         None => text,
     }
 }
 
-fn stands_in_backquotes(c: char) -> bool {
+fn can_be_backquoted(c: char) -> bool {
     !(c < ' ' && c != '\t' || matches!(c, '`' | '\u{7f}' | '\u{feff}'))
 }
-/// Digits with zeros before them, so that there are `least`: more than a width of `format!` may be.
+
+/// Pads digits with zeros to a length of `least`, which may exceed the largest width of `format!`.
 fn with_zeros(digits: &str, least: usize) -> String {
     format!("{}{digits}", "0".repeat(least.saturating_sub(digits.len())))
 }

@@ -1,4 +1,4 @@
-//! Texts: parts, tests, replacements, upper and lower case.
+//! Strings: search, replacement, splitting, trimming, upper and lower case.
 //!
 //! Positions count code points, as in OPA.
 
@@ -57,7 +57,7 @@ pub(super) const FUNCTIONS: Family = &[
     ("trace", Run::Plain(|_, args| string(args, 0).and(answer(true)))),
 ];
 
-/// A part of the first operand; the operand itself where that is all of it.
+/// Returns part of the first operand, without a copy if that is all of it.
 fn same_or(args: &[Value], part: &str) -> Answer {
     let whole = any(args, 0)?;
     if whole.as_str() == Some(part) { answer(whole.clone()) } else { answer(part) }
@@ -110,7 +110,7 @@ fn index_of_n(context: &dyn Context, args: &[Value]) -> Answer {
         context.check()?;
         let at = before.chars().count();
         found.push(Value::from(passed + at));
-        // Matches may overlap: on from the next character.
+        // Matches may overlap, so the search continues at the next character.
         passed += at + 1;
         let mut chars = rest.get(before.len()..).unwrap_or_default().chars();
         chars.next();
@@ -157,14 +157,14 @@ fn reverse(context: &dyn Context, args: &[Value]) -> Answer {
     answer(text.chars().rev().collect::<String>())
 }
 
-/// The parts of a text between delimiters; its characters where the delimiter is empty.
+/// Splits a text at a delimiter; into characters if the delimiter is empty.
 fn parts<'a>(
     context: &dyn Context,
     text: &'a str,
     delimiter: &str,
     most: usize,
 ) -> Result<Vec<&'a str>, Error> {
-    // A part takes an element and, mostly, a string of its own.
+    // Each part takes an element and, usually, a string of its own.
     let charge = |count: usize| {
         context.charge((count as u64).saturating_mul(48).saturating_add(text.len() as u64))
     };
@@ -189,12 +189,12 @@ fn parts<'a>(
     Ok(text.splitn(most, delimiter).collect())
 }
 
-fn list(parts: &[&str]) -> Answer {
+fn array_of(parts: &[&str]) -> Answer {
     answer(parts.iter().map(|part| Value::from(*part)).collect::<Array>())
 }
 
 fn split(context: &dyn Context, args: &[Value]) -> Answer {
-    list(&parts(context, string(args, 0)?, string(args, 1)?, usize::MAX)?)
+    array_of(&parts(context, string(args, 0)?, string(args, 1)?, usize::MAX)?)
 }
 
 fn split_n(context: &dyn Context, args: &[Value]) -> Answer {
@@ -202,12 +202,12 @@ fn split_n(context: &dyn Context, args: &[Value]) -> Answer {
     match usize::try_from(n) {
         Ok(n) => {
             let found = parts(context, text, delimiter, n.saturating_add(1))?;
-            list(found.get(..n).unwrap_or(&found))
+            array_of(found.get(..n).unwrap_or(&found))
         }
         Err(_) => {
             let found = parts(context, text, delimiter, usize::MAX)?;
             let last = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
-            list(found.get(found.len().saturating_sub(last)..).unwrap_or_default())
+            array_of(found.get(found.len().saturating_sub(last)..).unwrap_or_default())
         }
     }
 }
@@ -229,8 +229,8 @@ fn replace_n(context: &dyn Context, args: &[Value]) -> Answer {
     answer(replaced(context, text, &pairs)?)
 }
 
-/// Replaces what is met from the left, by the first pair that fits. An empty text is met at each
-/// byte, but not twice at the same.
+/// Replaces matches from left to right, with the first pair that matches. An empty pattern matches
+/// at each byte, but only once per position.
 fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result<String, Error> {
     if let [(old, new)] = pairs
         && !old.is_empty()
@@ -307,7 +307,7 @@ fn any_affix(context: &dyn Context, args: &[Value], matches: fn(&str, &str) -> b
     answer(false)
 }
 
-/// The parts of a template string, put together: scalars, or sets of at most one value.
+/// Joins the parts of a template string: scalars, or sets of at most one value.
 fn template(context: &dyn Context, args: &[Value]) -> Answer {
     let mut out = String::new();
     for part in array(args, 0)? {

@@ -1,14 +1,14 @@
-//! The table of built-in functions: every name that OPA 1.22.2 knows, with its types.
+//! The table of built-in functions: every name in OPA 1.22.2, with its types.
 //!
-//! Owns the declarations. What a function does is in the file of its family, which lists its
-//! functions by name.
+//! Owns the declarations. The implementation of a function is in the file of its family, which
+//! lists its functions by name.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Builtin, Run};
 
-/// The functions of one family, by name.
+/// The functions in one family, by name.
 pub(super) type Family = &'static [(&'static str, Run)];
 
 /// All families.
@@ -48,7 +48,7 @@ const FAMILIES: &[Family] = &[
     super::yaml::FUNCTIONS,
 ];
 
-/// Left to the machine that evaluates, or to a compile stage.
+/// Functions that are left to the engine or to a compile stage.
 const MACHINE: &[&str] = &[
     "assign",
     "eq",
@@ -59,13 +59,13 @@ const MACHINE: &[&str] = &[
     "rego.metadata.rule",
 ];
 
-/// True if a function is declared, so that types and names are checked as in OPA, and isn't there: a
-/// policy that calls it doesn't load.
+/// Returns `true` if a function is declared but not implemented. Its name and types are checked as
+/// in OPA, but a policy that calls it doesn't load.
 pub fn is_missing(name: &str) -> bool {
     !MACHINE.contains(&name) && lookup(name).is_some_and(|it| matches!(it.run, Run::Machine))
 }
 
-/// A declaration.
+/// Declares a function.
 const fn f(name: &'static str, signature: &'static str) -> Builtin {
     Builtin {
         name,
@@ -100,7 +100,7 @@ impl Builtin {
     }
 }
 
-/// All functions and where each stands, made once.
+/// All functions with an index by name, built once.
 struct Table {
     functions: Vec<Builtin>,
     index: HashMap<&'static str, usize>,
@@ -119,13 +119,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table { functions, index }
 });
 
-/// The function of this name; operators have OPA's names.
+/// Returns the function of this name; operators have OPA's names.
 pub fn lookup(name: &str) -> Option<&'static Builtin> {
     let at = TABLE.index.get(name)?;
     TABLE.functions.get(*at)
 }
 
-/// All functions, in the order of their names.
+/// Returns all functions, ordered by name.
 pub fn all() -> &'static [Builtin] {
     &TABLE.functions
 }
@@ -350,7 +350,7 @@ mod tests {
     use crate::rego::types::Function;
 
     #[test]
-    fn every_declaration_runs_and_has_types() {
+    fn every_declared_function_is_implemented_and_has_valid_types() {
         assert!(all().is_sorted_by_key(|function| function.name));
         for function in declarations() {
             Function::parse(function.signature).unwrap();

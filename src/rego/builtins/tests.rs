@@ -1,6 +1,6 @@
-//! Answers of OPA 1.22.2, stored: `opa_answers.txt` has a call a line, as function, arguments and
-//! answer, with tabs between. Values are JSON, with `<…>` for sets and keys of any type; an answer is
-//! `V` and a value (a relation: several), `U` for undefined, or `E` and the kind of error.
+//! Stored answers of OPA 1.22.2. Each line of `opa_answers.txt` is a call: function, arguments and
+//! answer, separated by tabs. Values are JSON, plus `<…>` for sets and keys of any type. An answer
+//! is `V` and a value (several for a relation), `U` for undefined, or `E` and the kind of error.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -10,14 +10,14 @@ use super::opa_sample::decode;
 use super::*;
 use crate::rego::value::{Number, Object, Set};
 
-/// A context that allows everything, up to a bound.
+/// A context that allows everything within a fixed memory limit.
 #[derive(Default)]
-pub(in crate::rego) struct Free {
+pub(in crate::rego) struct TestContext {
     cache: Cache,
     used: std::cell::Cell<u64>,
 }
 
-impl Context for Free {
+impl Context for TestContext {
     fn now_ns(&self) -> i64 {
         1_700_000_000_123_456_789
     }
@@ -56,7 +56,7 @@ impl Context for Free {
     }
 }
 
-/// Reads the stored notation of values.
+/// Reads values in the stored notation.
 struct Reader<'a> {
     text: &'a str,
 }
@@ -125,7 +125,7 @@ impl Reader<'_> {
     }
 }
 
-/// Writes the stored notation.
+/// Writes a value in the stored notation.
 fn write(out: &mut String, value: &Value) {
     let list = |out: &mut String, ends: [char; 2], values: &mut dyn Iterator<Item = &Value>| {
         out.push(ends[0]);
@@ -157,9 +157,9 @@ fn write(out: &mut String, value: &Value) {
     }
 }
 
-/// The answer of a call in the stored notation.
+/// Returns the answer of a call in the stored notation.
 fn answer(name: &str, args: &[Value]) -> String {
-    let context = Free::default();
+    let context = TestContext::default();
     let mut values = String::new();
     let result = match lookup(name).unwrap().run {
         Run::Plain(run) => run(&context, args)
@@ -185,8 +185,8 @@ fn answer(name: &str, args: &[Value]) -> String {
 }
 
 #[test]
-fn answers_are_opas() {
-    let mut differ = Vec::new();
+fn stored_answers_match_opa() {
+    let mut differences = Vec::new();
     let mut functions = std::collections::BTreeSet::new();
     for line in include_str!("opa_answers.txt").lines() {
         let mut fields = line.splitn(3, '\t');
@@ -195,16 +195,16 @@ fn answers_are_opas() {
         let args = Reader { text: args }.value();
         let got = answer(name, args.as_array().unwrap());
         if got != expected {
-            differ.push(format!("{line}\n  got {got}"));
+            differences.push(format!("{line}\n  got {got}"));
         }
         functions.insert(name);
     }
-    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+    assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
     assert!(functions.len() > 120);
 }
 
-/// What a schema finds wrong comes from OPA in no fixed order.
-fn sorted(function: &str, value: &Value) -> String {
+/// Returns JSON in which schema violations are sorted, since OPA's have no fixed order.
+fn with_sorted_violations(function: &str, value: &Value) -> String {
     if function == "json.match_schema"
         && let Some([fits, problems]) = value.as_array().map(Vec::as_slice)
     {
@@ -215,13 +215,13 @@ fn sorted(function: &str, value: &Value) -> String {
     value.to_json()
 }
 
-/// Certificates, keys, tokens, schemas, templates, signed requests, modules: a fixed sample of
-/// calls with what OPA answered (`ok`), or the code that it failed with (`err`).
+/// A fixed sample of calls with OPA's answer (`ok`) or error code (`err`): certificates, keys,
+/// tokens, schemas, templates, signed requests, modules.
 #[cfg(feature = "crypto")]
 #[test]
-fn answers_of_the_heavy_functions_are_opas() {
-    let context = Free::default();
-    let mut differ = Vec::new();
+fn sampled_answers_match_opa() {
+    let context = TestContext::default();
+    let mut differences = Vec::new();
     let mut functions = std::collections::BTreeSet::new();
     for line in include_str!("opa_sample.jsonl").lines() {
         let call = Value::from_json(line).unwrap();
@@ -233,26 +233,27 @@ fn answers_of_the_heavy_functions_are_opas() {
         let args: Vec<Value> =
             call.get_str("args").unwrap().as_array().unwrap().iter().map(decode).collect();
         let got = match run(&context, &args) {
-            Ok(value) => value.map_or_else(|| "undefined".to_owned(), |v| sorted(function, &v)),
+            Ok(value) => value
+                .map_or_else(|| "undefined".to_owned(), |v| with_sorted_violations(function, &v)),
             Err(error) if error.halt => format!("halt: {error}"),
             Err(Error { code: Code::Type, .. }) => "eval_type_error".to_owned(),
             Err(_) => "eval_builtin_error".to_owned(),
         };
         let expected = match (call.get_str("ok"), text("err")) {
-            (Some(value), _) => sorted(function, &decode(value)),
+            (Some(value), _) => with_sorted_violations(function, &decode(value)),
             (None, code) => code.unwrap().to_owned(),
         };
         if got != expected {
-            differ.push(format!("{line}\n  got {got}"));
+            differences.push(format!("{line}\n  got {got}"));
         }
         functions.insert(function.to_owned());
     }
-    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+    assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
     assert!(functions.len() > 35, "{}", functions.len());
 }
 
 #[test]
-fn widths_and_precisions_are_as_large_as_go_takes_them() {
+fn sprintf_takes_widths_and_precisions_as_large_as_go_does() {
     for (format, number) in [
         ("%.70000d", "5"),
         ("%070000d", "-5"),
@@ -272,7 +273,7 @@ fn widths_and_precisions_are_as_large_as_go_takes_them() {
 }
 
 #[test]
-fn large_answers_are_refused_before_they_are_made() {
+fn large_answers_are_refused_before_they_are_built() {
     let text = Value::from("x".repeat(1 << 20));
     let parts: Value = (0..1000).map(|_| text.clone()).collect();
     let calls = [

@@ -20,13 +20,13 @@ const DECIMAL: [u64; 6] = [
     1_000_000_000_000_000_000,
 ];
 
-/// The factor of a prefix (`k`, `m`, `g`, …), of powers of 1,024 where `binary`.
+/// Returns the factor of a prefix (`k`, `m`, `g`, …); a power of 1,024 if `binary`.
 fn factor(prefix: char, binary: bool) -> Option<u64> {
     let index = "kmgtpe".find(prefix)?;
     if binary { Some(1 << (10 * (index + 1))) } else { DECIMAL.get(index).copied() }
 }
 
-/// The number and the unit of a quantity; nothing where the exponent has too many digits.
+/// Splits a quantity into number and unit; returns `None` if the exponent has too many digits.
 fn split(text: &str) -> Option<(&str, &str)> {
     const EXPONENT: usize = 6;
     let bytes = text.as_bytes();
@@ -37,7 +37,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
         match current {
             b'0'..=b'9' | b'.' | b'+' | b'-' => {}
             b'e' | b'E' => {
-                // An exponent only where digits or a sign follow.
+                // An `e` starts an exponent only if digits or a sign follow.
                 if !byte(at + 1)
                     .is_some_and(|next| next.is_ascii_digit() || matches!(next, b'+' | b'-'))
                 {
@@ -63,7 +63,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(end)
 }
 
-/// A number's text as JSON has it: no plus sign, digits on both sides of the point.
+/// Parses a number after rewriting it as JSON: no plus sign, digits on both sides of the point.
 fn number(text: &str) -> Result<Option<Number>, Error> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -94,13 +94,13 @@ fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     if amount.is_empty() {
         return Err(failed("no amount provided"));
     }
-    // All but the first letter may be of any case: `m` and `M` differ.
+    // Case doesn't matter except for the first letter: `m` and `M` differ.
     let mut letters = unit.chars();
     let unit: String =
         letters.next().into_iter().chain(letters.as_str().to_lowercase().chars()).collect();
     let lower = unit.to_ascii_lowercase();
     let mut chars = lower.chars();
-    // Thousandths are the double nearest to 0.001, as in OPA.
+    // For thousandths OPA uses the double nearest to 0.001.
     let milli = || (BigInt::from(1_152_921_504_606_847_u64), BigInt::one() << 60_u32);
     let unknown = || failed(&format!("unit {unit} not recognized"));
     let (over, under) = match (chars.next(), chars.next(), chars.next()) {
@@ -121,7 +121,7 @@ fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     if (&over % &under).is_zero() {
         return answer(Number::from(&(over / under)));
     }
-    // Ten decimals, halves away from zero.
+    // Ten decimals, rounding halves away from zero.
     let scaled = over.abs() * 10_000_000_000_u64 * 2_u32 + &under;
     let rounded = (scaled / (under * 2_u32)).to_string();
     let sign = if over.is_negative() { "-" } else { "" };

@@ -1,8 +1,8 @@
-//! `uri.*`, and URLs as OPA's host language reads them.
+//! `uri.*`, and URLs as Go parses them.
 //!
-//! Owns which texts are URLs and what their parts are. The common crates read URLs as browsers do;
-//! here nothing is normalized, and relative references are URLs too. Certificates (names that are
-//! URIs), signed requests and `http.send` read theirs with it.
+//! Owns the distinction between URLs and other text, and the components of URLs. The common crates
+//! parse URLs as browsers do; here nothing is normalized, and relative references are URLs too.
+//! Names in certificates, signed requests and `http.send` use it as well.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -13,7 +13,6 @@ use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{Object, Value};
 
-/// The functions of this file.
 pub(super) const FUNCTIONS: Family =
     &[("uri.is_valid", Run::Plain(is_valid)), ("uri.parse", Run::Plain(parse))];
 
@@ -40,32 +39,32 @@ fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     answer(valid)
 }
 
-/// A URL's parts. What is decoded is bytes: it need not be UTF-8.
+/// The components of a URL. Decoded components are bytes, since they need not be UTF-8.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Url {
-    /// In lower case.
+    /// The scheme, in lower case.
     pub scheme: String,
-    /// What follows a scheme without a slash.
+    /// Everything after the scheme, if no slash follows it.
     pub opaque: String,
     /// The user, and the password if there is one.
     pub user: Option<(Vec<u8>, Option<Vec<u8>>)>,
-    /// With its port.
+    /// The host with its port.
     pub host: Vec<u8>,
     pub path: Vec<u8>,
-    /// The path as it was written, where that isn't how we would write it.
+    /// The path as written, if it differs from our encoding of it.
     pub raw_path: Vec<u8>,
-    /// It ends in an empty query.
+    /// Set if the URL ends in an empty query.
     pub force_query: bool,
     pub raw_query: String,
     pub fragment: Vec<u8>,
     pub raw_fragment: String,
-    /// A scheme and a path, without even an empty host.
+    /// Set if there is a scheme and a path, but no `//`.
     pub omit_host: bool,
 }
 
-/// The parts that differ in what stands for itself in them.
+/// The components that differ in which characters need escaping.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Component {
     Path,
     Host,
     Zone,
@@ -73,8 +72,8 @@ enum Part {
     Fragment,
 }
 
-impl Part {
-    /// True if a byte must be escaped here.
+impl Component {
+    /// Returns `true` if a byte must be escaped in this component.
     fn escapes(self, byte: u8) -> bool {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
             return false;
@@ -127,7 +126,7 @@ impl Part {
                 };
                 let value = digits.ok_or_else(escape)?;
                 let allowed = match self {
-                    // A host's escapes stand for bytes that aren't ASCII.
+                    // Escapes in a host may stand only for non-ASCII bytes and `%`.
                     Self::Host => value >= 0x80 || value == b'%',
                     Self::Zone => value == b'%' || value == b' ' || !Self::Host.escapes(value),
                     _ => true,
@@ -156,18 +155,18 @@ fn hex(digits: &[u8]) -> Option<u8> {
 }
 
 impl Url {
-    /// Reads a URL or a relative reference.
+    /// Parses a URL or a relative reference.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns a description of the problem.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
         let failed = |what: &str, error: String| format!("parse {what:?}: {error}");
         let mut url = Self::without_fragment(before).map_err(|error| failed(before, error))?;
         if !fragment.is_empty() {
             url.fragment =
-                Part::Fragment.unescape(fragment).map_err(|error| failed(text, error))?;
-            if Part::Fragment.escape(&url.fragment) != fragment {
+                Component::Fragment.unescape(fragment).map_err(|error| failed(text, error))?;
+            if Component::Fragment.escape(&url.fragment) != fragment {
                 url.raw_fragment = fragment.to_owned();
             }
         }
@@ -215,15 +214,15 @@ impl Url {
     }
 
     fn set_path(&mut self, path: &str) -> Result<(), String> {
-        self.path = Part::Path.unescape(path)?;
+        self.path = Component::Path.unescape(path)?;
         self.raw_path.clear();
-        if Part::Path.escape(&self.path) != path {
+        if Component::Path.escape(&self.path) != path {
             self.raw_path = path.as_bytes().to_vec();
         }
         Ok(())
     }
 
-    /// What a reference stands for in a document of this URL (RFC 3986, 5.2).
+    /// Resolves a reference against this URL (RFC 3986, section 5.2).
     pub(super) fn resolve(&self, reference: &Self) -> Self {
         let mut url = reference.clone();
         let nothing = |url: &mut Self| {
@@ -236,7 +235,7 @@ impl Url {
         }
         if !reference.scheme.is_empty() || !reference.host.is_empty() || reference.user.is_some() {
             let path = resolve_path(&reference.escaped_path(), "");
-            // Both were read from URLs, so what is made of them can be read.
+            // Both paths come from parsed URLs, so the result is valid.
             let _ = url.set_path(&path);
             return url;
         }
@@ -274,15 +273,15 @@ impl Url {
             return Err("net/url: invalid userinfo".to_owned());
         }
         self.user = Some(match user.split_once(':') {
-            None => (Part::User.unescape(user)?, None),
+            None => (Component::User.unescape(user)?, None),
             Some((name, password)) => {
-                (Part::User.unescape(name)?, Some(Part::User.unescape(password)?))
+                (Component::User.unescape(name)?, Some(Component::User.unescape(password)?))
             }
         });
         Ok(())
     }
 
-    /// The host and, after a colon, the port.
+    /// Splits the host into name and port.
     fn split_host(&self) -> (&[u8], &[u8]) {
         let host = self.host.as_slice();
         let colon = host.iter().rposition(|byte| *byte == b':');
@@ -297,27 +296,28 @@ impl Url {
         (inner.unwrap_or(name), port)
     }
 
-    /// The host without its port and brackets.
+    /// Returns the host without port and brackets.
     pub(super) fn hostname(&self) -> &[u8] {
         self.split_host().0
     }
 
-    /// The port, if one is given.
+    /// Returns the port, if one is given.
     pub(super) fn port(&self) -> &[u8] {
         self.split_host().1
     }
 
-    /// The path as it is sent.
+    /// Returns the path as it is sent.
     pub(super) fn escaped_path(&self) -> Cow<'_, str> {
-        let plain = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !Part::Path.escapes(*byte);
+        let plain =
+            |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !Component::Path.escapes(*byte);
         if let Ok(raw) = std::str::from_utf8(&self.raw_path)
             && !raw.is_empty()
             && raw.as_bytes().iter().all(plain)
-            && Part::Path.unescape(raw).as_ref() == Ok(&self.path)
+            && Component::Path.unescape(raw).as_ref() == Ok(&self.path)
         {
             return raw.into();
         }
-        if self.path == b"*" { "*".into() } else { Part::Path.escape(&self.path).into() }
+        if self.path == b"*" { "*".into() } else { Component::Path.escape(&self.path).into() }
     }
 }
 
@@ -334,14 +334,14 @@ impl std::fmt::Display for Url {
                 text.push_str("//");
             }
             if let Some((name, password)) = &self.user {
-                text.push_str(&Part::User.escape(name));
+                text.push_str(&Component::User.escape(name));
                 if let Some(password) = password {
                     text.push(':');
-                    text.push_str(&Part::User.escape(password));
+                    text.push_str(&Component::User.escape(password));
                 }
                 text.push('@');
             }
-            text.push_str(&Part::Host.escape(&self.host));
+            text.push_str(&Component::Host.escape(&self.host));
             let path = self.escaped_path();
             if !path.is_empty() && !path.starts_with('/') && !self.host.is_empty() {
                 text.push('/');
@@ -360,20 +360,21 @@ impl std::fmt::Display for Url {
         if !self.fragment.is_empty() {
             text.push('#');
             let raw = self.raw_fragment.as_str();
-            let plain =
-                |byte: u8| b"!$&'()*+,;=:@[]%".contains(&byte) || !Part::Fragment.escapes(byte);
+            let plain = |byte: u8| {
+                b"!$&'()*+,;=:@[]%".contains(&byte) || !Component::Fragment.escapes(byte)
+            };
             let usable = !raw.is_empty() && raw.bytes().all(plain);
-            if usable && Part::Fragment.unescape(raw).as_ref() == Ok(&self.fragment) {
+            if usable && Component::Fragment.unescape(raw).as_ref() == Ok(&self.fragment) {
                 text.push_str(raw);
             } else {
-                text.push_str(&Part::Fragment.escape(&self.fragment));
+                text.push_str(&Component::Fragment.escape(&self.fragment));
             }
         }
         f.write_str(&text)
     }
 }
 
-/// A path relative to another, without its dots.
+/// Resolves a path against another and removes its dot segments.
 fn resolve_path(base: &str, reference: &str) -> String {
     let full = if reference.is_empty() {
         base.to_owned()
@@ -413,7 +414,7 @@ fn resolve_path(base: &str, reference: &str) -> String {
     if path.starts_with("//") { path.split_off(1) } else { path }
 }
 
-/// The scheme, if there is one, and what follows it.
+/// Splits off the scheme, if there is one.
 fn scheme(text: &str) -> Result<(&str, &str), String> {
     for (index, byte) in text.bytes().enumerate() {
         match byte {
@@ -443,10 +444,10 @@ fn host(scheme: &str, text: &str) -> Result<Vec<u8>, String> {
             let mut inner;
             if let Some(zone) = name.find("%25") {
                 let (address, zone) = name.split_at(zone);
-                inner = Part::Host.unescape(address)?;
-                inner.extend(Part::Zone.unescape(zone)?);
+                inner = Component::Host.unescape(address)?;
+                inner.extend(Component::Zone.unescape(zone)?);
             } else {
-                inner = Part::Host.unescape(name)?;
+                inner = Component::Host.unescape(name)?;
             }
             if !is_ipv6(&inner) {
                 return Err("invalid IP-literal".to_owned());
@@ -463,10 +464,10 @@ fn host(scheme: &str, text: &str) -> Result<Vec<u8>, String> {
         let strict = scheme == "http" || scheme == "https";
         port(text.get(if strict { first } else { last }..).unwrap_or_default())?;
     }
-    Part::Host.unescape(text)
+    Component::Host.unescape(text)
 }
 
-/// An IPv6 address, perhaps with a zone.
+/// Returns `true` for an IPv6 address, with or without a zone.
 fn is_ipv6(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let (address, zone) = text.split_once('%').map_or((text, None), |(a, z)| (a, Some(z)));
@@ -479,7 +480,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_taken_as_they_stand() {
+    fn urls_are_parsed_without_normalization() {
         let url = Url::parse("HTTPS://u:p@[fe80::1%25en0]:8443/a%2Fb c?q=1#f%20").unwrap();
         assert_eq!((url.scheme.as_str(), url.hostname()), ("https", b"fe80::1%en0".as_slice()));
         assert_eq!(url.port(), b"8443");

@@ -10,26 +10,26 @@ use crate::rego::value::Object;
 pub(super) const FUNCTIONS: Family =
     &[("uuid.rfc4122", Run::Plain(random)), ("uuid.parse", Run::Plain(parse))];
 
-/// A random one, the same for the same operand.
+/// Returns a random UUID that depends on the operand.
 fn random(context: &dyn Context, args: &[Value]) -> Answer {
     let key = any(args, 0)?;
     context.charge(key.size())?;
     let half = |which: &str| u128::from(context.random(&format!("uuid.rfc4122 {which} {key}")));
     let bits = half("high") << 64 | half("low");
-    // Version 4, the usual variant.
+    // Version 4, with the usual variant.
     let bits = bits & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     let hex = format!("{bits:032x}");
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     answer([part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-"))
 }
 
-/// The bytes of a UUID in one of its notations.
+/// Parses a UUID in one of its notations.
 fn read(text: &str) -> Option<[u8; 16]> {
     let bytes = text.as_bytes();
     let body = match bytes.len() {
         36 | 32 => bytes,
         45 if bytes.get(..9)?.eq_ignore_ascii_case(b"urn:uuid:") => bytes.get(9..)?,
-        // Whatever stands for the braces.
+        // Any characters may stand in for the braces, as in OPA.
         38 => bytes.get(1..37)?,
         _ => return None,
     };
