@@ -1,6 +1,6 @@
 //! Functions that aggregate the elements of a collection.
 
-use super::operands::{answer, any, charge_elements, element, elements, wrong};
+use super::operands::{answer, charge_elements, element_error, elements, operand, operand_error};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::{Array, Number, NumberError};
@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: Family = &[
 ];
 
 fn count(_: &dyn Context, args: &[Value]) -> Answer {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     match value.len() {
         Some(count) => answer(count),
         None => Err(Error::operand(1, value, &["array", "object", "set", "string"])),
@@ -28,7 +28,7 @@ fn count(_: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn members(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     elements(value).ok_or_else(|| Error::operand(1, value, &["set", "array"]))
 }
 
@@ -36,7 +36,7 @@ fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) ->
     let numbers: Result<Vec<&Number>, Error> = members(args)?
         .map(|it| match it {
             Value::Number(number) => Ok(number),
-            other => Err(element(1, any(args, 0)?, other, &["number"])),
+            other => Err(element_error(1, operand(args, 0)?, other, &["number"])),
         })
         .collect();
     answer(fold(&numbers?)?)
@@ -63,7 +63,7 @@ fn sort(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn booleans(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     elements(value).ok_or_else(|| Error::operand(1, value, &["array", "set"]))
 }
 
@@ -81,9 +81,11 @@ pub(super) fn list_operand<'a>(
     index: usize,
     expected: &[&str],
 ) -> Result<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     elements(value).ok_or_else(|| match expected {
-        [text] => wrong(index + 1, &format!("must be {text} but got {}", value.type_name())),
+        [text] => {
+            operand_error(index + 1, &format!("must be {text} but got {}", value.type_name()))
+        }
         expected => Error::operand(index + 1, value, expected),
     })
 }

@@ -7,7 +7,7 @@ use chrono::DateTime;
 use super::crypto::signature::{Hash, mac};
 use super::encoding_rules::{hex, lossy};
 use super::http::check_members;
-use super::operands::{answer, any, object, wrong};
+use super::operands::{answer, object, operand, operand_error};
 use super::table::Family;
 use super::uri::Url;
 use super::{Answer, Context, Error, Run};
@@ -23,17 +23,17 @@ const UNSIGNED: [&str; 3] = ["authorization", "user-agent", "x-amzn-trace-id"];
 
 fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
-    let config = any(args, 1)?;
+    let config = operand(args, 1)?;
     // OPA reports the configuration and the time as the first operand, too.
     let Value::Object(config) = config else {
         return Err(Error::operand(1, config, &["object"]));
     };
     check_config(config)?;
-    let time = any(args, 2)?;
+    let time = operand(args, 2)?;
     let time = time.as_number().ok_or_else(|| Error::operand(1, time, &["number"]))?;
     let time = time
         .as_i64()
-        .ok_or_else(|| wrong(3, "could not convert time_ns value into a unix timestamp"))?;
+        .ok_or_else(|| operand_error(3, "could not convert time_ns value into a unix timestamp"))?;
     check_members(request, 1)?;
     let get = |name: &str| request.get(&Value::from(name));
     let headers = match get("headers") {
@@ -49,7 +49,7 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     if !invalid.is_empty() {
         let invalid = Value::from(invalid);
         let what = format!("invalid values for required request parameters(s): {invalid}");
-        return Err(wrong(1, &what));
+        return Err(operand_error(1, &what));
     }
     let text = |object: &Object, name: &str| {
         let value = object.get(&Value::from(name)).and_then(Value::as_str);
@@ -69,7 +69,10 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
         None => false,
         Some(Value::Bool(unsigned)) => *unsigned,
         Some(_) => {
-            return Err(wrong(2, "invalid value for 'disable_payload_signing' in AWS config"));
+            return Err(operand_error(
+                2,
+                "invalid value for 'disable_payload_signing' in AWS config",
+            ));
         }
     };
 
@@ -144,7 +147,7 @@ fn check_config(config: &Object) -> Result<(), Error> {
             return Ok(());
         }
         let names = Value::from(names);
-        Err(wrong(2, &format!("{what} required AWS config parameters(s): {names}")))
+        Err(operand_error(2, &format!("{what} required AWS config parameters(s): {names}")))
     };
     check("missing", |value| value.is_none())?;
     check("invalid values for", |value| value.is_some_and(|value| value.as_str().is_none()))

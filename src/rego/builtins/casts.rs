@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use num_traits::Num;
 
-use super::operands::{answer, any, charge_elements, wrong};
+use super::operands::{answer, charge_elements, operand, operand_error};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::{Array, Number, Set, quote};
@@ -16,7 +16,7 @@ pub(super) const FUNCTIONS: Family = &[
     ("is_object", Run::Plain(|_, args| is(args, "object"))),
     ("is_set", Run::Plain(|_, args| is(args, "set"))),
     ("is_string", Run::Plain(|_, args| is(args, "string"))),
-    ("type_name", Run::Plain(|_, args| answer(any(args, 0)?.type_name()))),
+    ("type_name", Run::Plain(|_, args| answer(operand(args, 0)?.type_name()))),
     ("cast_array", Run::Plain(cast_array)),
     ("cast_set", Run::Plain(cast_set)),
     ("cast_boolean", Run::Plain(|_, args| cast(args, "boolean"))),
@@ -27,11 +27,11 @@ pub(super) const FUNCTIONS: Family = &[
 ];
 
 fn is(args: &[Value], name: &str) -> Answer {
-    answer(any(args, 0)?.type_name() == name)
+    answer(operand(args, 0)?.type_name() == name)
 }
 
 fn cast(args: &[Value], name: &str) -> Answer {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     if value.type_name() == name {
         answer(value.clone())
     } else {
@@ -40,7 +40,7 @@ fn cast(args: &[Value], name: &str) -> Answer {
 }
 
 fn cast_array(context: &dyn Context, args: &[Value]) -> Answer {
-    match any(args, 0)? {
+    match operand(args, 0)? {
         array @ Value::Array(_) => answer(array.clone()),
         Value::Set(set) => {
             charge_elements(context, set.len())?;
@@ -51,7 +51,7 @@ fn cast_array(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn cast_set(context: &dyn Context, args: &[Value]) -> Answer {
-    match any(args, 0)? {
+    match operand(args, 0)? {
         set @ Value::Set(_) => answer(set.clone()),
         Value::Array(array) => {
             charge_elements(context, array.len())?;
@@ -68,14 +68,14 @@ fn cast_set(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn to_number(_: &dyn Context, args: &[Value]) -> Answer {
-    match any(args, 0)? {
+    match operand(args, 0)? {
         Value::Null => answer(0),
         Value::Bool(value) => answer(i64::from(*value)),
         number @ Value::Number(_) => answer(number.clone()),
         Value::String(text) => {
             let bare = text.trim_start_matches(['+', '-']).to_lowercase();
             if matches!(bare.as_str(), "inf" | "infinity" | "nan") {
-                return Err(wrong(1, "must be valid number string but got string"));
+                return Err(operand_error(1, "must be valid number string but got string"));
             }
             let failed = |what: &str| {
                 let mut message = String::from("strconv.ParseFloat: parsing ");

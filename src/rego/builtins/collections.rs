@@ -1,6 +1,6 @@
 //! Arrays and sets.
 
-use super::operands::{answer, any, array, charge_elements, integer, set};
+use super::operands::{answer, array, charge_elements, integer, operand, set};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::{Array, Set};
@@ -20,10 +20,10 @@ pub(super) const FUNCTIONS: Family = &[
 fn concat(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (array(args, 0)?, array(args, 1)?);
     if a.is_empty() {
-        return answer(any(args, 1)?.clone());
+        return answer(operand(args, 1)?.clone());
     }
     if b.is_empty() {
-        return answer(any(args, 0)?.clone());
+        return answer(operand(args, 0)?.clone());
     }
     charge_elements(context, a.len().saturating_add(b.len()))?;
     answer(a.iter().chain(b).cloned().collect::<Array>())
@@ -32,7 +32,7 @@ fn concat(context: &dyn Context, args: &[Value]) -> Answer {
 fn flatten(context: &dyn Context, args: &[Value]) -> Answer {
     let array = array(args, 0)?;
     if !array.iter().any(|it| matches!(it, Value::Array(_))) {
-        return answer(any(args, 0)?.clone());
+        return answer(operand(args, 0)?.clone());
     }
     let count = array.iter().map(|it| it.as_array().map_or(1, Vec::len));
     charge_elements(context, count.fold(0, usize::saturating_add))?;
@@ -78,10 +78,10 @@ fn common(a: &Set, b: &Set) -> Set {
 fn or(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (set(args, 0)?, set(args, 1)?);
     if a.is_empty() {
-        return answer(any(args, 1)?.clone());
+        return answer(operand(args, 1)?.clone());
     }
     if b.is_empty() {
-        return answer(any(args, 0)?.clone());
+        return answer(operand(args, 0)?.clone());
     }
     charge_elements(context, a.len().saturating_add(b.len()))?;
     answer(a.union(b).cloned().collect::<Set>())

@@ -1,6 +1,6 @@
 //! The operators that compare any two values.
 
-use super::operands::{answer, any};
+use super::operands::{answer, operand};
 use super::table::Family;
 use super::{Answer, Context, Run, Value};
 
@@ -16,13 +16,13 @@ pub(super) const FUNCTIONS: Family = &[
 ];
 
 fn compare(args: &[Value], holds: fn(std::cmp::Ordering) -> bool) -> Answer {
-    answer(holds(any(args, 0)?.cmp(any(args, 1)?)))
+    answer(holds(operand(args, 0)?.cmp(operand(args, 1)?)))
 }
 
 /// `value in collection`
 fn member(_: &dyn Context, args: &[Value]) -> Answer {
-    let value = any(args, 0)?;
-    answer(match any(args, 1)? {
+    let value = operand(args, 0)?;
+    answer(match operand(args, 1)? {
         Value::Set(set) => set.contains(value),
         Value::Array(array) => array.contains(value),
         Value::Object(object) => object.values().any(|it| it == value),
@@ -32,6 +32,6 @@ fn member(_: &dyn Context, args: &[Value]) -> Answer {
 
 /// `key, value in collection`
 fn member_with_key(_: &dyn Context, args: &[Value]) -> Answer {
-    let (key, value, collection) = (any(args, 0)?, any(args, 1)?, any(args, 2)?);
+    let (key, value, collection) = (operand(args, 0)?, operand(args, 1)?, operand(args, 2)?);
     answer(collection.is_collection() && collection.get(key) == Some(value))
 }

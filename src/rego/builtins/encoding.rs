@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::operands::{answer, any, charge_elements, elements, object, string, wrong};
+use super::operands::{answer, charge_elements, elements, object, operand, operand_error, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::unicode::is_printable;
@@ -41,7 +41,7 @@ fn quoted(text: &str) -> String {
 const HTML: JsonStyle<'static> = JsonStyle { indent: None, prefix: "", escape_html: true };
 
 fn json_marshal(context: &dyn Context, args: &[Value]) -> Answer {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     context.charge(value.size())?;
     let text = value.to_json_styled(HTML);
     context.charge(text.len() as u64)?;
@@ -49,13 +49,13 @@ fn json_marshal(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     let (mut indent, mut prefix, mut pretty, mut implied) = ("\t", "", None, false);
     let options = object(args, 1)?;
     for (index, (key, option)) in options.iter().enumerate() {
         let Value::String(name) = key else {
             let error = Error::operand(index, key, &["string"]);
-            return Err(wrong(
+            return Err(operand_error(
                 2,
                 &format!("failed to stringify key {key} at index {index}: {error}"),
             ));
@@ -63,7 +63,7 @@ fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
         let text = || {
             option.as_str().ok_or_else(|| {
                 let error = Error::operand(index, option, &["string"]);
-                wrong(2, &format!("key {key} failed cast to string: {error}"))
+                operand_error(2, &format!("key {key} failed cast to string: {error}"))
             })
         };
         match &**name {
@@ -71,9 +71,9 @@ fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
             "indent" => (indent, implied) = (text()?, true),
             "pretty" => match option {
                 Value::Bool(value) => pretty = Some(*value),
-                _ => return Err(wrong(2, &format!("key {key} failed cast to bool"))),
+                _ => return Err(operand_error(2, &format!("key {key} failed cast to bool"))),
             },
-            _ => return Err(wrong(2, &format!("object contained unknown key {key}"))),
+            _ => return Err(operand_error(2, &format!("object contained unknown key {key}"))),
         }
     }
     if !pretty.unwrap_or(implied) {
@@ -119,7 +119,7 @@ fn json_unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn json_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(any(args, 0)?.as_str().is_some_and(|text| Value::is_json(text.as_bytes())))
+    answer(operand(args, 0)?.as_str().is_some_and(|text| Value::is_json(text.as_bytes())))
 }
 
 // --- Base64 ----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ fn base64_decode(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn base64_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
-    let text = any(args, 0)?.as_str();
+    let text = operand(args, 0)?.as_str();
     answer(text.is_some_and(|text| from_base64(text.as_bytes(), STANDARD).is_ok()))
 }
 
@@ -299,7 +299,7 @@ fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
 
 fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
-    let values = || wrong(1, "values must be string, array[string], or set[string]");
+    let values = || operand_error(1, "values must be string, array[string], or set[string]");
     // Ordered by the text of the keys; if two texts are equal, the last one wins.
     let mut named: BTreeMap<String, &Value> = BTreeMap::new();
     for (key, value) in object {

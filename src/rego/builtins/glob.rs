@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::operands::{answer, any, element, string};
+use super::operands::{answer, element_error, operand, string};
 use super::regex::compile_translated;
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
@@ -12,17 +12,18 @@ pub(super) const FUNCTIONS: Family =
 
 fn matches(context: &dyn Context, args: &[Value]) -> Answer {
     let pattern = string(args, 0)?;
-    let delimiters = match any(args, 1)? {
+    let delimiters = match operand(args, 1)? {
         Value::Null => String::new(),
         Value::Array(array) if array.is_empty() => ".".to_owned(),
         Value::Array(array) => {
-            let whole = any(args, 1)?;
+            let whole = operand(args, 1)?;
             let one = |value: &Value| {
-                let text = value.as_str().ok_or_else(|| element(2, whole, value, &["string"]))?;
+                let text =
+                    value.as_str().ok_or_else(|| element_error(2, whole, value, &["string"]))?;
                 let mut chars = text.chars();
                 match (chars.next(), chars.next()) {
                     (Some(c), None) => Ok(c),
-                    _ => Err(element(2, whole, value, &["rune"])),
+                    _ => Err(element_error(2, whole, value, &["rune"])),
                 }
             };
             array.iter().map(one).collect::<Result<_, Error>>()?

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::aggregates::list_operand;
-use super::operands::{Ticks, answer, any, charge_elements, elements, object};
+use super::operands::{Ticks, answer, charge_elements, elements, object, operand};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::{Array, Object, Set, deeper};
@@ -109,7 +109,7 @@ fn walk(
         ticks.tick(context)?;
         Ok(each(Value::from(vec![Value::from(path.clone()), value.clone()])))
     };
-    descend(&mut path, any(args, 0)?, &mut visit).map(|_| ())
+    descend(&mut path, operand(args, 0)?, &mut visit).map(|_| ())
 }
 
 type Visit<'a> = dyn FnMut(&Array, &Value) -> Result<bool, Error> + 'a;

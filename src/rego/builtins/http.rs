@@ -6,7 +6,7 @@
 
 use serde_json::value::RawValue;
 
-use super::operands::{answer, any, object};
+use super::operands::{answer, object, operand};
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Object, Set, Value};
@@ -49,7 +49,7 @@ fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
     let raise = raises(request)?;
     match check_members(request, 1).and_then(|()| HttpRequest::read(request)) {
-        Ok(_) => ctx.http_send(any(args, 0)?),
+        Ok(_) => ctx.http_send(operand(args, 0)?),
         Err(error) if raise || error.halt => Err(error),
         Err(error) => {
             let code = if error.code == Code::Type { "type" } else { "builtin" };
@@ -84,7 +84,7 @@ pub fn http_failure(code: &str, message: &str) -> Value {
 pub(super) fn check_members(request: &Object, position: usize) -> Result<(), Error> {
     let wrong = |what: &str, names: Set| {
         let names = Value::from(names);
-        super::operands::wrong(position, &format!("{what} request parameters(s): {names}"))
+        super::operands::operand_error(position, &format!("{what} request parameters(s): {names}"))
     };
     let unknown: Set = request
         .keys()
@@ -305,7 +305,7 @@ fn timeout(value: &Value) -> Result<i64, Error> {
         other => {
             let kind = other.type_name();
             let what = format!("'timeout' must be one of {{string, number}} but got {kind}");
-            Err(super::operands::wrong(1, &what))
+            Err(super::operands::operand_error(1, &what))
         }
     }
 }

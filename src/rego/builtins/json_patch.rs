@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::objects::path_steps;
-use super::operands::{any, array, charge_elements};
+use super::operands::{array, charge_elements, operand};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::{Array, Object, Set, Shared, deeper};
@@ -320,7 +320,7 @@ impl Document<'_> {
 
 fn patch(context: &dyn Context, args: &[Value]) -> Answer {
     let operations = array(args, 1)?;
-    let mut document = Document { context, root: Some(Node::Value(any(args, 0)?.clone())) };
+    let mut document = Document { context, root: Some(Node::Value(operand(args, 0)?.clone())) };
     for operation in operations {
         context.check()?;
         apply(&mut document, operation)?;

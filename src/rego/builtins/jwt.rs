@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::crypto::jwk::{self, Jwk, Key};
 use super::crypto::signature::{self, Algorithm, Hash, Padding};
 use super::encoding_rules::{base64url, hex, lossy, to_base64url};
-use super::operands::{answer, any, object, string};
+use super::operands::{answer, object, operand, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value};
@@ -404,7 +404,7 @@ fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
 fn encode_sign(ctx: &dyn Context, args: &[Value]) -> Answer {
     let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
     let json = |index| -> Result<String, Error> {
-        let value = any(args, index)?;
+        let value = operand(args, index)?;
         ctx.charge(value.size())?;
         Ok(value.to_json_styled(style))
     };

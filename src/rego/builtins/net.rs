@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::operands::{Ticks, answer, any, charge_elements, string};
+use super::operands::{Ticks, answer, charge_elements, operand, string};
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run, Value};
 use crate::rego::value::Set;
@@ -124,7 +124,7 @@ fn network(value: &Value) -> Result<Network, Error> {
 }
 
 fn intersects(_: &dyn Context, args: &[Value]) -> Answer {
-    let (a, b) = (network(any(args, 0)?)?, network(any(args, 1)?)?);
+    let (a, b) = (network(operand(args, 0)?)?, network(operand(args, 1)?)?);
     answer(a.has(b.address) || b.has(a.address))
 }
 
@@ -142,7 +142,7 @@ fn within(block: Network, value: &Value) -> Result<bool, Error> {
 }
 
 fn contains(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(within(network(any(args, 0)?)?, any(args, 1)?)?)
+    answer(within(network(operand(args, 0)?)?, operand(args, 1)?)?)
 }
 
 /// Returns the blocks in an operand, each with the key that identifies it in the result.
@@ -166,7 +166,7 @@ fn indexed(value: &Value, position: usize) -> Vec<(Result<Value, Error>, Value)>
 }
 
 fn contains_matches(context: &dyn Context, args: &[Value]) -> Answer {
-    let (outer, inner) = (indexed(any(args, 0)?, 1), indexed(any(args, 1)?, 2));
+    let (outer, inner) = (indexed(operand(args, 0)?, 1), indexed(operand(args, 1)?, 2));
     let mut found = Set::new();
     let mut ticks = Ticks::new();
     for (block, key) in outer {
@@ -208,7 +208,7 @@ fn expand(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(any(args, 0)?.as_str().is_some_and(|text| Network::parse(text).is_ok()))
+    answer(operand(args, 0)?.as_str().is_some_and(|text| Network::parse(text).is_ok()))
 }
 
 /// Parses a block, or an IPv4 address that stands for its classful network.
@@ -236,7 +236,7 @@ struct Range {
 }
 
 fn merge(context: &dyn Context, args: &[Value]) -> Answer {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     let Some(operands) = super::operands::elements(value) else {
         return Err(Error::failed("operand must be an array"));
     };

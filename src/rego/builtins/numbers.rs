@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-use super::operands::{answer, any, big_integer, integer, number, string, wrong};
+use super::operands::{answer, big_integer, integer, number, operand, operand_error, string};
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run, Value};
 use crate::rego::value::{Array, Number, NumberError, Set};
@@ -43,7 +43,7 @@ fn unary(args: &[Value], compute: fn(&Number) -> Result<Number, NumberError>) ->
 
 /// Subtracts two numbers or two sets.
 fn minus(_: &dyn Context, args: &[Value]) -> Answer {
-    match (any(args, 0)?, any(args, 1)?) {
+    match (operand(args, 0)?, operand(args, 1)?) {
         (Value::Number(a), Value::Number(b)) => answer(a.sub(b)?),
         (Value::Set(a), Value::Set(b)) => answer(a.difference(b).cloned().collect::<Set>()),
         (a, b) => Err(match (a, b) {
@@ -69,7 +69,10 @@ fn negate(_: &dyn Context, args: &[Value]) -> Answer {
 fn shift(args: &[Value]) -> Result<(BigInt, u64), Error> {
     let (value, by) = (big_integer(args, 0)?, big_integer(args, 1)?);
     if by.is_negative() {
-        return Err(wrong(2, "must be an unsigned integer number but got a negative integer"));
+        return Err(operand_error(
+            2,
+            "must be an unsigned integer number but got a negative integer",
+        ));
     }
     // Only the lowest 64 bits count.
     Ok((value, by.iter_u64_digits().next().unwrap_or(0)))
@@ -99,7 +102,7 @@ fn format_int(_: &dyn Context, args: &[Value]) -> Answer {
         Some(8) => 8,
         Some(10) => 10,
         Some(16) => 16,
-        _ => return Err(wrong(2, "must be one of {2, 8, 10, 16}")),
+        _ => return Err(operand_error(2, "must be one of {2, 8, 10, 16}")),
     };
     let exact = value.is_integer_text() || radix == 10 && value.as_i64().is_some();
     let whole = if exact { value.to_bigint()? } else { None };

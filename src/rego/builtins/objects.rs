@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::operands::{Ticks, answer, any, array, charge_elements, element, object, wrong};
+use super::operands::{
+    Ticks, answer, array, charge_elements, element_error, object, operand, operand_error,
+};
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run, Value};
 use crate::rego::value::{Array, Object, Set, Shared, deeper};
@@ -21,11 +23,11 @@ pub(super) const FUNCTIONS: Family = &[
 
 fn get(_: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
-    let (path, default) = (any(args, 1)?, any(args, 2)?);
+    let (path, default) = (operand(args, 1)?, operand(args, 2)?);
     let Value::Array(path) = path else {
         return answer(object.get(path).unwrap_or(default).clone());
     };
-    let mut at = any(args, 0)?;
+    let mut at = operand(args, 0)?;
     for key in path.iter() {
         match at.get(key) {
             Some(found) => at = if matches!(at, Value::Set(_)) { key } else { found },
@@ -44,7 +46,7 @@ fn keys(context: &dyn Context, args: &[Value]) -> Answer {
 /// Returns the keys in the second operand: the elements of an array or set, or the keys of an
 /// object.
 fn keys_operand(args: &[Value]) -> Result<Set, Error> {
-    Ok(match any(args, 1)? {
+    Ok(match operand(args, 1)? {
         Value::Array(array) => {
             let mut keys = Set::new();
             for key in array.iter() {
@@ -73,16 +75,16 @@ fn filter(context: &dyn Context, args: &[Value]) -> Answer {
     let keys = keys_operand(args)?;
     charge_elements(context, object.len().min(keys.len()).saturating_mul(2))?;
     let tree = keys.into_iter().map(|key| (key, PathTree::Whole)).collect();
-    answer(filtered(any(args, 0)?, object.len(), &tree))
+    answer(filtered(operand(args, 0)?, object.len(), &tree))
 }
 
 fn union(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (object(args, 0)?, object(args, 1)?);
     if a.is_empty() {
-        return answer(any(args, 1)?.clone());
+        return answer(operand(args, 1)?.clone());
     }
     if b.is_empty() || a == b {
-        return answer(any(args, 0)?.clone());
+        return answer(operand(args, 0)?.clone());
     }
     answer(merged(context, a, b)?)
 }
@@ -168,10 +170,10 @@ fn merge_all(
 
 fn union_n(context: &dyn Context, args: &[Value]) -> Answer {
     let array = array(args, 0)?;
-    let whole = any(args, 0)?;
+    let whole = operand(args, 0)?;
     let objects: Result<Vec<&Object>, Error> = array
         .iter()
-        .map(|it| it.as_object().ok_or_else(|| element(1, whole, it, &["object"])))
+        .map(|it| it.as_object().ok_or_else(|| element_error(1, whole, it, &["object"])))
         .collect();
     let objects = objects?;
     if let ([only], [_]) = (array.as_slice(), objects.as_slice()) {
@@ -186,7 +188,7 @@ fn union_n(context: &dyn Context, args: &[Value]) -> Answer {
 
 fn subset(context: &dyn Context, args: &[Value]) -> Answer {
     let mut ticks = Ticks::new();
-    answer(match (any(args, 0)?, any(args, 1)?) {
+    answer(match (operand(args, 0)?, operand(args, 1)?) {
         (Value::Object(all), Value::Object(few)) => is_subobject(context, &mut ticks, all, few)?,
         (Value::Set(all), Value::Set(few)) => few.iter().all(|it| all.contains(it)),
         (Value::Array(all), Value::Array(few)) => is_subarray(context, &mut ticks, all, few)?,
@@ -278,7 +280,7 @@ pub(super) fn path_steps(path: &Value) -> Result<Vec<Value>, Error> {
         Value::Array(steps) => Ok(Array::clone(steps)),
         other => {
             let message = "must be one of {set, array} containing string paths or array of path segments but got ";
-            Err(wrong(2, &format!("{message}{}", other.type_name())))
+            Err(operand_error(2, &format!("{message}{}", other.type_name())))
         }
     }
 }
@@ -310,7 +312,7 @@ fn json_filter(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let tree = paths(context, args)?;
     charge_elements(context, object.len().min(tree.len()).saturating_mul(2))?;
-    answer(filtered(any(args, 0)?, object.len(), &tree))
+    answer(filtered(operand(args, 0)?, object.len(), &tree))
 }
 
 /// Returns the parts of a value that a tree of paths selects.
@@ -351,7 +353,7 @@ fn json_remove(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let tree = paths(context, args)?;
     charge_elements(context, object.len().saturating_mul(2))?;
-    answer(without(any(args, 0)?, &tree))
+    answer(without(operand(args, 0)?, &tree))
 }
 
 /// Returns a value without the parts that a tree of paths selects.

@@ -7,24 +7,24 @@ use crate::rego::value::{Array, Number, NumberError, Object, Set, Value};
 
 /// Returns the operand at `index`, counting from 0.
 #[inline]
-pub(super) fn any(args: &[Value], index: usize) -> Result<&Value, Error> {
+pub(super) fn operand(args: &[Value], index: usize) -> Result<&Value, Error> {
     args.get(index).ok_or_else(|| Error::failed("arity mismatch"))
 }
 
 /// Returns a type error about the operand at `position`, counting from 1, in OPA's words.
-pub(super) fn wrong(position: usize, message: &str) -> Error {
+pub(super) fn operand_error(position: usize, message: &str) -> Error {
     Error { code: Code::Type, message: format!("operand {position} {message}").into(), halt: false }
 }
 
 /// Returns the error for a collection whose element has the wrong type; `position` counts from 1.
-pub(super) fn element(
+pub(super) fn element_error(
     position: usize,
     collection: &Value,
     got: &Value,
     expected: &[&str],
 ) -> Error {
     let (outer, inner) = (collection.type_name(), got.type_name());
-    wrong(
+    operand_error(
         position,
         &match expected {
             [one] => format!("must be {outer} of {one}s but got {outer} containing {inner}"),
@@ -39,41 +39,41 @@ pub(super) fn element(
 /// Returns the string operand at `index`.
 #[inline]
 pub(super) fn string(args: &[Value], index: usize) -> Result<&str, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     value.as_str().ok_or_else(|| Error::operand(index + 1, value, &["string"]))
 }
 
 /// Returns the number operand at `index`.
 #[inline]
 pub(super) fn number(args: &[Value], index: usize) -> Result<&Number, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     value.as_number().ok_or_else(|| Error::operand(index + 1, value, &["number"]))
 }
 
 /// Returns the array operand at `index`.
 #[inline]
 pub(super) fn array(args: &[Value], index: usize) -> Result<&Array, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     value.as_array().ok_or_else(|| Error::operand(index + 1, value, &["array"]))
 }
 
 /// Returns the object operand at `index`.
 #[inline]
 pub(super) fn object(args: &[Value], index: usize) -> Result<&Object, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     value.as_object().ok_or_else(|| Error::operand(index + 1, value, &["object"]))
 }
 
 /// Returns the set operand at `index`.
 #[inline]
 pub(super) fn set(args: &[Value], index: usize) -> Result<&Set, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     value.as_set().ok_or_else(|| Error::operand(index + 1, value, &["set"]))
 }
 
 /// Returns the operand at `index` as a 64-bit integer.
 pub(super) fn integer(args: &[Value], index: usize) -> Result<i64, Error> {
-    integer_of(any(args, index)?, index + 1)
+    integer_of(operand(args, index)?, index + 1)
 }
 
 /// Converts a value to a 64-bit integer; `position` counts from 1.
@@ -81,20 +81,20 @@ pub(super) fn integer_of(value: &Value, position: usize) -> Result<i64, Error> {
     let Value::Number(number) = value else {
         return Err(Error::operand(position, value, &["number"]));
     };
-    number
-        .as_i64()
-        .ok_or_else(|| wrong(position, "must be integer number but got floating-point number"))
+    number.as_i64().ok_or_else(|| {
+        operand_error(position, "must be integer number but got floating-point number")
+    })
 }
 
 /// Returns the operand at `index` as an integer of any size.
 pub(super) fn big_integer(args: &[Value], index: usize) -> Result<BigInt, Error> {
-    let value = any(args, index)?;
+    let value = operand(args, index)?;
     let Value::Number(number) = value else {
         return Err(Error::operand(index + 1, value, &["integer"]));
     };
-    number
-        .to_bigint()?
-        .ok_or_else(|| wrong(index + 1, "must be integer number but got floating-point number"))
+    number.to_bigint()?.ok_or_else(|| {
+        operand_error(index + 1, "must be integer number but got floating-point number")
+    })
 }
 
 /// Returns the elements of an array or a set.
@@ -114,7 +114,7 @@ pub(super) fn strings(value: &Value, position: usize) -> Result<Vec<&str>, Error
         return Err(Error::operand(position, value, &["array", "set"]));
     };
     elements
-        .map(|it| it.as_str().ok_or_else(|| element(position, value, it, &["string"])))
+        .map(|it| it.as_str().ok_or_else(|| element_error(position, value, it, &["string"])))
         .collect()
 }
 

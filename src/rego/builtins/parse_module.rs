@@ -1,7 +1,7 @@
 //! `rego.parse_module`: the syntax tree of a module, in OPA's JSON format.
 
 use super::encoding_rules::to_base64;
-use super::operands::{answer, any, string};
+use super::operands::{answer, operand, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::syntax::tree::{
@@ -16,7 +16,7 @@ pub(super) const FUNCTIONS: Family = &[("rego.parse_module", Run::Plain(parse))]
 fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
     // OPA reports the text as the first operand, too.
-    let text = any(args, 1)?;
+    let text = operand(args, 1)?;
     let text = text.as_str().ok_or_else(|| Error::operand(1, text, &["string"]))?;
     // Each letter may become a term with a few members.
     ctx.charge(text.len() as u64 * 64)?;

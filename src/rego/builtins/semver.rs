@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::operands::{answer, any, string};
+use super::operands::{answer, operand, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 
@@ -109,5 +109,5 @@ fn compare(_: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(any(args, 0)?.as_str().is_some_and(|text| Version::parse(text).is_some()))
+    answer(operand(args, 0)?.as_str().is_some_and(|text| Version::parse(text).is_some()))
 }

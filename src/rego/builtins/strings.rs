@@ -3,8 +3,8 @@
 //! Positions count code points, as in OPA.
 
 use super::operands::{
-    Ticks, answer, any, array, charge_elements, charge_text, element, elements, integer, object,
-    string, strings, wrong,
+    Ticks, answer, array, charge_elements, charge_text, element_error, elements, integer, object,
+    operand, operand_error, string, strings,
 };
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run, Value};
@@ -59,7 +59,7 @@ pub(super) const FUNCTIONS: Family = &[
 
 /// Returns part of the first operand, without a copy if that is all of it.
 fn same_or(args: &[Value], part: &str) -> Answer {
-    let whole = any(args, 0)?;
+    let whole = operand(args, 0)?;
     if whole.as_str() == Some(part) { answer(whole.clone()) } else { answer(part) }
 }
 
@@ -69,13 +69,13 @@ fn part(args: &[Value], part: for<'a> fn(&'a str, &str) -> &'a str) -> Answer {
 
 fn concat(context: &dyn Context, args: &[Value]) -> Answer {
     let separator = string(args, 0)?;
-    let collection = any(args, 1)?;
+    let collection = operand(args, 1)?;
     let parts = match elements(collection) {
         Some(parts) => parts,
         None => return Err(Error::operand(2, collection, &["set", "array"])),
     };
     let parts: Result<Vec<&str>, Error> = parts
-        .map(|it| it.as_str().ok_or_else(|| element(2, collection, it, &["string"])))
+        .map(|it| it.as_str().ok_or_else(|| element_error(2, collection, it, &["string"])))
         .collect();
     let parts = parts?;
     let bytes = parts.iter().map(|part| part.len().saturating_add(separator.len()));
@@ -140,7 +140,7 @@ fn substring(_: &dyn Context, args: &[Value]) -> Answer {
 fn mapped(context: &dyn Context, args: &[Value], map: fn(char) -> char) -> Answer {
     let text = string(args, 0)?;
     if text.chars().all(|c| map(c) == c) {
-        return answer(any(args, 0)?.clone());
+        return answer(operand(args, 0)?.clone());
     }
     charge_text(context, text.len())?;
     answer(text.chars().map(map).collect::<String>())
@@ -221,9 +221,12 @@ fn replace_n(context: &dyn Context, args: &[Value]) -> Answer {
     let (patterns, text) = (object(args, 0)?, string(args, 1)?);
     let mut pairs = Vec::with_capacity(patterns.len());
     for (old, new) in patterns {
-        let old = old.as_str().ok_or_else(|| wrong(1, "non-string key found in pattern object"))?;
-        let new =
-            new.as_str().ok_or_else(|| wrong(1, "non-string value found in pattern object"))?;
+        let old = old
+            .as_str()
+            .ok_or_else(|| operand_error(1, "non-string key found in pattern object"))?;
+        let new = new
+            .as_str()
+            .ok_or_else(|| operand_error(1, "non-string value found in pattern object"))?;
         pairs.push((old, new));
     }
     answer(replaced(context, text, &pairs)?)
@@ -289,7 +292,7 @@ fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result
 }
 
 fn any_affix(context: &dyn Context, args: &[Value], matches: fn(&str, &str) -> bool) -> Answer {
-    let list = |index: usize| match any(args, index)? {
+    let list = |index: usize| match operand(args, index)? {
         Value::String(text) => Ok(vec![&**text]),
         other if elements(other).is_some() => strings(other, index + 1),
         other => Err(Error::operand(index + 1, other, &["string", "set", "array"])),

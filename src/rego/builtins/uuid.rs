@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::operands::{answer, any, string};
+use super::operands::{answer, operand, string};
 use super::table::Family;
 use super::{Answer, Context, Run, Value};
 use crate::rego::value::Object;
@@ -12,7 +12,7 @@ pub(super) const FUNCTIONS: Family =
 
 /// Returns a random UUID that depends on the operand.
 fn random(context: &dyn Context, args: &[Value]) -> Answer {
-    let key = any(args, 0)?;
+    let key = operand(args, 0)?;
     context.charge(key.size())?;
     let half = |which: &str| u128::from(context.random(&format!("uuid.rfc4122 {which} {key}")));
     let bits = half("high") << 64 | half("low");

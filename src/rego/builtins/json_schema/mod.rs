@@ -14,7 +14,7 @@ mod validate;
 
 use std::fmt::Write as _;
 
-use super::operands::{answer, any};
+use super::operands::{answer, operand};
 use super::table::Family;
 use super::{Answer, Context, Error, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Value};
@@ -44,7 +44,7 @@ fn document(ctx: &dyn Context, value: &Value) -> Result<Value, Error> {
 }
 
 fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
-    let read = document(ctx, any(args, 0)?)
+    let read = document(ctx, operand(args, 0)?)
         .and_then(|document| Schema::read(ctx, &document, Patterns::Compiled));
     match read {
         Ok(_) => answer(vec![Value::from(true), Value::Null]),
@@ -57,8 +57,8 @@ fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
-    let document = document(ctx, any(args, 0)?)?;
-    let text = any(args, 1)?;
+    let document = document(ctx, operand(args, 0)?)?;
+    let text = operand(args, 1)?;
     let key = text.as_str().map_or_else(|| text.to_json(), str::to_owned);
     let kind = if text.as_str().is_some() { "json schema in text" } else { "json schema" };
     let schema = ctx

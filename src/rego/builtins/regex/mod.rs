@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::operands::{Ticks, answer, any, charge_elements, integer, string};
+use super::operands::{Ticks, answer, charge_elements, integer, operand, string};
 use super::table::Family;
 use super::{Answer, Code, Context, Error, Run, Value};
 use crate::rego::value::{Array, quote};
@@ -65,7 +65,7 @@ fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(any(args, 0)?.as_str().is_some_and(|text| syntax::translate(text).is_ok()))
+    answer(operand(args, 0)?.as_str().is_some_and(|text| syntax::translate(text).is_ok()))
 }
 
 impl Pattern {
@@ -198,7 +198,7 @@ fn replace(context: &dyn Context, args: &[Value]) -> Answer {
     })?;
     out.push_str(slice(text, from, text.len()));
     if out == text {
-        return answer(any(args, 0)?.clone());
+        return answer(operand(args, 0)?.clone());
     }
     answer(out)
 }

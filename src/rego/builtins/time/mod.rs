@@ -5,7 +5,7 @@ pub(super) mod duration;
 pub(super) mod layout;
 mod zone;
 
-use super::operands::{answer, any, integer, string};
+use super::operands::{answer, integer, operand, string};
 use super::table::Family;
 use super::{Answer, Context, Error, Run, Value};
 use crate::rego::value::Array;
@@ -67,7 +67,7 @@ fn nanoseconds(seconds: i64, nanos: u32) -> Answer {
 }
 
 /// Reads the operand of most functions: nanoseconds, or an array of nanoseconds, zone and layout.
-fn operand(value: &Value) -> Result<(Time, &str), Error> {
+fn time_operand(value: &Value) -> Result<(Time, &str), Error> {
     const EXPECTED: &str = "either number (ns) or [number (ns), string (tz)]";
     let text = |value: &'_ Value| match value {
         Value::String(text) => Ok(text.clone()),
@@ -130,7 +130,7 @@ fn parse_rfc3339(_: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn format(context: &dyn Context, args: &[Value]) -> Answer {
-    let (time, layout) = operand(any(args, 0)?)?;
+    let (time, layout) = time_operand(operand(args, 0)?)?;
     let layout = if layout.is_empty() { RFC3339_NANO } else { named(layout) };
     // No element of a layout produces more than ten times its length.
     context.charge((layout.len() as u64).saturating_mul(10))?;
@@ -142,21 +142,21 @@ fn numbers(parts: &[i64]) -> Answer {
 }
 
 fn date(_: &dyn Context, args: &[Value]) -> Answer {
-    let civil = operand(any(args, 0)?)?.0.civil();
+    let civil = time_operand(operand(args, 0)?)?.0.civil();
     numbers(&[civil.year, civil.month, civil.day])
 }
 
 fn clock(_: &dyn Context, args: &[Value]) -> Answer {
-    let civil = operand(any(args, 0)?)?.0.civil();
+    let civil = time_operand(operand(args, 0)?)?.0.civil();
     numbers(&[civil.hour, civil.minute, civil.second])
 }
 
 fn weekday(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(operand(any(args, 0)?)?.0.civil().weekday())
+    answer(time_operand(operand(args, 0)?)?.0.civil().weekday())
 }
 
 fn add_date(_: &dyn Context, args: &[Value]) -> Answer {
-    let (time, _) = operand(any(args, 0)?)?;
+    let (time, _) = time_operand(operand(args, 0)?)?;
     let (years, months, days) = (integer(args, 1)?, integer(args, 2)?, integer(args, 3)?);
     let civil = time.civil();
     let midnight = calendar::seconds_wrapping(
@@ -170,8 +170,8 @@ fn add_date(_: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn diff(_: &dyn Context, args: &[Value]) -> Answer {
-    let (first, _) = operand(any(args, 0)?)?;
-    let (mut second, _) = operand(any(args, 1)?)?;
+    let (first, _) = time_operand(operand(args, 0)?)?;
+    let (mut second, _) = time_operand(operand(args, 1)?)?;
     second.zone = first.zone.clone();
     let in_order = (first.seconds, first.nanos) <= (second.seconds, second.nanos);
     let (a, b) = if in_order { (first, second) } else { (second, first) };

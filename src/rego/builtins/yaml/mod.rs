@@ -6,7 +6,7 @@ mod scalar;
 mod tabs;
 mod write;
 
-use super::operands::{answer, any, string};
+use super::operands::{answer, operand, string};
 use super::table::Family;
 use super::{Answer, Context, Run, Value};
 
@@ -17,7 +17,7 @@ pub(super) const FUNCTIONS: Family = &[
 ];
 
 fn marshal(context: &dyn Context, args: &[Value]) -> Answer {
-    let value = any(args, 0)?;
+    let value = operand(args, 0)?;
     context.charge(value.size().saturating_mul(2))?;
     answer(write::text(context, value)?)
 }
@@ -29,7 +29,7 @@ fn unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn is_valid(context: &dyn Context, args: &[Value]) -> Answer {
-    let Some(text) = any(args, 0)?.as_str() else { return answer(false) };
+    let Some(text) = operand(args, 0)?.as_str() else { return answer(false) };
     context.charge((text.len() as u64).saturating_mul(8))?;
     match read::document(context, text) {
         Ok(_) => answer(true),
