@@ -290,7 +290,7 @@ pub enum Resolved {
 pub struct Comprehension {
     /// The kind of collection, with the terms of its head.
     pub kind: ComprehensionKind,
-    /// Its body.
+    /// The expressions that must hold.
     pub body: Body,
     /// The source span.
     pub span: Span,

@@ -314,7 +314,7 @@ impl Constraints {
         let signed = token.signed();
         // `Ed25519` is an alias of `EdDSA` here, and only here.
         let name = if header.alg == "Ed25519" { "EdDSA" } else { &header.alg };
-        let algorithm = Algorithm::named(name);
+        let algorithm = Algorithm::from_name(name);
         let check = |key: &Key| match (algorithm, key) {
             (None, _) => Ok(false),
             (Some(Algorithm::Hmac(hash)), Key::Secret(secret)) => {
@@ -422,7 +422,7 @@ fn sign(ctx: &dyn Context, header: &str, payload: &str, key: &str) -> Answer {
     let object = Value::from_json(header).ok();
     let member = |name| object.as_ref().and_then(|object| object.get_str(name)?.as_str());
     let name = member("alg").ok_or_else(|| Error::failed("missing or invalid 'alg' header"))?;
-    let algorithm = Algorithm::named(name)
+    let algorithm = Algorithm::from_name(name)
         .ok_or_else(|| Error::failed(format!("unknown JWS algorithm: {name}")))?;
     if member("typ").is_none_or(|kind| kind == "JWT") && Value::from_json(payload).is_err() {
         return Err(Error::failed("type is JWT but payload is not JSON"));

@@ -23,15 +23,15 @@ enum Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    fn of(value: &'a Value) -> Result<Self, Error> {
+    fn from_value(value: &'a Value) -> Result<Self, Error> {
         Ok(match value {
             Value::String(text) => Self::Text((&**text).into()),
-            Value::Number(number) => Self::of_number(number)?,
+            Value::Number(number) => Self::from_number(number)?,
             other => Self::Text(other.to_string().into()),
         })
     }
 
-    fn of_number(number: &'a Number) -> Result<Self, Error> {
+    fn from_number(number: &'a Number) -> Result<Self, Error> {
         Ok(if !number.is_integer_text() {
             match number.as_finite_f64() {
                 Some(value) => Self::Float(value),
@@ -79,7 +79,7 @@ fn sprintf(context: &dyn Context, args: &[Value]) -> Answer {
         if value.is_collection() {
             context.charge(value.size())?;
         }
-        arguments.push(Argument::of(value)?);
+        arguments.push(Argument::from_value(value)?);
     }
     let mut printer =
         Printer { context, arguments: &arguments, next: 0, reordered: false, out: String::new() };

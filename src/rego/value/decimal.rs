@@ -103,7 +103,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// Returns the number of digits in the text.
-    pub(super) fn length(&self) -> usize {
+    pub(super) fn digit_count(&self) -> usize {
         self.whole.len() + self.fraction.len()
     }
 

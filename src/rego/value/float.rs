@@ -65,12 +65,12 @@ impl Float {
     }
 
     /// Rounds an integer.
-    pub(super) fn of_integer(value: &BigInt) -> Self {
+    pub(super) fn from_integer(value: &BigInt) -> Self {
         Self::rounded_big(value.sign() == Sign::Minus, value.magnitude(), 0, false)
     }
 
     /// Rounds a decimal number, as precisely as powers of five with 128 bits allow.
-    pub(super) fn of_decimal(decimal: &Decimal<'_>) -> Self {
+    pub(super) fn from_decimal(decimal: &Decimal<'_>) -> Self {
         let negative = decimal.negative;
         let power = decimal.exponent;
         let five = power.unsigned_abs();
@@ -215,11 +215,11 @@ impl Float {
     /// Returns the shortest decimal text that reads back as this number. Integers are written in
     /// plain digits; other numbers have an exponent below 1e-4 and from 1e6 on.
     pub(super) fn text(self) -> String {
-        self.text_of(64)
+        self.text_with_precision(64)
     }
 
     /// Like [`Self::text`], for a number with a mantissa of `precision` bits, at most 64.
-    pub(super) fn text_of(self, precision: u32) -> String {
+    pub(super) fn text_with_precision(self, precision: u32) -> String {
         let mut out = String::new();
         if self.negative {
             out.push('-');

@@ -62,14 +62,16 @@ impl Value {
     /// Returns an error if the text isn't JSON or exceeds the limits.
     pub fn from_json_bytes(text: &[u8], limits: JsonLimits) -> Result<Self, JsonError> {
         let mut reader =
-            Reader { text, at: 0, depth: limits.depth, bounded: true, names: Names::default() };
+            Reader { text, at: 0, depth: limits.depth, bounded: true, names: NameCache::default() };
         reader.document().map_err(|failure| reader.locate(failure))
     }
 
     /// Returns `true` if `text` is JSON, whatever the size of its numbers.
     pub fn is_json(text: &[u8]) -> bool {
         let depth = JsonLimits::default().depth;
-        Reader { text, at: 0, depth, bounded: false, names: Names::default() }.document().is_ok()
+        Reader { text, at: 0, depth, bounded: false, names: NameCache::default() }
+            .document()
+            .is_ok()
     }
 
     /// Returns the JSON text on one line.
@@ -110,15 +112,15 @@ struct Failure {
 type Read<T> = Result<T, Failure>;
 
 /// A small cache of member names, so that equal names share one allocation.
-struct Names([Option<Arc<str>>; 64]);
+struct NameCache([Option<Arc<str>>; 64]);
 
-impl Default for Names {
+impl Default for NameCache {
     fn default() -> Self {
         Self([const { None }; 64])
     }
 }
 
-impl Names {
+impl NameCache {
     fn get(&mut self, name: &str) -> Arc<str> {
         let bytes = name.as_bytes();
         let mix = |at: usize| bytes.get(at).copied().map_or(0, usize::from);
@@ -144,7 +146,7 @@ struct Reader<'a> {
     depth: usize,
     /// Set if numbers beyond OPA's limit are errors.
     bounded: bool,
-    names: Names,
+    names: NameCache,
 }
 
 /// A collection that is still being read.

@@ -77,7 +77,7 @@ impl Number {
         if text.bytes().any(|byte| byte | 0x20 == b'e') && !decimal.is_zero() {
             let bits = decimal.bits();
             let near = (MAX_READ_EXPONENT - 64..=MAX_READ_EXPONENT + 64).contains(&bits.abs());
-            let bits = if near { Float::of_decimal(&decimal).magnitude() } else { bits };
+            let bits = if near { Float::from_decimal(&decimal).magnitude() } else { bits };
             if bits.abs() > MAX_READ_EXPONENT {
                 return Err(NumberError::TooBig);
             }
@@ -86,7 +86,7 @@ impl Number {
     }
 
     /// Builds a number from the text that our own arithmetic produced.
-    fn of_text(text: String) -> Self {
+    fn from_text(text: String) -> Self {
         match plain_integer(text.as_bytes()) {
             Some(value) => Self(Repr::Int(value)),
             None => Self(Repr::Text(text.into())),
@@ -124,7 +124,7 @@ impl Number {
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Int(value) => Some(*value),
-            Repr::Text(text) => integer_of_text(text),
+            Repr::Text(text) => parse_opa_integer(text),
         }
     }
 
@@ -194,25 +194,25 @@ impl Number {
 
     fn float(&self) -> Result<Float> {
         match &self.0 {
-            Repr::Int(value) => Ok(Float::of_integer(&BigInt::from(*value))),
+            Repr::Int(value) => Ok(Float::from_integer(&BigInt::from(*value))),
             Repr::Text(text) => {
                 let decimal = Decimal::parse(text).ok_or(NumberError::Invalid)?;
-                if decimal.length() > MAX_DIGITS {
+                if decimal.digit_count() > MAX_DIGITS {
                     return Err(NumberError::TooBig);
                 }
-                Ok(Float::of_decimal(&decimal))
+                Ok(Float::from_decimal(&decimal))
             }
         }
     }
 
-    fn of_float(value: Float) -> Result<Self> {
+    fn from_float(value: Float) -> Result<Self> {
         if value.magnitude().unsigned_abs() > MAX_BITS {
             return Err(NumberError::TooBig);
         }
-        Ok(Self::of_text(value.text()))
+        Ok(Self::from_text(value.text()))
     }
 
-    fn of_bigint(value: &BigInt) -> Result<Self> {
+    fn from_bigint(value: &BigInt) -> Result<Self> {
         if let Some(value) = value.to_i64() {
             return Ok(Self(Repr::Int(value)));
         }
@@ -229,9 +229,9 @@ impl Number {
         float: fn(Float, Float) -> Float,
     ) -> Result<Self> {
         if let (Some(a), Some(b)) = (self.to_bigint()?, other.to_bigint()?) {
-            return Self::of_bigint(&exact(a, b));
+            return Self::from_bigint(&exact(a, b));
         }
-        Self::of_float(float(self.float()?, other.float()?))
+        Self::from_float(float(self.float()?, other.float()?))
     }
 
     /// Adds two numbers.
@@ -296,7 +296,7 @@ impl Number {
         if divisor.is_zero() {
             return Err(NumberError::DivideByZero);
         }
-        Self::of_float(self.float()?.div(divisor))
+        Self::from_float(self.float()?.div(divisor))
     }
 
     /// Returns the remainder, with the sign of the dividend.
@@ -316,7 +316,7 @@ impl Number {
         if b.is_zero() {
             return Err(NumberError::ModuloByZero);
         }
-        Self::of_bigint(&(a % b))
+        Self::from_bigint(&(a % b))
     }
 
     /// Adds up numbers, exactly if all are integers.
@@ -332,11 +332,11 @@ impl Number {
         {
             return Ok(sum);
         }
-        let mut sum = Float::of_integer(&BigInt::zero());
+        let mut sum = Float::from_integer(&BigInt::zero());
         for number in numbers {
             sum = sum.add(number.float()?);
         }
-        Self::of_float(sum)
+        Self::from_float(sum)
     }
 
     /// Multiplies numbers, exactly if all are integers; otherwise with a mantissa of 53 bits.
@@ -349,14 +349,14 @@ impl Number {
         {
             return Ok(product);
         }
-        let mut product = Float::of_integer(&BigInt::from(1));
+        let mut product = Float::from_integer(&BigInt::from(1));
         for number in numbers {
             product = product.mul_to(53, number.float()?);
             if product.magnitude().unsigned_abs() > MAX_BITS {
                 return Err(NumberError::TooBig);
             }
         }
-        Ok(Self::of_text(product.text_of(53)))
+        Ok(Self::from_text(product.text_with_precision(53)))
     }
 
     fn fold_exactly<'a>(
@@ -372,14 +372,15 @@ impl Number {
                 return Err(NumberError::TooBig);
             }
         }
-        Self::of_bigint(&all).map(Some)
+        Self::from_bigint(&all).map(Some)
     }
 
     /// Returns the value as a numerator and a power of ten; `None` if it has too many digits.
     pub fn to_fraction(&self) -> Option<(BigInt, BigInt)> {
         let text = self.text();
         let decimal = Decimal::parse(&text)?;
-        if decimal.length() > MAX_DIGITS || decimal.exponent.unsigned_abs() > MAX_DIGITS as u64 {
+        if decimal.digit_count() > MAX_DIGITS || decimal.exponent.unsigned_abs() > MAX_DIGITS as u64
+        {
             return None;
         }
         let sign = if decimal.negative { Sign::Minus } else { Sign::Plus };
@@ -397,7 +398,7 @@ impl Number {
     /// # Errors
     /// Returns an error if the value is too big to compute with.
     pub fn truncated_product(&self, factor: u64) -> Result<BigInt> {
-        Ok(self.bounded_float()?.mul(Float::of_integer(&BigInt::from(factor))).truncated())
+        Ok(self.bounded_float()?.mul(Float::from_integer(&BigInt::from(factor))).truncated())
     }
 
     /// Returns the value as a 64-bit integer in any notation (`1e3`), after rounding to 64 bits;
@@ -433,7 +434,7 @@ impl Number {
     pub fn abs(&self) -> Result<Self> {
         match self.narrow() {
             Some(value) => Ok(Self(Repr::Int(value.abs()))),
-            None => Self::of_float(self.float()?.abs()),
+            None => Self::from_float(self.float()?.abs()),
         }
     }
 
@@ -448,7 +449,7 @@ impl Number {
         let value = self.bounded_float()?;
         let half = Self::half();
         let moved = if value.is_negative() { value.sub(half) } else { value.add(half) };
-        Self::of_bigint(&moved.truncated())
+        Self::from_bigint(&moved.truncated())
     }
 
     /// Rounds up as OPA does, which gives 1 for values between -1 and 0.
@@ -462,9 +463,9 @@ impl Number {
         let value = self.bounded_float()?;
         let whole = value.truncated();
         if whole.is_negative() || value.is_integer() {
-            return Self::of_bigint(&whole);
+            return Self::from_bigint(&whole);
         }
-        Self::of_bigint(&(whole + 1))
+        Self::from_bigint(&(whole + 1))
     }
 
     /// Rounds down as OPA does, which gives 0 for values between -1 and 0.
@@ -478,13 +479,13 @@ impl Number {
         let value = self.bounded_float()?;
         let whole = value.truncated();
         if !whole.is_negative() || value.is_integer() {
-            return Self::of_bigint(&whole);
+            return Self::from_bigint(&whole);
         }
-        Self::of_bigint(&(whole - 1))
+        Self::from_bigint(&(whole - 1))
     }
 
     fn half() -> Float {
-        Float::of_integer(&BigInt::from(1)).div(Float::of_integer(&BigInt::from(2)))
+        Float::from_integer(&BigInt::from(1)).div(Float::from_integer(&BigInt::from(2)))
     }
 
     fn bounded_float(&self) -> Result<Float> {
@@ -524,7 +525,7 @@ fn plain_integer(text: &[u8]) -> Option<i64> {
 
 /// Parses an integer as OPA does: at most 19 characters after the sign, with a fraction of zeros
 /// allowed.
-fn integer_of_text(text: &str) -> Option<i64> {
+fn parse_opa_integer(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, text.as_bytes()),
@@ -580,7 +581,7 @@ impl From<f64> for Number {
         if !value.is_finite() {
             return Self(Repr::Int(0));
         }
-        Self::of_text(shortest_f64(value))
+        Self::from_text(shortest_f64(value))
     }
 }
 

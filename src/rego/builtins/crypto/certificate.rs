@@ -454,7 +454,7 @@ fn subject_key(raw: &[u8]) -> Result<(i64, Option<PublicKey>), Error> {
         keys::ED25519 => 4,
         _ => return Ok((0, None)),
     };
-    Ok((number, PublicKey::of(&oid, parameters, &right_align(bits, padding))?))
+    Ok((number, PublicKey::from_parts(&oid, parameters, &right_align(bits, padding))?))
 }
 
 /// Returns the number of a signature algorithm, and the algorithm itself.

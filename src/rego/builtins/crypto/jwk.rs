@@ -75,7 +75,7 @@ pub(in super::super) fn keys(ctx: &dyn Context, text: &str) -> Result<Vec<Jwk>, 
             .map(Parsed::export)
             .collect::<Result<Vec<_>, _>>()?;
         let known = |jwk: &Jwk| {
-            jwk.alg.is_empty() || super::signature::Algorithm::named(&jwk.alg).is_some()
+            jwk.alg.is_empty() || super::signature::Algorithm::from_name(&jwk.alg).is_some()
         };
         return Ok(keys.into_iter().filter(known).collect());
     };
@@ -178,7 +178,7 @@ impl Parsed {
         let private = object.contains_key(&Value::from("d"));
         let alg = text("alg")?;
         let known = |alg: &str| {
-            super::signature::Algorithm::named(alg).is_some() || OTHER_ALGORITHMS.contains(&alg)
+            super::signature::Algorithm::from_name(alg).is_some() || OTHER_ALGORITHMS.contains(&alg)
         };
         if alg.is_some_and(|alg| !known(alg)) {
             return Err(wrong("alg"));
@@ -211,7 +211,7 @@ impl Parsed {
                 Material::Rsa { n, e, private }
             }
             "EC" => {
-                let curve = text("crv")?.and_then(Curve::named).ok_or_else(|| wrong("crv"))?;
+                let curve = text("crv")?.and_then(Curve::from_name).ok_or_else(|| wrong("crv"))?;
                 let (x, y) = (needed("x")?, needed("y")?);
                 let d = private.then(|| needed("d")).transpose()?;
                 let size = |part: &Vec<u8>| part.len() == curve.size();

@@ -29,7 +29,7 @@ pub(in super::super) enum Curve {
 }
 
 impl Curve {
-    fn of(oid: &[u32]) -> Option<Self> {
+    fn from_oid(oid: &[u32]) -> Option<Self> {
         match oid {
             [1, 3, 132, 0, 33] => Some(Self::P224),
             [1, 2, 840, 10045, 3, 1, 7] => Some(Self::P256),
@@ -40,7 +40,7 @@ impl Curve {
     }
 
     /// Returns the curve with this name in a JWK.
-    pub(in super::super) fn named(name: &str) -> Option<Self> {
+    pub(in super::super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "P-256" => Some(Self::P256),
             "P-384" => Some(Self::P384),
@@ -134,7 +134,11 @@ fn positive(number: BigInt) -> Option<BigUint> {
 impl PublicKey {
     /// Reads the key that an algorithm identifier (without its header) and a bit string describe.
     /// Returns `None` if the algorithm is unknown.
-    pub(super) fn of(oid: &[u32], parameters: &[u8], data: &[u8]) -> Result<Option<Self>, Error> {
+    pub(super) fn from_parts(
+        oid: &[u32],
+        parameters: &[u8],
+        data: &[u8],
+    ) -> Result<Option<Self>, Error> {
         let mut parameters_der = Der(parameters);
         let mut der = Der(data);
         Ok(Some(match oid {
@@ -156,7 +160,8 @@ impl PublicKey {
             EC => {
                 let oid =
                     parameters_der.oid().ok_or_else(|| invalid("invalid ECDSA parameters"))?;
-                let curve = Curve::of(&oid).ok_or_else(|| invalid("unsupported elliptic curve"))?;
+                let curve =
+                    Curve::from_oid(&oid).ok_or_else(|| invalid("unsupported elliptic curve"))?;
                 if !curve.contains(data) {
                     return Err(Error::failed("ecdsa: invalid uncompressed public key"));
                 }
@@ -203,7 +208,8 @@ impl PublicKey {
         if !outer.is_empty() {
             return Err(invalid("trailing data after ASN.1 of public-key"));
         }
-        Self::of(&oid, parameters, &data)?.ok_or_else(|| invalid("unknown public key algorithm"))
+        Self::from_parts(&oid, parameters, &data)?
+            .ok_or_else(|| invalid("unknown public key algorithm"))
     }
 
     /// Returns the key as OPA shows it.
@@ -464,7 +470,7 @@ impl PrivateKey {
             return Err(invalid(&format!("unknown EC private key version {version}")));
         }
         let oid = outer.or(inner.as_deref()).unwrap_or_default();
-        let curve = Curve::of(oid).ok_or_else(|| invalid("unknown elliptic curve"))?;
+        let curve = Curve::from_oid(oid).ok_or_else(|| invalid("unknown elliptic curve"))?;
         let d = padded(d, curve.size()).ok_or_else(|| invalid("invalid private key length"))?;
         let point = curve.point(&d)?;
         Ok(Self::Ec { curve, d, point })

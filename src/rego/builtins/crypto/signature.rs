@@ -240,7 +240,7 @@ pub(in super::super) enum Algorithm {
 impl Algorithm {
     /// Returns the algorithm with this name in a token's header. The name `Ed25519` is accepted
     /// when tokens are verified, but not when they are made.
-    pub(in super::super) fn named(name: &str) -> Option<Self> {
+    pub(in super::super) fn from_name(name: &str) -> Option<Self> {
         let hash = match name.get(2..) {
             Some("256") => Hash::Sha256,
             Some("384") => Hash::Sha384,

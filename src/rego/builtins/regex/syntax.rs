@@ -73,7 +73,7 @@ impl Node {
         Self { kind: Kind::Atom(text.into()), height: 1 }
     }
 
-    fn of(mut parts: Vec<Self>, kind: fn(Vec<Self>) -> Kind) -> Self {
+    fn combine(mut parts: Vec<Self>, kind: fn(Vec<Self>) -> Kind) -> Self {
         if parts.len() > 1 {
             let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
             return Self { kind: kind(parts), height };
@@ -165,9 +165,9 @@ struct Frame {
 
 impl Frame {
     fn end(mut self) -> Node {
-        let last = Node::of(self.parts, Kind::Concat);
+        let last = Node::combine(self.parts, Kind::Concat);
         self.alternatives.push(last);
-        Node::of(self.alternatives, Kind::Alternate)
+        Node::combine(self.alternatives, Kind::Alternate)
     }
 }
 
@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
                 '|' => {
                     if let Some(frame) = self.frames.last_mut() {
                         let parts = std::mem::take(&mut frame.parts);
-                        frame.alternatives.push(Node::of(parts, Kind::Concat));
+                        frame.alternatives.push(Node::combine(parts, Kind::Concat));
                     }
                 }
                 ')' => self.close()?,

@@ -23,7 +23,7 @@ enum Item {
 }
 
 impl Item {
-    fn of(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Nil,
             Value::Bool(value) => Self::Bool(*value),
@@ -75,7 +75,7 @@ impl Item {
                     if index > 0 {
                         out.push(' ');
                     }
-                    deeper(|| Self::of(value).write(out));
+                    deeper(|| Self::from_value(value).write(out));
                 }
                 out.push(']');
             }
@@ -87,7 +87,7 @@ impl Item {
                     }
                     out.push_str(key.as_str().unwrap_or_default());
                     out.push(':');
-                    deeper(|| Self::of(value).write(out));
+                    deeper(|| Self::from_value(value).write(out));
                 }
                 out.push(']');
             }
@@ -127,7 +127,7 @@ pub(super) fn run(
     templates: &Templates,
     variables: &Value,
 ) -> Result<String, Error> {
-    let dot = Item::of(variables);
+    let dot = Item::from_value(variables);
     let mut runner = Runner {
         ctx,
         templates,
@@ -266,7 +266,9 @@ impl<'t> Runner<'t, '_> {
                 for (index, value) in list.iter().enumerate() {
                     any = true;
                     let index = Item::Int(i64::try_from(index).unwrap_or(i64::MAX));
-                    if self.iteration(pipeline, body, index, Item::of(value))? == Flow::Break {
+                    if self.iteration(pipeline, body, index, Item::from_value(value))?
+                        == Flow::Break
+                    {
                         break;
                     }
                 }
@@ -274,8 +276,12 @@ impl<'t> Runner<'t, '_> {
             Item::Map(map) => {
                 for (key, value) in map.iter() {
                     any = true;
-                    if self.iteration(pipeline, body, Item::of(key), Item::of(value))?
-                        == Flow::Break
+                    if self.iteration(
+                        pipeline,
+                        body,
+                        Item::from_value(key),
+                        Item::from_value(value),
+                    )? == Flow::Break
                     {
                         break;
                     }
@@ -515,7 +521,9 @@ fn fields(mut item: Item, names: &[String]) -> Result<Item, Error> {
         item = match &item {
             Item::Missing => Item::Missing,
             Item::Nil => return Err(bad(format!("nil pointer evaluating interface {{}}.{name}"))),
-            Item::Map(map) => map.get(&Value::from(name.as_str())).map_or(Item::Missing, Item::of),
+            Item::Map(map) => {
+                map.get(&Value::from(name.as_str())).map_or(Item::Missing, Item::from_value)
+            }
             other => {
                 let kind = other.type_name();
                 return Err(bad(format!("can't evaluate field {name} in type {kind}")));
@@ -562,14 +570,16 @@ fn index(items: &[Item]) -> Result<Item, Error> {
             Item::Missing | Item::Nil => return Err(Error::failed("index of nil pointer")),
             Item::List(list) => {
                 let at = position(index, list.len())?;
-                Item::of(list.get(at).ok_or_else(beyond)?)
+                Item::from_value(list.get(at).ok_or_else(beyond)?)
             }
             Item::Text(text) | Item::Number(text) => {
                 let at = position(index, text.len())?;
                 Item::Int(i64::from(*text.as_bytes().get(at).ok_or_else(beyond)?))
             }
             Item::Map(map) => match index {
-                Item::Text(key) => map.get(&Value::from(&**key)).map_or(Item::Nil, Item::of),
+                Item::Text(key) => {
+                    map.get(&Value::from(&**key)).map_or(Item::Nil, Item::from_value)
+                }
                 Item::Missing | Item::Nil => {
                     return Err(Error::failed("value is nil; should be of type string"));
                 }

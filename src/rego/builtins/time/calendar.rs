@@ -37,7 +37,7 @@ pub(super) struct Civil {
 
 impl Civil {
     /// Returns the date of seconds since 1970, without time zones.
-    pub(super) fn at(seconds: i64) -> Self {
+    pub(super) fn from_seconds(seconds: i64) -> Self {
         let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
         // Here, years begin in March, so that the leap day comes last; eras have 400 years.
         let shifted = days + 719_468;
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn dates_and_seconds_agree() {
         for day in (-1_000_000..1_000_000).step_by(17) {
-            let civil = Civil::at(day * DAY + 5);
+            let civil = Civil::from_seconds(day * DAY + 5);
             assert_eq!(seconds(civil.year, civil.month, civil.day), Some(day * DAY));
             assert_eq!(seconds(civil.year - 1, civil.month + 12, civil.day), Some(day * DAY));
             assert_eq!(seconds_wrapping(civil.year + 1, civil.month - 12, civil.day), day * DAY);
         }
-        assert_eq!(Civil::at(0).weekday(), "Thursday");
-        assert_eq!(Civil::at(951_868_800).year_day(), 61);
+        assert_eq!(Civil::from_seconds(0).weekday(), "Thursday");
+        assert_eq!(Civil::from_seconds(951_868_800).year_day(), 61);
     }
 }

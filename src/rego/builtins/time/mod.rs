@@ -41,7 +41,7 @@ const NAMED_LAYOUTS: &[(&str, &str)] = &[
     ("RFC3339Nano", RFC3339_NANO),
 ];
 
-fn named(layout: &str) -> &str {
+fn resolve_layout(layout: &str) -> &str {
     NAMED_LAYOUTS.iter().find(|(name, _)| *name == layout).map_or(layout, |(_, layout)| layout)
 }
 
@@ -55,7 +55,7 @@ struct Time {
 
 impl Time {
     fn civil(&self) -> Civil {
-        Civil::at(self.seconds.saturating_add(self.zone.offset(self.seconds)))
+        Civil::from_seconds(self.seconds.saturating_add(self.zone.offset(self.seconds)))
     }
 }
 
@@ -82,7 +82,7 @@ fn time_operand(value: &Value) -> Result<(Time, &str), Error> {
                     return Err(Error::operand(1, number, &["number"]));
                 }
                 let zone = match rest.first() {
-                    Some(name) => Zone::named(&text(name)?)?,
+                    Some(name) => Zone::from_name(&text(name)?)?,
                     None => Zone::utc(),
                 };
                 let layout = match rest.get(1) {
@@ -120,18 +120,18 @@ pub(super) fn rfc3339_in_utc(layout: &str, text: &str) -> Option<String> {
 
 fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     let (layout, text) = (string(args, 0)?, string(args, 1)?);
-    let (seconds, nanos) = layout::parse(named(layout), text)?;
+    let (seconds, nanos) = layout::parse(resolve_layout(layout), text)?;
     nanoseconds(seconds, nanos)
 }
 
 fn parse_rfc3339(_: &dyn Context, args: &[Value]) -> Answer {
-    let (seconds, nanos) = layout::parse(named("RFC3339"), string(args, 0)?)?;
+    let (seconds, nanos) = layout::parse(resolve_layout("RFC3339"), string(args, 0)?)?;
     nanoseconds(seconds, nanos)
 }
 
 fn format(context: &dyn Context, args: &[Value]) -> Answer {
     let (time, layout) = time_operand(operand(args, 0)?)?;
-    let layout = if layout.is_empty() { RFC3339_NANO } else { named(layout) };
+    let layout = if layout.is_empty() { RFC3339_NANO } else { resolve_layout(layout) };
     // No element of a layout produces more than ten times its length.
     context.charge((layout.len() as u64).saturating_mul(10))?;
     answer(layout::format(&time, layout))

@@ -138,7 +138,7 @@ impl Writer<'_> {
     fn string(&mut self, text: &str, column: usize, key: bool) -> Result<(), Error> {
         readable(text)?;
         self.context.charge(text.len() as u64)?;
-        let styles = Styles::of(text);
+        let styles = Styles::for_text(text);
         let plain = matches!(Scalar::plain(text), Scalar::Text(_))
             && !is_base_60(text)
             && !is_old_boolean(text);
@@ -233,7 +233,7 @@ struct Styles {
 }
 
 impl Styles {
-    fn of(text: &str) -> Self {
+    fn for_text(text: &str) -> Self {
         let Some(first) = text.chars().next() else {
             return Self { plain: true, single_quoted: true, block: false };
         };
