@@ -1,16 +1,16 @@
-//! The machine: a compiled core, an input and a host, to results.
+//! The machine: takes a compiled core, an input and a host, and gives results.
 //!
-//! Owns what OPA's evaluator decides: the order of evaluation, what is remembered, where one
-//! answer is enough, what `with` replaces, which error is the result's.
+//! Owns what OPA's evaluator decides: the order of evaluation, what is cached, where one answer is
+//! enough, what `with` replaces, and which error is the result's.
 
 mod cache;
 mod call;
 mod closures;
 mod context;
+mod deferred;
 mod error;
 mod host;
 mod machine;
-mod open;
 mod partial;
 mod reference;
 mod rules;
@@ -30,12 +30,12 @@ pub use error::{ErrorCode, EvalError};
 pub use host::{CallSite, Halt, Host, HostAnswer, HostCall, NoHost};
 pub use trace::{Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 
-/// What an evaluation may use.
+/// The limits of an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// About how many bytes all values may have that it makes.
+    /// The approximate size, in bytes, of all the values that it may make.
     pub memory: u64,
-    /// How deeply bodies, rules and functions may be entered within one another.
+    /// The depth to which bodies, rules and functions may be nested while they are evaluated.
     pub depth: u32,
 }
 
@@ -45,21 +45,22 @@ impl Default for Limits {
     }
 }
 
-/// How to evaluate.
+/// The settings of an evaluation.
 pub struct Settings<'r> {
-    /// The world.
+    /// The host: its functions, its clock, its network.
     pub host: &'r dyn Host,
-    /// An error of a built-in function is the result's.
+    /// `true` if an error of a built-in function fails the evaluation.
     pub strict: bool,
-    /// What it may use.
+    /// The limits.
     pub limits: Limits,
-    /// Who watches.
+    /// The receiver of trace events.
     pub tracer: Option<&'r dyn Tracer>,
 }
 
-/// What an evaluation gave.
+/// The outcome of an evaluation.
 pub struct Evaluated {
-    /// The values of the slots that were asked for, for each solution.
+    /// For each solution, the values of the slots that were asked for; or the error that ended the
+    /// evaluation.
     pub result: Result<Vec<Vec<Option<Value>>>, EvalError>,
     /// The errors of built-in functions.
     pub errors: Vec<EvalError>,
@@ -67,11 +68,11 @@ pub struct Evaluated {
     pub calls: BTreeMap<u32, u64>,
     /// The number of steps it took.
     pub steps: u64,
-    /// About how many bytes were made.
+    /// The approximate number of bytes that it made.
     pub memory: u64,
 }
 
-/// Evaluates a query, and gives the values of these slots of its frame for each solution.
+/// Evaluates a query and returns, for each solution, the values of the given slots of its frame.
 pub fn evaluate(
     core: &Core,
     query: &QueryCore,
@@ -82,20 +83,20 @@ pub fn evaluate(
     let world = World::new(settings.host, settings.limits);
     let mut machine = Machine::new(core, &world, settings.tracer, input.cloned());
     let base = machine.enter_frame(&query.scope);
-    let run = machine.query(&query.body, &query.scope, base);
+    let run = machine.query_run(&query.body, &query.scope, base);
     let mut solutions = Vec::new();
     machine.trace(TraceOp::Enter, TraceNode::Body, &run, query.span);
     let flow = machine.run(&run, 0, &mut |machine| {
         machine.trace(TraceOp::Exit, TraceNode::Body, &run, query.span);
         machine.world.spend(64)?;
-        let values = slots.iter().map(|slot| machine.seen(&Term::Var(*slot), base));
+        let values = slots.iter().map(|slot| machine.owned_value(&Term::Var(*slot), base));
         solutions.push(values.collect());
         machine.trace(TraceOp::Redo, TraceNode::Body, &run, query.span);
         Ok(())
     });
     let errors = std::mem::take(&mut machine.errors);
     let result = match flow {
-        // As in OPA, the first error of a built-in function comes before what ended it.
+        // As in OPA, the first error of a built-in function takes precedence over what ended it.
         _ if settings.strict && !errors.is_empty() => {
             errors.first().cloned().map_or_else(|| Ok(Vec::new()), Err)
         }

@@ -1,12 +1,13 @@
-//! What an evaluation remembers: the results of rules and functions, by `with` frame, and
-//! comprehensions, by the body that they were first needed in.
+//! Caches of an evaluation: the results of rules and functions, for each `with` frame, and the
+//! results of comprehensions, for the body that first needed them.
 //!
-//! A rule's result is kept under its path, a function's under its arguments, a part of a partial
-//! rule's under the operands that it was asked with. `with` begins an empty frame, which is
-//! dropped at its end.
+//! A rule's result is cached under its path, a function's under its arguments, a part of a partial
+//! rule's document under the operands of the reference that asked for it. `with` begins an empty
+//! frame, which is dropped at its end.
 //!
-//! As in OPA, comprehensions are kept with less: what a body remembers is known to the bodies that
-//! are entered from it afterwards, and forgotten with it. It shows in prints and in calls.
+//! As in OPA, comprehensions are cached for less long: what a body caches is shared with the bodies
+//! entered from it afterwards, and dropped with it. The difference can be seen in prints and in
+//! calls.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -18,9 +19,9 @@ use crate::rego::value::Value;
 
 /// A hasher for small numbers.
 #[derive(Default)]
-pub(super) struct Numbers(u64);
+pub(super) struct NumberHasher(u64);
 
-impl Hasher for Numbers {
+impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -36,45 +37,45 @@ impl Hasher for Numbers {
     }
 }
 
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
+type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
-/// A part of the key of a part of a partial rule.
+/// One element of the key under which a part of a partial rule's document is cached.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
-    /// An operand.
+pub(super) enum PartialKey {
+    /// The value of an operand.
     Value(Value),
-    /// Operands after one without value: they narrow what was evaluated, but aren't part of the
-    /// path of what is kept.
+    /// The operands after the first unbound one. They narrow what was evaluated, but aren't part of
+    /// the path of the cached value.
     Scope(Vec<Option<Value>>),
 }
 
-/// What is kept of a complete rule.
+/// The cached result of a complete rule.
 #[derive(Debug, Clone)]
-pub(super) enum Kept {
+pub(super) enum CachedRule {
     Value(Value),
     Undefined,
 }
 
-/// Results of a comprehension by the values of its variables.
-pub(super) type Grouped = BTreeMap<Vec<Value>, Made>;
+/// The results of a comprehension, grouped by the values of its outer variables.
+pub(super) type ComprehensionGroups = BTreeMap<Vec<Value>, CachedComprehension>;
 
-/// What is kept of a comprehension.
+/// The cached result of a comprehension for one group.
 #[derive(Debug, Clone)]
-pub(super) enum Made {
+pub(super) enum CachedComprehension {
     /// Its value.
     Value(Value),
-    /// For each solution, the values of its head's variables that the body gave.
+    /// For each solution, the values that the body gave to the variables of the head.
     Heads(Vec<Vec<(Slot, Value)>>),
 }
 
 #[derive(Default)]
 struct Frame {
-    documents: Map<SetId, Kept>,
-    functions: Map<SetId, BTreeMap<Box<[Value]>, Value>>,
-    parts: Map<SetId, BTreeMap<Vec<Part>, Value>>,
+    documents: NumberMap<SetId, CachedRule>,
+    functions: NumberMap<SetId, BTreeMap<Box<[Value]>, Value>>,
+    parts: NumberMap<SetId, BTreeMap<Vec<PartialKey>, Value>>,
 }
 
-/// The frames; there is always one.
+/// The stack of frames, which is never empty.
 pub(super) struct Caches {
     last: Frame,
     others: Vec<Frame>,
@@ -94,11 +95,11 @@ impl Caches {
     }
 
     #[inline]
-    pub(super) fn document(&self, set: SetId) -> Option<&Kept> {
+    pub(super) fn document(&self, set: SetId) -> Option<&CachedRule> {
         self.last.documents.get(&set)
     }
 
-    pub(super) fn keep_document(&mut self, set: SetId, kept: Kept) {
+    pub(super) fn keep_document(&mut self, set: SetId, kept: CachedRule) {
         self.last.documents.insert(set, kept);
     }
 
@@ -117,45 +118,45 @@ impl Caches {
         }
     }
 
-    pub(super) fn part(&self, set: SetId, key: &[Part]) -> Option<&Value> {
+    pub(super) fn part(&self, set: SetId, key: &[PartialKey]) -> Option<&Value> {
         self.last.parts.get(&set)?.get(key)
     }
 
-    pub(super) fn keep_part(&mut self, set: SetId, key: Vec<Part>, value: Value) {
+    pub(super) fn keep_part(&mut self, set: SetId, key: Vec<PartialKey>, value: Value) {
         self.last.parts.entry(set).or_default().insert(key, value);
     }
 }
 
-/// The comprehensions that a body remembers, by `with` frame: shared with the bodies entered from
-/// it once there are any.
+/// The comprehensions that a body has cached, for each `with` frame. It is allocated on first use
+/// and then shared with the bodies entered from there.
 #[derive(Clone, Default)]
-pub(super) struct Remembered(OnceCell<Rc<RefCell<Vec<Comprehensions>>>>);
+pub(super) struct ComprehensionCache(OnceCell<Rc<RefCell<Vec<ComprehensionFrame>>>>);
 
-type Comprehensions = Map<u32, Rc<Grouped>>;
+type ComprehensionFrame = NumberMap<u32, Rc<ComprehensionGroups>>;
 
-impl Remembered {
-    fn frames(&self) -> &RefCell<Vec<Comprehensions>> {
-        self.0.get_or_init(|| Rc::new(RefCell::new(vec![Comprehensions::default()])))
+impl ComprehensionCache {
+    fn frames(&self) -> &RefCell<Vec<ComprehensionFrame>> {
+        self.0.get_or_init(|| Rc::new(RefCell::new(vec![ComprehensionFrame::default()])))
     }
 
-    /// Begins to remember, so that the bodies entered from here on share what is.
+    /// Allocates the cache, so that the bodies entered from here on share it.
     pub(super) fn begin(&self) {
         self.frames();
     }
 
     pub(super) fn push(&self) {
-        self.frames().borrow_mut().push(Comprehensions::default());
+        self.frames().borrow_mut().push(ComprehensionFrame::default());
     }
 
     pub(super) fn pop(&self) {
         self.frames().borrow_mut().pop();
     }
 
-    pub(super) fn comprehension(&self, id: u32) -> Option<Rc<Grouped>> {
+    pub(super) fn comprehension(&self, id: u32) -> Option<Rc<ComprehensionGroups>> {
         self.0.get()?.borrow().last()?.get(&id).cloned()
     }
 
-    pub(super) fn keep_comprehension(&self, id: u32, grouped: Rc<Grouped>) {
+    pub(super) fn keep_comprehension(&self, id: u32, grouped: Rc<ComprehensionGroups>) {
         if let Some(last) = self.frames().borrow_mut().last_mut() {
             last.insert(id, grouped);
         }

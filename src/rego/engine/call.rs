@@ -1,10 +1,10 @@
-//! Calls: comparisons, built-in functions, the host's functions, and functions of the policy,
-//! unless something stands in for them.
+//! Calls: comparisons, built-in functions, host functions and functions of the policy, with their
+//! replacements by `with`.
 
 use super::host::{CallSite, HostAnswer, HostCall};
-use super::machine::{Flow, Given, Machine, Next, Run, Step, Stop};
-use super::reference::{Other, is_false};
-use super::rules::{Single, Terms};
+use super::machine::{Flow, Machine, Next, RuleValue, Run, Step, Stop};
+use super::reference::{OtherSide, is_false};
+use super::rules::{ArgumentTerms, SingleValue};
 use super::with::Standin;
 use super::{ErrorCode, EvalError};
 use crate::rego::builtins::{self, Builtin};
@@ -12,11 +12,12 @@ use crate::rego::core::{Call, Comparison, Native, Op, Target};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-/// Errors of built-in functions that are kept.
+/// The largest number of errors of built-in functions that are kept.
 const KEPT_ERRORS: usize = 64;
 
 impl<'p, 'r> Machine<'p, 'r> {
-    /// A call with one answer; or the word that it may have several, before anything is called.
+    /// Makes a call that has at most one answer, or returns [`Step::Many`] before anything is
+    /// called.
     pub(super) fn call_single(
         &mut self,
         run: &Run<'p>,
@@ -37,7 +38,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let target = match self.standin(&call.name) {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(_) | Standin::Ref(..) | Standin::Open(_)) => {
+            Some(Standin::Function(_) | Standin::Ref(..) | Standin::Deferred(_)) => {
                 return Ok(Step::Many);
             }
         };
@@ -52,13 +53,13 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 let args = call.args.iter().map(|term| self.value(term, run.base));
                 let args = args.map(|value| value.map(std::borrow::Cow::into_owned));
-                // What has no value yet is an argument all the same.
+                // An argument without a value is still passed as a term.
                 let Some(args) = args.collect() else { return Ok(Step::Many) };
                 let found = self.function_single(run, id, args, call.output.is_some())?;
                 Ok(match found {
-                    Single::Value(value) => self.answer(run, call, value).into(),
-                    Single::Undefined => Step::No,
-                    Single::Many => Step::Many,
+                    SingleValue::Value(value) => self.answer(run, call, value).into(),
+                    SingleValue::Undefined => Step::No,
+                    SingleValue::Many => Step::Many,
                 })
             }
             Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => {
@@ -71,7 +72,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// A call for each of its answers.
+    /// Makes a call for each of its answers.
     pub(super) fn call_many(
         &mut self,
         run: &Run<'p>,
@@ -81,7 +82,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match self.standin(&call.name) {
             Some(Standin::Function(target)) => {
-                // The function that stands in isn't replaced itself.
+                // Within the function that stands in, nothing is replaced.
                 self.mocks.push(Vec::new());
                 let flow = self.call_target(run, op, call, target, &mut |machine| {
                     machine.mocks.pop();
@@ -96,15 +97,24 @@ impl<'p, 'r> Machine<'p, 'r> {
             Some(Standin::Ref(reference, base)) => match &call.output {
                 Some(output) => {
                     let apart = Run { base, ..run.clone() };
-                    self.refer(&apart, reference, Other::Term(output, run.base), next)
+                    self.evaluate_reference(
+                        &apart,
+                        reference,
+                        OtherSide::Term(output, run.base),
+                        next,
+                    )
                 }
-                // As in OPA, what isn't taken isn't looked at.
+                // As in OPA, a reference whose value isn't used isn't looked up.
                 None => next(self),
             },
-            Some(Standin::Open(open)) => match &call.output {
-                Some(output) => {
-                    self.meet_open(run, &open, &[], Other::Term(output, run.base), next)
-                }
+            Some(Standin::Deferred(deferred)) => match &call.output {
+                Some(output) => self.unify_deferred(
+                    run,
+                    &deferred,
+                    &[],
+                    OtherSide::Term(output, run.base),
+                    next,
+                ),
                 None => next(self),
             },
             None => self.call_target(run, op, call, call.target, next),
@@ -121,21 +131,23 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match target {
             Target::Function(id) => {
-                let (args, open) = self.open_args(run, call);
+                let (args, unbound) = self.outlined_args(run, call);
                 let output = call.output.as_ref().filter(|output| !self.is_free(output, run.base));
                 let captured = call.output.is_some();
                 let irregular =
                     call.args.iter().any(|term| self.irregular(term, run.base).is_some());
-                let terms = match (open, irregular) {
-                    (true, _) => Terms::Open(&call.args),
-                    (false, true) => Terms::Irregular(&call.args),
-                    (false, false) => Terms::Plain,
+                let terms = match (unbound, irregular) {
+                    (true, _) => ArgumentTerms::Unbound(&call.args),
+                    (false, true) => ArgumentTerms::Irregular(&call.args),
+                    (false, false) => ArgumentTerms::Plain,
                 };
                 self.function(run, id, (args, terms), (output, captured), &mut |machine, given| {
                     match (given, &call.output) {
-                        (Given::Value(value), _) => machine.answered(run, call, value, &mut *next),
-                        (Given::Term(..), None) => next(machine),
-                        (Given::Term(term, base), Some(output)) => {
+                        (RuleValue::Value(value), _) => {
+                            machine.answered(run, call, value, &mut *next)
+                        }
+                        (RuleValue::Term(..), None) => next(machine),
+                        (RuleValue::Term(term, base), Some(output)) => {
                             let mark = machine.trail.len();
                             let holds = machine.unify(output, run.base, term, base);
                             let flow = if holds { next(machine) } else { Ok(()) };
@@ -166,7 +178,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Takes a call's value and goes on.
+    /// Takes a call's value and continues if it fits.
     fn answered(
         &mut self,
         run: &Run<'p>,
@@ -180,7 +192,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
-    /// Takes a call's value: its output is made equal to it; without one, it must not be false.
+    /// Takes a call's value: unifies it with the call's output, or, if there is none, requires it
+    /// not to be `false`.
     #[inline]
     fn answer(&mut self, run: &Run<'p>, call: &'p Call, value: Value) -> bool {
         match &call.output {
@@ -202,21 +215,21 @@ impl<'p, 'r> Machine<'p, 'r> {
         Ok(args)
     }
 
-    /// The values of a function's arguments, and whether one has none: then they are as the rule
-    /// index sees them.
-    fn open_args(&self, run: &Run<'p>, call: &'p Call) -> (Vec<Value>, bool) {
-        let mut open = false;
+    /// The values of a function's arguments, and `true` if one has no value; such an argument is
+    /// given as the rule index sees it.
+    fn outlined_args(&self, run: &Run<'p>, call: &'p Call) -> (Vec<Value>, bool) {
+        let mut unbound = false;
         let args = call.args.iter().map(|term| match self.value(term, run.base) {
             Some(value) => value.into_owned(),
             None => {
-                open = true;
+                unbound = true;
                 self.outline(term, run.base)
             }
         });
-        (args.collect(), open)
+        (args.collect(), unbound)
     }
 
-    /// Calls what has one value.
+    /// Calls a target that has at most one value.
     fn call_value(
         &mut self,
         run: &Run<'p>,
@@ -237,7 +250,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 if let Some(site) = call.site {
                     *self.calls.entry(site).or_default() += 1;
                 }
-                // Most take one argument or two.
+                // Most calls have one argument or two; an array avoids the allocation.
                 let answer = match &*call.args {
                     [a] => {
                         let args = [self.arg(run, op, call, a)?];
@@ -277,7 +290,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Result<Value, Stop> {
         match self.value(term, run.base) {
             Some(value) => Ok(value.into_owned()),
-            // Which one is said there.
+            // `args` makes the error, which names the argument.
             None => self.args(run, op, call).map(|_| Value::Null),
         }
     }
@@ -298,7 +311,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         if let Some(site) = call.site {
             *self.calls.entry(site).or_default() += 1;
         }
-        // The time that calls take is the host's to bound.
+        // The time that a call takes is the host's to limit, so it's asked before each.
         self.world.poll()?;
         let host = self.world.host;
         let made = HostCall {
@@ -351,7 +364,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                         host.print(op.span, &texts.join(" "));
                         Ok(())
                     })?;
-                    // Nothing is given, and the call holds.
+                    // `print` has no value, and the call holds.
                     return Ok(Some(Value::Bool(true)));
                 }
                 let mut text: Option<String> = None;
@@ -389,7 +402,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Each combination of operands' values, as texts.
+    /// Calls back with each combination of the operands' values, as texts.
     fn combine(
         &mut self,
         span: Span,
@@ -418,7 +431,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// A function failed: undefined, unless that ends the evaluation.
+    /// Records the error of a function, whose call is then undefined; or ends the evaluation, if
+    /// the error demands it.
     pub(super) fn failed(&mut self, name: &str, span: Span, error: &builtins::Error) -> Flow {
         let failure = self.world.failure(name, span, error);
         if error.halt {
@@ -455,7 +469,7 @@ fn compare(comparison: Comparison, a: &Value, b: &Value) -> bool {
     }
 }
 
-/// About how many bytes a value takes by itself; what is in it was counted when it was made.
+/// The approximate size of a value itself, in bytes; its elements were counted when they were made.
 #[inline]
 fn weight(value: &Value) -> u64 {
     match value {

@@ -1,8 +1,8 @@
-//! Comprehensions and `every`: bodies evaluated on the spot.
+//! Comprehensions and `every`: bodies that are evaluated where they stand.
 
 use std::rc::Rc;
 
-use super::cache::{Grouped, Made};
+use super::cache::{CachedComprehension, ComprehensionGroups};
 use super::machine::{Bound, Machine, Run, Stop, within_rule};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{
@@ -11,22 +11,22 @@ use crate::rego::core::{
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::{Object, Shared, Value, set_of};
 
-/// About how many bytes an element of a collection takes.
+/// The approximate size, in bytes, of an element of a collection.
 const ELEMENT: u64 = 32;
 
 impl<'p> Machine<'p, '_> {
-    /// A comprehension's value.
+    /// Evaluates a comprehension.
     pub(super) fn comprehension(
         &mut self,
         run: &Run<'p>,
         comprehension: &'p Comprehension,
     ) -> Result<Value, Stop> {
         if let Some(index) = &comprehension.index
-            && let Some(value) = self.remembered(run, comprehension, index)?
+            && let Some(value) = self.cached_comprehension(run, comprehension, index)?
         {
             return Ok(value);
         }
-        let within = self.within(run, &comprehension.body, false);
+        let within = self.nested_run(run, &comprehension.body, false);
         let base = run.base;
         let span = comprehension.span;
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
@@ -58,7 +58,8 @@ impl<'p> Machine<'p, '_> {
                             Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message)
                                 .into())
                         }
-                        // Also one that is equal: `1.0` after `1`.
+                        // This includes a value that is equal but written differently: `1.0`
+                        // replaces `1`.
                         _ => {
                             members.insert(key, value);
                             Ok(())
@@ -70,7 +71,7 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// Runs a body and has each solution collected.
+    /// Runs a body and calls `collect` for each solution.
     fn collect(
         &mut self,
         within: &Run<'p>,
@@ -93,37 +94,37 @@ impl<'p> Machine<'p, '_> {
         value.ok_or_else(|| self.without_value(span))
     }
 
-    /// The value of a comprehension that is made once for all values of its variables; nothing
-    /// where there is none for the present ones.
-    fn remembered(
+    /// Returns the value of a comprehension that is made once for all values of its outer
+    /// variables; `None` if there is no group for their present values.
+    fn cached_comprehension(
         &mut self,
         run: &Run<'p>,
         comprehension: &'p Comprehension,
         index: &'p ComprehensionIndex,
     ) -> Result<Option<Value>, Stop> {
-        let grouped = match run.remembered.comprehension(index.id) {
+        let grouped = match run.comprehensions.comprehension(index.id) {
             Some(grouped) => grouped,
             None => {
-                // The comprehensions within are remembered along with this one.
-                run.remembered.begin();
+                // Lets the comprehensions within share this cache.
+                run.comprehensions.begin();
                 let grouped = Rc::new(self.group(run, comprehension, index)?);
-                run.remembered.keep_comprehension(index.id, Rc::clone(&grouped));
+                run.comprehensions.keep_comprehension(index.id, Rc::clone(&grouped));
                 grouped
             }
         };
-        let keys = index.keys.iter().map(|slot| self.seen(&Term::Var(*slot), run.base));
+        let keys = index.keys.iter().map(|slot| self.owned_value(&Term::Var(*slot), run.base));
         let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(None) };
         match grouped.get(&keys) {
-            Some(Made::Value(value)) => Ok(Some(value.clone())),
-            Some(Made::Heads(solutions)) => {
+            Some(CachedComprehension::Value(value)) => Ok(Some(value.clone())),
+            Some(CachedComprehension::Heads(solutions)) => {
                 self.with_heads(run.base, comprehension, solutions).map(Some)
             }
             None => Ok(None),
         }
     }
 
-    /// A comprehension's value of what its body gave before, and of what its head's other variables
-    /// are now.
+    /// Makes a comprehension's value from the cached solutions of its body and the present values
+    /// of its head's other variables.
     fn with_heads(
         &mut self,
         base: u32,
@@ -150,7 +151,7 @@ impl<'p> Machine<'p, '_> {
         Ok(made)
     }
 
-    /// Adds a solution to what a comprehension makes.
+    /// Adds the head's value for a solution to what a comprehension makes.
     fn add_head(
         &self,
         base: u32,
@@ -176,36 +177,38 @@ impl<'p> Machine<'p, '_> {
         Ok(())
     }
 
-    /// Evaluates a comprehension for all values of its variables.
+    /// Evaluates a comprehension for all values of its outer variables.
     fn group(
         &mut self,
         run: &Run<'p>,
         comprehension: &'p Comprehension,
         index: &'p ComprehensionIndex,
-    ) -> Result<Grouped, Stop> {
+    ) -> Result<ComprehensionGroups, Stop> {
         let span = comprehension.span;
         let base = self.enter_frame(run.scope);
-        let within = self.apart(run, (&comprehension.body, run.scope, base), false);
-        let mut grouped = Grouped::new();
+        let within = self.framed_run(run, (&comprehension.body, run.scope, base), false);
+        let mut grouped = ComprehensionGroups::new();
         self.trace(TraceOp::Enter, TraceNode::Body, &within, span);
         let flow = self.collect(&within, span, &mut |machine| {
-            let keys = index.keys.iter().map(|slot| machine.seen(&Term::Var(*slot), base));
+            let keys = index.keys.iter().map(|slot| machine.owned_value(&Term::Var(*slot), base));
             let Some(keys) = keys.collect::<Option<Vec<_>>>() else { return Ok(()) };
             if !index.head.is_empty() {
-                let seen = |slot: &Slot| Some((*slot, machine.seen(&Term::Var(*slot), base)?));
+                let seen =
+                    |slot: &Slot| Some((*slot, machine.owned_value(&Term::Var(*slot), base)?));
                 let solution = index.head.iter().filter_map(seen).collect();
-                match grouped.entry(keys).or_insert_with(|| Made::Heads(Vec::new())) {
-                    Made::Heads(solutions) => solutions.push(solution),
-                    Made::Value(_) => {}
+                match grouped.entry(keys).or_insert_with(|| CachedComprehension::Heads(Vec::new()))
+                {
+                    CachedComprehension::Heads(solutions) => solutions.push(solution),
+                    CachedComprehension::Value(_) => {}
                 }
                 return Ok(());
             }
             let empty = || match &comprehension.kind {
-                ComprehensionKind::Array(_) => Made::Value(Value::new_array()),
-                ComprehensionKind::Set(_) => Made::Value(Value::new_set()),
-                ComprehensionKind::Object(..) => Made::Value(Value::new_object()),
+                ComprehensionKind::Array(_) => CachedComprehension::Value(Value::new_array()),
+                ComprehensionKind::Set(_) => CachedComprehension::Value(Value::new_set()),
+                ComprehensionKind::Object(..) => CachedComprehension::Value(Value::new_object()),
             };
-            if let Made::Value(made) = grouped.entry(keys).or_insert_with(empty) {
+            if let CachedComprehension::Value(made) = grouped.entry(keys).or_insert_with(empty) {
                 machine.add_head(base, comprehension, span, made)?;
             }
             Ok(())
@@ -215,7 +218,7 @@ impl<'p> Machine<'p, '_> {
         Ok(grouped)
     }
 
-    /// True if `every` holds.
+    /// Returns `true` if `every` holds.
     pub(super) fn every(
         &mut self,
         run: &Run<'p>,
@@ -256,7 +259,7 @@ impl<'p> Machine<'p, '_> {
         Ok(true)
     }
 
-    /// The same for a term in its own order.
+    /// Does the same for a term, in the order of its own elements.
     fn every_of_term(
         &mut self,
         run: &Run<'p>,
@@ -267,14 +270,16 @@ impl<'p> Machine<'p, '_> {
         let members: Vec<(Option<Value>, Option<Value>)> = match domain {
             Term::Array(items) => (0_i64..)
                 .map(|index| Some(Value::from(index)))
-                .zip(items.iter().map(|item| self.seen(item, base)))
+                .zip(items.iter().map(|item| self.owned_value(item, base)))
                 .collect(),
-            Term::Set(items) => {
-                items.iter().map(|item| (self.seen(item, base), self.seen(item, base))).collect()
-            }
-            // Each key is looked up again, which finds the first of equal ones.
+            Term::Set(items) => items
+                .iter()
+                .map(|item| (self.owned_value(item, base), self.owned_value(item, base)))
+                .collect(),
+            // Each key is looked up again, so that of equal keys the first is found.
             Term::Object(members) => {
-                let seen = |(key, value)| (self.seen(key, base), self.seen(value, base));
+                let seen =
+                    |(key, value)| (self.owned_value(key, base), self.owned_value(value, base));
                 let members: Vec<_> =
                     members.iter().map(|(key, value)| seen((key, value))).collect();
                 let mut first = std::collections::BTreeMap::new();
@@ -308,7 +313,7 @@ impl<'p> Machine<'p, '_> {
         let bound = every.key.as_ref().is_none_or(|term| self.unify_value(term, run.base, key))
             && self.unify_value(&every.value, run.base, item);
         let holds = if bound {
-            let within = self.within(run, &every.body, true);
+            let within = self.nested_run(run, &every.body, true);
             let mut holds = false;
             self.trace(TraceOp::Enter, TraceNode::Body, &within, op.span);
             let flow = self.deeper(|machine| {

@@ -1,4 +1,4 @@
-//! What built-in functions see of an evaluation, and what it has used so far.
+//! The context of built-in functions, and the resources that an evaluation has used so far.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use crate::rego::builtins::{Answer, Cache, Code, Context, Error};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-/// The parts of an evaluation that don't change while it calls built-in functions.
+/// The parts of an evaluation that stay the same while it calls built-in functions.
 pub(super) struct World<'r> {
     pub(super) host: &'r dyn Host,
     limits: Limits,
     memory: Cell<u64>,
     now: Cell<Option<i64>>,
     cache: Cache,
-    /// Random numbers by what they are for.
+    /// The random numbers drawn so far, by their keys.
     drawn: RefCell<BTreeMap<String, u64>>,
-    /// Why a function was told to end the evaluation.
+    /// The error with which a function was told to end the evaluation.
     halted: RefCell<Option<EvalError>>,
 }
 
@@ -34,7 +34,7 @@ impl<'r> World<'r> {
         }
     }
 
-    /// About how many bytes were made.
+    /// The approximate number of bytes made so far.
     pub(super) fn memory(&self) -> u64 {
         self.memory.get()
     }
@@ -43,7 +43,7 @@ impl<'r> World<'r> {
         self.limits.depth
     }
 
-    /// Counts bytes that are made.
+    /// Counts bytes, and fails over the limit.
     #[inline]
     pub(super) fn spend(&self, bytes: u64) -> Result<(), EvalError> {
         let memory = self.memory.get().saturating_add(bytes);
@@ -58,7 +58,7 @@ impl<'r> World<'r> {
         EvalError::new(ErrorCode::Limit, None, message)
     }
 
-    /// Asks the host whether to go on.
+    /// Checks with the host whether to go on.
     pub(super) fn poll(&self) -> Result<(), EvalError> {
         self.host.check().map_err(|halt| EvalError {
             source: halt.source,
@@ -66,7 +66,7 @@ impl<'r> World<'r> {
         })
     }
 
-    /// The error that a function's failure is.
+    /// Turns a function's failure into an evaluation's error.
     pub(super) fn failure(&self, name: &str, span: Span, error: &Error) -> EvalError {
         if error.halt
             && let Some(halted) = self.halted.borrow_mut().take()

@@ -1,35 +1,35 @@
-//! How an evaluation fails: OPA's codes and wording, the author's place, the host's own error.
+//! Evaluation errors: OPA's codes and wording, the position in the policy, the host's own error.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::rego::syntax::tree::Span;
 
-/// OPA's kinds of evaluation errors, and ours.
+/// The kinds of evaluation errors: OPA's and ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
-    /// `eval_internal_error`: what shouldn't be reached.
+    /// `eval_internal_error`: a state that shouldn't be reached.
     Internal,
-    /// `eval_cancel_error`: cancelled, or out of time.
+    /// `eval_cancel_error`: cancelled or timed out.
     Cancel,
-    /// `eval_conflict_error`: one document, two values.
+    /// `eval_conflict_error`: one document would have two values.
     Conflict,
     /// `eval_type_error`: a built-in function got an argument of a wrong type.
     Type,
     /// `eval_builtin_error`: a built-in function failed.
     Builtin,
-    /// `eval_with_merge_error`: data and its replacement don't fit.
+    /// `eval_with_merge_error`: data and its replacement can't be merged.
     WithMerge,
     /// `eval_limit_error`: over one of our limits.
     Limit,
-    /// `eval_unsupported_error`: what OPA would evaluate and we don't.
+    /// `eval_unsupported_error`: something that OPA evaluates and this engine doesn't.
     Unsupported,
     /// `eval_host_error`: a host function ended the evaluation.
     Host,
 }
 
 impl ErrorCode {
-    /// Its name in messages.
+    /// The code's name in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Internal => "eval_internal_error",
@@ -51,27 +51,28 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Why an evaluation has no result. Its place is printed by
-/// [`Program::display_error`](crate::rego::program::Program::display_error).
+/// The reason for which an evaluation has no result.
+/// [`Program::display_error`](crate::rego::program::Program::display_error) prints it with its
+/// position.
 #[derive(Debug, Clone)]
 pub struct EvalError {
-    /// Its kind.
+    /// The kind of the error.
     pub code: ErrorCode,
-    /// What happened, in OPA's words where OPA has some.
+    /// The message, in OPA's words where OPA has one for the case.
     pub message: String,
-    /// The author's place.
+    /// The position in the policy.
     pub span: Option<Span>,
-    /// The host's own error, where that ended the evaluation.
+    /// The host's own error, if that ended the evaluation.
     pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
-    /// The values that a conflict is between, and the definitions that gave them; also part of the
-    /// message that an outcome has.
+    /// The conflicting values and the definitions that gave them. The message of an `Outcome` lists
+    /// them as well.
     pub conflicts: Vec<(Span, String)>,
-    /// There are more of them.
+    /// `true` if the list of conflicts isn't complete.
     pub more_conflicts: bool,
 }
 
 impl EvalError {
-    /// Without a host's error.
+    /// Makes an error without a source or conflicts.
     pub fn new(code: ErrorCode, span: Option<Span>, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -1,12 +1,14 @@
-//! What an evaluation needs of the world: calls of the host's functions, prints, the clock, its end.
+//! The interface between an evaluation and its host: function calls, prints, the clock,
+//! cancellation.
 //!
-//! # In which order and how often
+//! # Order and number of calls
 //!
 //! Calls are made as OPA makes calls of custom built-in functions (`rego.Function…` without
-//! `Memoize`): each time an evaluation reaches one, with the same arguments or not. What OPA keeps
-//! is above them: the results of rules and of functions by their arguments, per `with` frame.
-//! OPA's cache of non-deterministic built-ins is for decision logs and holds only calls of a query
-//! that was given one; `opa eval`, `opa test` and the SDK's default don't.
+//! `Memoize`): each time that an evaluation reaches one, whether or not the arguments are the same.
+//! OPA caches one level above: the results of rules, and of functions by their arguments, for each
+//! `with` frame. OPA's cache of non-deterministic built-ins is meant for decision logs and holds
+//! only calls of a query that was given one; `opa eval`, `opa test` and the SDK's default give
+//! none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use crate::rego::builtins;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-/// A place in the text where a host function is called; an index into
+/// A position in the text where a host function is called; an index into
 /// [`Program::call_sites`](crate::rego::program::Program::call_sites).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallSite(pub u32);
@@ -23,41 +25,41 @@ pub struct CallSite(pub u32);
 /// A call of a host function.
 #[derive(Debug, Clone, Copy)]
 pub struct HostCall<'a> {
-    /// Its place; nothing where the function stands in for another by `with`.
+    /// The call site; `None` if the function stands in for another one by `with`.
     pub site: Option<CallSite>,
-    /// The expression that calls.
+    /// The calling expression.
     pub span: Span,
-    /// The function.
+    /// The name of the function.
     pub name: &'a str,
-    /// Its arguments.
+    /// The arguments.
     pub args: &'a [Value],
 }
 
-/// What a call gives.
+/// The answer to a call.
 #[derive(Debug, Clone)]
 pub enum HostAnswer {
     /// A value.
     Value(Value),
-    /// Nothing: the expression is undefined.
+    /// No value: the expression is undefined.
     Undefined,
-    /// A failure as built-in functions fail: undefined, and the first one is the result's error
-    /// where errors of built-in functions are strict.
+    /// A failure like that of a built-in function: the expression is undefined, or, if errors are
+    /// strict, the first failure is the result's error.
     Error(builtins::Error),
-    /// A failure that ends the evaluation with this very error.
+    /// A failure that ends the evaluation with exactly this error.
     Fail(Arc<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why the host ends an evaluation.
+/// The reason for which the host ends an evaluation.
 #[derive(Debug, Clone)]
 pub struct Halt {
-    /// What [`EvalError`](super::EvalError) says of it.
+    /// The message of the resulting [`EvalError`](super::EvalError).
     pub message: String,
     /// The host's own error.
     pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Halt {
-    /// With a message alone.
+    /// Makes a reason from a message alone.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), source: None }
     }
@@ -69,42 +71,43 @@ impl fmt::Display for Halt {
     }
 }
 
-/// The world of one evaluation. Nothing but `call` has to be written for a host without clock,
-/// prints and network.
+/// The host of one evaluation. Only `call` must be implemented; by default the clock is the
+/// system's, prints are dropped and network requests are refused.
 pub trait Host {
     /// Calls a host function.
     fn call(&self, call: &HostCall<'_>) -> HostAnswer;
 
-    /// Takes what `print` says.
+    /// Receives the text of a `print` call.
     fn print(&self, span: Span, text: &str) {
         let _ = (span, text);
     }
 
-    /// Looks whether the evaluation is over its time or cancelled; asked every few hundred steps.
+    /// Checks that the evaluation may go on; called every few hundred steps.
     ///
     /// # Errors
-    /// The reason to end it.
+    /// The reason to end the evaluation, such as a timeout or a cancellation.
     fn check(&self) -> Result<(), Halt> {
         Ok(())
     }
 
-    /// The time of the evaluation, in nanoseconds since 1970; the same for all of it.
+    /// The time of the evaluation, in nanoseconds since 1970. It's asked for once; the whole
+    /// evaluation has that time.
     fn now_ns(&self) -> i64 {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.ok().and_then(|now| i64::try_from(now.as_nanos()).ok()).unwrap_or_default()
     }
 
-    /// A random number; asked once for each `key` of an evaluation.
+    /// A random number; asked for once for each `key` of an evaluation.
     fn random(&self, key: &str) -> u64 {
         use std::hash::BuildHasher as _;
         std::collections::hash_map::RandomState::new().hash_one(key)
     }
 
-    /// The value of a built-in function that isn't the same every time: fixed by the host, as in a
-    /// replay, or made now.
+    /// The answer of a built-in function that isn't deterministic: one that the host has fixed, as
+    /// in a replay, or a new one from `make`.
     ///
     /// # Errors
-    /// What `make` fails with.
+    /// The error of `make`.
     fn fixed(
         &self,
         function: &'static str,
@@ -115,31 +118,31 @@ pub trait Host {
         make()
     }
 
-    /// What `opa.runtime()` gives.
+    /// The result of `opa.runtime()`.
     fn runtime(&self) -> Value {
         Value::new_object()
     }
 
-    /// Sends the request of `http.send`; refused unless the host says otherwise.
+    /// Sends the request of `http.send`. The default refuses it.
     ///
     /// # Errors
-    /// Whatever the host refuses or the network fails with.
+    /// A refusal, or the network's failure.
     fn http_send(&self, request: &Value) -> builtins::Answer {
         let _ = request;
         Err(builtins::Error::failed("requests aren't allowed here"))
     }
 
-    /// Looks up the addresses of a host name; refused unless the host says otherwise.
+    /// Looks up the addresses of a host name for `net.lookup_ip_addr`. The default refuses it.
     ///
     /// # Errors
-    /// Whatever the host refuses or the network fails with.
+    /// A refusal, or the network's failure.
     fn lookup_host(&self, name: &str) -> builtins::Answer {
         let _ = name;
         Err(builtins::Error::failed("look-ups of host names aren't allowed here"))
     }
 }
 
-/// A host without functions.
+/// A host that has no functions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHost;
 

@@ -1,14 +1,14 @@
-//! The state of an evaluation, and bodies.
+//! The state of an evaluation, and the evaluation of bodies.
 //!
-//! A body is run expression by expression. Those with one answer are run in a loop; for one that
-//! may have several, the rest of the body is a continuation, called for each. Bindings are undone
-//! when it returns: the trail says which.
+//! A body is run expression by expression. Expressions with at most one answer are run in a loop;
+//! for one that may have several, the rest of the body is a continuation that is called for each
+//! answer. Bindings are undone when it returns, by means of the trail.
 
 use std::collections::BTreeMap;
 
-use super::cache::{Caches, Remembered};
+use super::cache::{Caches, ComprehensionCache};
 use super::context::World;
-use super::open::Opens;
+use super::deferred::DeferredValues;
 use super::with::{Mock, Replaced};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::core::{Body, Candidate, Core, Op, OpKind, Scope, Side, Term};
@@ -16,32 +16,32 @@ use crate::rego::index::Lookup;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug, Clone)]
 pub(super) enum Bound<'p> {
-    /// Nothing.
+    /// No value yet.
     Free,
     /// A value.
     Value(Value),
-    /// What another slot holds.
+    /// Whatever another slot holds.
     Alias(u32),
-    /// A term with variables of a frame.
+    /// A term with unbound variables, of the frame that begins at the given slot.
     Term(&'p Term, u32),
 }
 
-/// Why an evaluation goes no further here.
+/// The reason to unwind.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// One answer was found where one is enough. The number says how many ends of bodies it
-    /// passed since: whoever asked for one answer is as many rules further out.
+    /// One answer was found where one is enough. The number counts the ends of bodies that were
+    /// passed since: the rule that needed one answer only is that many rules further out.
     Exit(u32),
     /// An error.
     Fatal(Box<EvalError>),
 }
 
 impl Stop {
-    /// With the place of the expression that was being evaluated, where whoever ended the
-    /// evaluation, or the limit that did, didn't know it.
+    /// Adds the span of the expression that was being evaluated, if the error comes from a limit or
+    /// from a host that didn't know the position.
     fn at(mut self, span: Span) -> Self {
         if let Self::Fatal(error) = &mut self
             && matches!(error.code, ErrorCode::Cancel | ErrorCode::Limit)
@@ -58,24 +58,26 @@ impl From<EvalError> for Stop {
     }
 }
 
-/// Whether to go on.
+/// `Ok` to go on, or the reason to unwind.
 pub(super) type Flow = Result<(), Stop>;
 
-/// What comes next.
+/// The continuation.
 pub(super) type Next<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>) -> Flow + 'n);
 
-/// What comes next with a value.
+/// The continuation that takes a rule's value.
 pub(super) type NextWith<'n, 'p, 'r> =
-    &'n mut (dyn FnMut(&mut Machine<'p, 'r>, Given<'p>) -> Flow + 'n);
+    &'n mut (dyn FnMut(&mut Machine<'p, 'r>, RuleValue<'p>) -> Flow + 'n);
 
-/// A value that a rule gives.
-pub(super) enum Given<'p> {
+/// The value of a rule.
+pub(super) enum RuleValue<'p> {
     Value(Value),
-    /// A term of the rule's frame that isn't looked through in the order of its elements' values.
+    /// A term of the rule's frame whose elements aren't in the order of their values (see
+    /// [`Machine::irregular`]).
     Term(&'p Term, u32),
 }
 
-/// The answer of an expression that has at most one; or that it may have several.
+/// The result of evaluating an expression under the assumption that it has at most one answer.
+/// `Many` if it may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Yes,
@@ -93,17 +95,17 @@ impl From<bool> for Step {
 #[derive(Clone)]
 pub(super) struct Run<'p> {
     pub(super) body: &'p [Op],
-    /// Where its frame begins.
+    /// The slot at which its frame begins.
     pub(super) base: u32,
-    /// One answer is enough.
+    /// `true` if one answer is enough.
     pub(super) once: bool,
     pub(super) scope: &'p Scope,
     pub(super) query: u64,
     pub(super) parent: u64,
-    pub(super) remembered: Remembered,
+    pub(super) comprehensions: ComprehensionCache,
 }
 
-/// An evaluation.
+/// The state of an evaluation.
 pub(super) struct Machine<'p, 'r> {
     pub(super) core: &'p Core,
     pub(super) world: &'r World<'r>,
@@ -111,22 +113,22 @@ pub(super) struct Machine<'p, 'r> {
     pub(super) slots: Vec<Bound<'p>>,
     pub(super) trail: Vec<u32>,
     pub(super) input: Option<Value>,
-    /// What replaces data.
+    /// The document that replaces parts of data.
     pub(super) data: Option<Value>,
     pub(super) replaced: Vec<Replaced<'p>>,
-    /// The number of those that replace data.
+    /// The number of modifiers in force that replace data.
     pub(super) replaced_data: usize,
-    /// Functions that are replaced; only the last group is in force.
+    /// The replaced functions; only the last group is in force.
     pub(super) mocks: Vec<Vec<Vec<Mock<'p>>>>,
-    /// What those put in place without a value, and how many slots frames need for it.
-    pub(super) opens: Opens<'p>,
+    /// The deferred values of `with`, and the number of slots that frames need for them.
+    pub(super) deferred: DeferredValues<'p>,
     pub(super) shadow: u32,
     pub(super) caches: Caches,
-    /// The candidates of all rules that are being evaluated, one after the other.
+    /// The candidates of all rules that are being evaluated, as a stack.
     pub(super) candidates: Vec<Candidate>,
-    /// Scratch space of the rule index.
+    /// Scratch space for the rule index.
     pub(super) lookup: Lookup,
-    /// The errors of built-in functions.
+    /// The errors of built-in functions so far.
     pub(super) errors: Vec<EvalError>,
     pub(super) calls: BTreeMap<u32, u64>,
     pub(super) steps: u64,
@@ -134,7 +136,7 @@ pub(super) struct Machine<'p, 'r> {
     queries: u64,
 }
 
-/// Steps between two questions to the host.
+/// The number of steps between two checks with the host.
 const POLL: u64 = 1024;
 
 impl<'p, 'r> Machine<'p, 'r> {
@@ -155,7 +157,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             replaced: Vec::new(),
             replaced_data: 0,
             mocks: Vec::new(),
-            opens: Opens::default(),
+            deferred: DeferredValues::default(),
             shadow: 0,
             caches: Caches::new(),
             candidates: Vec::new(),
@@ -168,7 +170,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Counts a step; asks the host now and then whether to go on.
+    /// Counts a step; every [`POLL`] steps, checks with the host whether to go on.
     #[inline]
     pub(super) fn step(&mut self) -> Flow {
         self.steps += 1;
@@ -180,7 +182,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         Ok(self.world.poll()?)
     }
 
-    /// Goes one level deeper, with stack enough for it.
+    /// Runs a closure one level deeper, with enough stack for it.
     #[inline]
     pub(super) fn deeper<R>(
         &mut self,
@@ -196,13 +198,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         result
     }
 
-    /// Adds a frame of free slots, and says where it begins.
+    /// Adds a frame of unbound slots and returns its first slot.
     pub(super) fn enter_frame(&mut self, scope: &Scope) -> u32 {
         let base = self.slots.len();
         self.slots.resize(base + (scope.slots + self.shadow) as usize, Bound::Free);
         if self.shadow > 0 {
-            for open in self.opens.iter() {
-                open.give(|slot, value| {
+            for deferred in self.deferred.iter() {
+                deferred.give(|slot, value| {
                     if let Some(place) = self.slots.get_mut(base + (scope.slots + slot) as usize) {
                         *place = Bound::Value(value.clone());
                     }
@@ -217,7 +219,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.slots.truncate(base as usize);
     }
 
-    /// Frees the slots that were bound since.
+    /// Unbinds the slots that were bound since the trail had this length.
     #[inline]
     pub(super) fn undo(&mut self, mark: usize) {
         while self.trail.len() > mark {
@@ -228,32 +230,32 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// A body entered from another.
-    pub(super) fn within(&mut self, run: &Run<'p>, body: &'p Body, once: bool) -> Run<'p> {
+    /// Returns a run of a body that is nested in another and shares its frame.
+    pub(super) fn nested_run(&mut self, run: &Run<'p>, body: &'p Body, once: bool) -> Run<'p> {
         self.queries += 1;
         Run { body, once, query: self.queries, parent: run.query, ..run.clone() }
     }
 
-    /// The body of a query.
-    pub(super) fn query(&mut self, body: &'p Body, scope: &'p Scope, base: u32) -> Run<'p> {
+    /// Returns a run of a query's body.
+    pub(super) fn query_run(&mut self, body: &'p Body, scope: &'p Scope, base: u32) -> Run<'p> {
         self.queries += 1;
-        let remembered = Remembered::default();
-        Run { body, base, once: false, scope, query: self.queries, parent: 0, remembered }
+        let comprehensions = ComprehensionCache::default();
+        Run { body, base, once: false, scope, query: self.queries, parent: 0, comprehensions }
     }
 
-    /// A body with a frame of its own.
-    pub(super) fn apart(
+    /// Returns a run of a body that has a frame of its own.
+    pub(super) fn framed_run(
         &mut self,
         from: &Run<'p>,
         (body, scope, base): (&'p Body, &'p Scope, u32),
         once: bool,
     ) -> Run<'p> {
         self.queries += 1;
-        let remembered = from.remembered.clone();
-        Run { body, base, once, scope, query: self.queries, parent: from.query, remembered }
+        let comprehensions = from.comprehensions.clone();
+        Run { body, base, once, scope, query: self.queries, parent: from.query, comprehensions }
     }
 
-    /// Runs a body from an expression on, and calls `next` for each of its solutions.
+    /// Runs a body from an expression on and calls `next` for each of its solutions.
     pub(super) fn run(&mut self, run: &Run<'p>, index: usize, next: Next<'_, 'p, 'r>) -> Flow {
         let mark = self.trail.len();
         let flow = if self.tracer.is_some() {
@@ -282,7 +284,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// The end of a body: what comes next, and whether this was enough.
+    /// Continues after the end of a body, and unwinds if one answer was enough.
     #[inline]
     fn solved(&mut self, run: &Run<'p>, next: Next<'_, 'p, 'r>) -> Flow {
         match next(self) {
@@ -311,7 +313,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         Ok(())
     }
 
-    /// Any expression, for each of its answers.
+    /// Evaluates any expression and calls `next` for each of its answers.
     pub(super) fn any(&mut self, run: &Run<'p>, op: &'p Op, next: Next<'_, 'p, 'r>) -> Flow {
         let mark = self.trail.len();
         let flow = match self.single(run, op) {
@@ -324,8 +326,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
-    /// An expression with at most one answer; or the word that it may have several, before
-    /// anything was done that can be noticed.
+    /// Evaluates an expression that has at most one answer, or returns [`Step::Many`] before any
+    /// observable effect if it may have several.
     fn single(&mut self, run: &Run<'p>, op: &'p Op) -> Result<Step, Stop> {
         match &op.kind {
             OpKind::Unify(sides) => self.unify_single(run, &sides.0, &sides.1),
@@ -359,7 +361,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// An expression that may have several answers.
+    /// Evaluates an expression that may have several answers.
     fn many(&mut self, run: &Run<'p>, op: &'p Op, next: Next<'_, 'p, 'r>) -> Flow {
         match &op.kind {
             OpKind::Unify(sides) => self.unify_many(run, &sides.0, &sides.1, next),
@@ -369,7 +371,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let replacement = self.replacement(run, with, op.span)?;
                 let mut before = Some(self.enter_with(run, &replacement));
                 let flow = self.any(run, inner, &mut |machine| {
-                    // What follows isn't under the modifiers.
+                    // The modifiers don't apply to the rest of the body.
                     if let Some(before) = before.take() {
                         machine.leave_with(run, before);
                     }
@@ -386,8 +388,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// True if a body within has a solution. With `once`, the first is enough; `not` looks at
-    /// all, as in OPA.
+    /// Returns `true` if a nested body has a solution. With `once`, it stops at the first; `not`
+    /// evaluates all solutions, as in OPA.
     fn holds(
         &mut self,
         run: &Run<'p>,
@@ -411,12 +413,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         Ok(holds)
     }
 
-    /// The terms of an event's expression.
-    pub(super) fn trace_op(&mut self, what: TraceOp, run: &Run<'p>, op: &'p Op) {
+    /// Traces an event about an expression.
+    pub(super) fn trace_op(&mut self, event: TraceOp, run: &Run<'p>, op: &'p Op) {
         if let Some(tracer) = self.tracer {
-            let locals = Seen { machine: self, run, op: Some(op) };
+            let locals = TraceLocals { machine: self, run, op: Some(op) };
             tracer.event(&TraceEvent {
-                op: what,
+                op: event,
                 node: TraceNode::Expression,
                 span: op.span,
                 query: run.query,
@@ -427,11 +429,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    pub(super) fn trace(&mut self, what: TraceOp, node: TraceNode, run: &Run<'p>, span: Span) {
+    pub(super) fn trace(&mut self, event: TraceOp, node: TraceNode, run: &Run<'p>, span: Span) {
         if let Some(tracer) = self.tracer {
-            let locals = Seen { machine: self, run, op: None };
+            let locals = TraceLocals { machine: self, run, op: None };
             tracer.event(&TraceEvent {
-                op: what,
+                op: event,
                 node,
                 span,
                 query: run.query,
@@ -444,7 +446,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     pub(super) fn note(&mut self, run: &Run<'p>, span: Span, message: &str) {
         if let Some(tracer) = self.tracer {
-            let locals = Seen { machine: self, run, op: None };
+            let locals = TraceLocals { machine: self, run, op: None };
             tracer.event(&TraceEvent {
                 op: TraceOp::Note,
                 node: TraceNode::Expression,
@@ -458,8 +460,8 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 }
 
-/// What a loop over alternatives makes of one: where one answer is enough for a caller further
-/// out, but not for the rule that the loop is in, it goes on and reports that at its end.
+/// The state of a loop over alternatives. An early exit that is meant for a caller further out, but
+/// not for the rule that the loop is in, is held back until the loop has ended.
 pub(super) struct Alternatives {
     once: bool,
     exit: Option<u32>,
@@ -486,7 +488,7 @@ impl Alternatives {
     }
 }
 
-/// What leaves a rule: an exit that was meant for it ends here.
+/// Passes an unwind through the boundary of a rule: an early exit meant for this rule ends here.
 #[inline]
 pub(super) fn within_rule(flow: Flow) -> Flow {
     match flow {
@@ -496,20 +498,20 @@ pub(super) fn within_rule(flow: Flow) -> Flow {
     }
 }
 
-/// What a tracer may see.
-struct Seen<'m, 'p, 'r> {
+/// The variables and operands that a tracer sees.
+struct TraceLocals<'m, 'p, 'r> {
     machine: &'m Machine<'p, 'r>,
     run: &'m Run<'p>,
     op: Option<&'p Op>,
 }
 
-impl Seen<'_, '_, '_> {
+impl TraceLocals<'_, '_, '_> {
     fn operand(&self, term: &Term) -> Option<Value> {
-        self.machine.seen(term, self.run.base)
+        self.machine.owned_value(term, self.run.base)
     }
 }
 
-impl Locals for Seen<'_, '_, '_> {
+impl Locals for TraceLocals<'_, '_, '_> {
     fn each(&self, visit: &mut dyn FnMut(&str, &Value)) {
         for (slot, name) in (0..).zip(&self.run.scope.names) {
             if let Some(value) = self.operand(&Term::Var(slot)) {

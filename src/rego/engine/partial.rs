@@ -1,46 +1,47 @@
-//! Rules that make sets and objects, also within one another: `s contains x`, `p[k] := v`,
-//! `q[a].b[c] contains x`.
+//! Partial rules, which make sets and objects, also nested: `s contains x`, `p[k] := v`, `q[a].b[c]
+//! contains x`.
 //!
-//! Asked as a whole, all definitions are evaluated and what they make is kept. Asked with operands
-//! that have values, each definition's head is first made equal to them, so that its body looks for
-//! nothing else; what is found is kept under these operands. Asked with a first operand without
-//! value, the whole is made.
+//! For a reference to the whole document, all definitions are evaluated and the result is cached.
+//! For one whose operands have values, each definition's head is first unified with these, so that
+//! its body searches for nothing else; the result is cached under the operands. For one whose first
+//! operand is unbound, the whole document is made.
 
 use std::collections::BTreeSet;
 
-use super::cache::{Kept, Part};
+use super::cache::{CachedRule, PartialKey};
 use super::machine::{Machine, Run, Stop};
-use super::rules::{Candidates, Rest};
+use super::rules::{Candidates, ValueAndRest};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Rule, RuleSet, SetId, Term};
 use crate::rego::value::{Object, Set, Shared, Value};
 
-/// The document while it is made.
-struct Making {
+/// The document while it is being made.
+struct PartialDocument {
     value: Value,
-    /// The paths that have a value, where one may be within another's.
+    /// The paths that have a value; used if one path may be within another's value.
     taken: BTreeSet<Vec<Value>>,
 }
 
-/// How a part is kept.
-enum Hint {
-    /// It isn't.
+/// The key under which a part is cached.
+enum CacheHint {
+    /// The part isn't cached.
     None,
-    /// Under these.
-    Key(Vec<Part>),
+    /// The key.
+    Key(Vec<PartialKey>),
 }
 
 impl<'p> Machine<'p, '_> {
-    /// What a reference to such rules finds first, and the operands that are left to look up in
-    /// it. This takes no alternatives: what is found is made before it is used.
+    /// Returns the value that a reference to such rules finds first, and the operands that remain
+    /// to be looked up in it. This has at most one answer: the document is complete before it is
+    /// used.
     pub(super) fn partial(
         &mut self,
         run: &Run<'p>,
         id: SetId,
         set: &'p RuleSet,
         path: &'p [Term],
-    ) -> Result<Rest<'p>, Stop> {
-        if let Some(Kept::Value(value)) = self.caches.document(id) {
+    ) -> Result<ValueAndRest<'p>, Stop> {
+        if let Some(CachedRule::Value(value)) = self.caches.document(id) {
             return Ok(Some((value.clone(), path)));
         }
         let Some(first) = path.first() else {
@@ -52,7 +53,7 @@ impl<'p> Machine<'p, '_> {
             self.drop_candidates(candidates);
             return Ok(if none { None } else { Some((self.extent(run, id, set)?, path)) });
         }
-        let hint = match self.hint(run, id, set, path) {
+        let hint = match self.cache_hint(run, id, set, path) {
             Ok(hint) => hint,
             Err((value, count)) => return Ok(Some((value, path.get(count..).unwrap_or_default()))),
         };
@@ -61,64 +62,65 @@ impl<'p> Machine<'p, '_> {
             self.drop_candidates(candidates);
             return Ok(None);
         }
-        let mut making = new_document(set);
+        let mut document = new_document(set);
         for place in 0.. {
             let Some((rule, first)) = self.candidate(candidates, place) else { break };
             if !first {
                 continue;
             }
             let flow =
-                self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut making));
+                self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut document));
             if let Err(stop) = flow {
                 self.drop_candidates(candidates);
                 return Err(stop);
             }
         }
         self.drop_candidates(candidates);
-        if let Hint::Key(key) = hint {
+        if let CacheHint::Key(key) = hint {
             let values = key.iter().filter_map(|part| match part {
-                Part::Value(value) => Some(value),
-                Part::Scope(_) => None,
+                PartialKey::Value(value) => Some(value),
+                PartialKey::Scope(_) => None,
             });
             let mut values = values;
-            let found = values.try_fold(&making.value, |value, key| value.get(key)).cloned();
+            let found = values.try_fold(&document.value, |value, key| value.get(key)).cloned();
             if let Some(found) = found {
                 self.world.spend(128)?;
                 self.caches.keep_part(id, key, found);
             }
         }
-        Ok(Some((making.value, path)))
+        Ok(Some((document.value, path)))
     }
 
-    /// What operands are kept under; or what is kept, and how many of them led to it.
-    fn hint(
+    /// Returns the key under which the operands' part is to be cached; or, as an error, the part
+    /// that is cached already and the number of operands that lead to it.
+    fn cache_hint(
         &self,
         run: &Run<'p>,
         id: SetId,
         set: &RuleSet,
         path: &'p [Term],
-    ) -> Result<Hint, (Value, usize)> {
+    ) -> Result<CacheHint, (Value, usize)> {
         let longest = self.longest(set, path.len());
-        let mut key: Vec<Part> = Vec::new();
+        let mut key: Vec<PartialKey> = Vec::new();
         let mut count = 0;
         let mut scoping = false;
         for term in path.iter().take(longest) {
             let value = self.value(term, run.base).map(std::borrow::Cow::into_owned);
             match value {
                 Some(value) if !scoping => {
-                    key.push(Part::Value(value));
+                    key.push(PartialKey::Value(value));
                     count += 1;
                 }
                 value => {
                     scoping = true;
                     if value.is_none() && !self.is_free(term, run.base) {
-                        // A pattern that has no value yet: nothing to keep things under.
-                        return Ok(Hint::None);
+                        // A pattern that has no value yet can't be part of a key.
+                        return Ok(CacheHint::None);
                     }
                     match key.last_mut() {
                         None => break,
-                        Some(Part::Scope(scope)) => scope.push(value),
-                        Some(Part::Value(_)) => key.push(Part::Scope(vec![value])),
+                        Some(PartialKey::Scope(scope)) => scope.push(value),
+                        Some(PartialKey::Value(_)) => key.push(PartialKey::Scope(vec![value])),
                     }
                 }
             }
@@ -126,7 +128,7 @@ impl<'p> Machine<'p, '_> {
                 return Err((kept.clone(), count));
             }
         }
-        if let Some(Part::Scope(scope)) = key.last_mut() {
+        if let Some(PartialKey::Scope(scope)) = key.last_mut() {
             while scope.last().is_some_and(Option::is_none) {
                 scope.pop();
             }
@@ -134,10 +136,10 @@ impl<'p> Machine<'p, '_> {
                 key.pop();
             }
         }
-        Ok(if key.is_empty() { Hint::None } else { Hint::Key(key) })
+        Ok(if key.is_empty() { CacheHint::None } else { CacheHint::Key(key) })
     }
 
-    /// The number of operands the longest of the rules' paths has, at most so many as are asked.
+    /// The number of operands of the longest of the rules' paths, but at most `most`.
     fn longest(&self, set: &RuleSet, most: usize) -> usize {
         let rules = set.definitions.iter().filter_map(|it| self.core.rule(it.rule));
         let length = |rule: &Rule| {
@@ -146,13 +148,13 @@ impl<'p> Machine<'p, '_> {
         rules.map(length).max().unwrap_or_default().min(most)
     }
 
-    /// The whole document.
+    /// Makes and caches the whole document.
     fn extent(&mut self, run: &Run<'p>, id: SetId, set: &'p RuleSet) -> Result<Value, Stop> {
         let candidates = self.find_candidates(set, &[]);
-        let making = self.extent_of(run, set, candidates);
+        let document = self.extent_of(run, set, candidates);
         self.drop_candidates(candidates);
-        let value = making?.value;
-        self.caches.keep_document(id, Kept::Value(value.clone()));
+        let value = document?.value;
+        self.caches.keep_document(id, CachedRule::Value(value.clone()));
         Ok(value)
     }
 
@@ -161,20 +163,20 @@ impl<'p> Machine<'p, '_> {
         run: &Run<'p>,
         set: &'p RuleSet,
         candidates: Candidates<'p>,
-    ) -> Result<Making, Stop> {
-        let mut making = new_document(set);
+    ) -> Result<PartialDocument, Stop> {
+        let mut document = new_document(set);
         for place in 0.. {
             let Some((rule, first)) = self.candidate(candidates, place) else { break };
             if !first {
                 continue;
             }
             let base = self.enter_frame(&rule.scope);
-            let within = self.apart(run, (&rule.body, &rule.scope, base), false);
+            let within = self.framed_run(run, (&rule.body, &rule.scope, base), false);
             self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
             let flow = self.deeper(|machine| {
                 machine.run(&within, 0, &mut |machine| {
                     machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
-                    machine.add(set, rule, base, &mut making)?;
+                    machine.add(set, rule, base, &mut document)?;
                     machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
                     Ok(())
                 })
@@ -182,26 +184,26 @@ impl<'p> Machine<'p, '_> {
             self.leave_frame(base);
             flow?;
         }
-        Ok(making)
+        Ok(document)
     }
 
-    /// What one definition makes of what is asked.
+    /// Evaluates one definition for the operands of a reference.
     fn partial_rule(
         &mut self,
         run: &Run<'p>,
         set: &RuleSet,
         rule: &'p Rule,
         path: &'p [Term],
-        making: &mut Making,
+        document: &mut PartialDocument,
     ) -> Result<(), Stop> {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(run, (&rule.body, &rule.scope, base), false);
+        let within = self.framed_run(run, (&rule.body, &rule.scope, base), false);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let flow = if self.bind_head(run, set, rule, path, base) {
             self.run(&within, 0, &mut |machine| {
                 machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
-                machine.add(set, rule, base, making)?;
+                machine.add(set, rule, base, document)?;
                 machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
                 Ok(())
             })
@@ -214,7 +216,7 @@ impl<'p> Machine<'p, '_> {
         flow
     }
 
-    /// Makes a head's operands equal to those that are asked.
+    /// Unifies a head's operands with those of a reference.
     fn bind_head(
         &mut self,
         run: &Run<'p>,
@@ -228,7 +230,7 @@ impl<'p> Machine<'p, '_> {
         if !bound {
             return false;
         }
-        // The operand after the path is the element, of a set.
+        // For a set, the operand after the path is the element.
         match (&rule.key, path.get(own.len())) {
             (Some(key), Some(asked)) if rule.multi() => self.unify(asked, run.base, key, base),
             _ => true,
@@ -240,13 +242,13 @@ impl<'p> Machine<'p, '_> {
         value.ok_or_else(|| self.without_value(rule.head_span))
     }
 
-    /// Adds what a definition's head says when its body holds.
+    /// Adds the value of a definition's head to the document.
     fn add(
         &mut self,
         set: &RuleSet,
         rule: &'p Rule,
         base: u32,
-        making: &mut Making,
+        document: &mut PartialDocument,
     ) -> Result<(), Stop> {
         self.world.spend(96)?;
         let leaf = match (&rule.value, &rule.key) {
@@ -254,7 +256,7 @@ impl<'p> Machine<'p, '_> {
             (None, None) => return Err(self.without_value(rule.head_span)),
         };
         let own = rule.reference.get(set.parts.len()..).unwrap_or_default();
-        if let Value::Set(elements) = &mut making.value {
+        if let Value::Set(elements) = &mut document.value {
             Shared::make_mut(elements).insert(leaf);
             return Ok(());
         }
@@ -264,14 +266,14 @@ impl<'p> Machine<'p, '_> {
         }
         if set.uneven {
             let within = (0..keys.len())
-                .any(|end| keys.get(..end).is_some_and(|prefix| making.taken.contains(prefix)));
+                .any(|end| keys.get(..end).is_some_and(|prefix| document.taken.contains(prefix)));
             if within {
                 return Err(not_unique(rule));
             }
-            making.taken.insert(keys.clone());
+            document.taken.insert(keys.clone());
         }
         let Some(last) = keys.pop() else { return Err(not_unique(rule)) };
-        let mut place = &mut making.value;
+        let mut place = &mut document.value;
         for key in keys {
             let Value::Object(members) = place else { return Err(not_unique(rule)) };
             place = Shared::make_mut(members).entry(key).or_insert_with(Value::new_object);
@@ -298,10 +300,10 @@ impl<'p> Machine<'p, '_> {
     }
 }
 
-fn new_document(set: &RuleSet) -> Making {
+fn new_document(set: &RuleSet) -> PartialDocument {
     let value =
         if set.multi && set.ground { Value::from(Set::new()) } else { Value::from(Object::new()) };
-    Making { value, taken: BTreeSet::new() }
+    PartialDocument { value, taken: BTreeSet::new() }
 }
 
 #[cold]

@@ -1,21 +1,22 @@
-//! References: operand by operand into a value, into base data, into the tree of rules.
+//! References: looked up operand by operand in a value, in base data, and in the tree of rules.
 //!
-//! An operand with a value is looked up; one without is every key that there is, one after the
-//! other. What a reference finds is made equal to its other side.
+//! An operand with a value is looked up; an unbound one iterates over all keys. Each value found is
+//! unified with the other side of the equality.
 
 use std::cell::RefCell;
 
+use super::deferred::deferred_read;
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Step, Stop};
-use super::open::unread;
+use super::rules::SingleValue;
 use crate::rego::core::{
     Comprehension, ComprehensionKind, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
 };
 use crate::rego::value::{Number, Object, Shared, Value};
 
-/// What a reference's value is made equal to.
+/// The other side: the term, reference or condition that a reference's value is unified with.
 #[derive(Clone, Copy)]
-pub(super) enum Other<'o, 'p> {
-    /// A term of a frame.
+pub(super) enum OtherSide<'o, 'p> {
+    /// A term of the frame that begins at the given slot.
     Term(&'p Term, u32),
     /// Another reference.
     Ref(&'p Ref),
@@ -23,33 +24,25 @@ pub(super) enum Other<'o, 'p> {
     Comprehension(&'p Comprehension),
     /// A value.
     Value(&'o Value),
-    /// Anything but `false`.
+    /// Anything but `false`: the reference stands by itself.
     Truth,
-    /// Anything; it is kept.
+    /// Any value, which is stored in the cell.
     Any(&'o RefCell<Option<Value>>),
 }
 
-/// What a reference finds without evaluating anything.
-enum Look<'s, 'p> {
+/// The result of looking up a reference without evaluating anything.
+enum DirectLookup<'s, 'p> {
     Value(&'s Value),
     Undefined,
-    /// It may find several.
+    /// There may be several values.
     Many,
-    /// Rules, and the operands after their path.
+    /// The reference leads to rules; the operands after their path are given.
     Rules(SetId, &'p [Term]),
 }
 
-/// What a reference finds where it can find but one thing.
-enum Found {
-    Value(Value),
-    Undefined,
-    /// It may find several.
-    Many,
-}
-
-/// True if a comprehension may make a value. As in OPA, one that makes another type isn't evaluated
-/// to be compared, but for sets.
-fn may_be_made(value: &Value, comprehension: &Comprehension) -> bool {
+/// Returns `true` if a comprehension can be equal to a value. As in OPA, one that makes another
+/// type isn't evaluated for the comparison, except against sets.
+fn may_equal_comprehension(value: &Value, comprehension: &Comprehension) -> bool {
     match value {
         Value::Array(_) => matches!(comprehension.kind, ComprehensionKind::Array(_)),
         Value::Object(_) => matches!(comprehension.kind, ComprehensionKind::Object(..)),
@@ -59,7 +52,7 @@ fn may_be_made(value: &Value, comprehension: &Comprehension) -> bool {
 }
 
 impl<'p, 'r> Machine<'p, 'r> {
-    /// An equality with one answer.
+    /// Evaluates an equality that has at most one answer.
     pub(super) fn unify_single(
         &mut self,
         run: &Run<'p>,
@@ -70,22 +63,24 @@ impl<'p, 'r> Machine<'p, 'r> {
         match (a, b) {
             (Side::Term(a), Side::Term(b)) => Ok(self.unify(a, base, b, base).into()),
             (Side::Ref(reference), Side::Term(term)) | (Side::Term(term), Side::Ref(reference)) => {
-                let found = match self.look(run, reference) {
-                    Look::Value(found) => match self.value(term, base) {
+                let found = match self.look_up(run, reference) {
+                    DirectLookup::Value(found) => match self.value(term, base) {
                         Some(value) => return Ok((*value == *found).into()),
                         None => found.clone(),
                     },
-                    Look::Undefined => return Ok(Step::No),
-                    Look::Many => return Ok(Step::Many),
-                    Look::Rules(set, path) => match self.find_in_rules(run, set, path)? {
-                        Found::Value(value) => value,
-                        Found::Undefined => return Ok(Step::No),
-                        Found::Many => return Ok(Step::Many),
+                    DirectLookup::Undefined => return Ok(Step::No),
+                    DirectLookup::Many => return Ok(Step::Many),
+                    DirectLookup::Rules(set, path) => match self.find_in_rules(run, set, path)? {
+                        SingleValue::Value(value) => value,
+                        SingleValue::Undefined => return Ok(Step::No),
+                        SingleValue::Many => return Ok(Step::Many),
                     },
                 };
                 Ok(self.unify_owned(term, base, found).into())
             }
-            (Side::Term(term), Side::Comprehension(it)) if !self.may_meet(term, base, it) => {
+            (Side::Term(term), Side::Comprehension(it))
+                if !self.may_unify_comprehension(term, base, it) =>
+            {
                 Ok(Step::No)
             }
             (Side::Comprehension(it), Side::Term(term))
@@ -97,29 +92,36 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let a = self.comprehension(run, a)?;
                 Ok((a == self.comprehension(run, b)?).into())
             }
-            (Side::Ref(a), Side::Ref(b)) => match (self.look(run, a), self.look(run, b)) {
-                (Look::Value(a), Look::Value(b)) => Ok((a == b).into()),
-                // What comes second isn't evaluated then.
-                (Look::Undefined, _) | (Look::Value(_), Look::Undefined) => Ok(Step::No),
+            (Side::Ref(a), Side::Ref(b)) => match (self.look_up(run, a), self.look_up(run, b)) {
+                (DirectLookup::Value(a), DirectLookup::Value(b)) => Ok((a == b).into()),
+                // The second reference isn't evaluated in these cases.
+                (DirectLookup::Undefined, _)
+                | (DirectLookup::Value(_), DirectLookup::Undefined) => Ok(Step::No),
                 _ => Ok(Step::Many),
             },
             _ => Ok(Step::Many),
         }
     }
 
-    /// True if a term on the left may be what a comprehension on the right makes.
-    fn may_meet(&self, term: &'p Term, base: u32, comprehension: &Comprehension) -> bool {
-        match self.through(term, base) {
+    /// Returns `true` if a term on the left can be equal to what a comprehension on the right
+    /// makes.
+    fn may_unify_comprehension(
+        &self,
+        term: &'p Term,
+        base: u32,
+        comprehension: &Comprehension,
+    ) -> bool {
+        match self.follow_term(term, base) {
             (Term::Array(_), _) => matches!(comprehension.kind, ComprehensionKind::Array(_)),
             (Term::Object(_), _) => matches!(comprehension.kind, ComprehensionKind::Object(..)),
             (Term::Set(_), _) => true,
-            (term @ (Term::Const(_) | Term::Var(_)), base) => {
-                self.value(term, base).is_none_or(|value| may_be_made(&value, comprehension))
-            }
+            (term @ (Term::Const(_) | Term::Var(_)), base) => self
+                .value(term, base)
+                .is_none_or(|value| may_equal_comprehension(&value, comprehension)),
         }
     }
 
-    /// An equality for each of its answers.
+    /// Evaluates an equality for each of its answers.
     pub(super) fn unify_many(
         &mut self,
         run: &Run<'p>,
@@ -130,13 +132,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         match (a, b) {
             (Side::Ref(a), b) | (b, Side::Ref(a)) => {
                 let other = match b {
-                    Side::Term(term) => Other::Term(term, run.base),
-                    Side::Ref(reference) => Other::Ref(reference),
-                    Side::Comprehension(it) => Other::Comprehension(it),
+                    Side::Term(term) => OtherSide::Term(term, run.base),
+                    Side::Ref(reference) => OtherSide::Ref(reference),
+                    Side::Comprehension(it) => OtherSide::Comprehension(it),
                 };
-                self.refer(run, a, other, next)
+                self.evaluate_reference(run, a, other, next)
             }
-            // Those have one answer.
+            // All others have at most one answer.
             _ => match self.unify_single(run, a, b)? {
                 Step::Yes => next(self),
                 _ => Ok(()),
@@ -144,21 +146,21 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// A term by itself with one answer.
+    /// Evaluates an expression that is a single term and has at most one answer.
     pub(super) fn test_single(&mut self, run: &Run<'p>, side: &'p Side) -> Result<Step, Stop> {
         Ok(match side {
             Side::Term(term) => {
                 let value = self.value(term, run.base);
                 value.is_none_or(|value| !is_false(&value)).into()
             }
-            Side::Ref(reference) => match self.look(run, reference) {
-                Look::Value(value) => (!is_false(value)).into(),
-                Look::Undefined => Step::No,
-                Look::Many => Step::Many,
-                Look::Rules(set, path) => match self.find_in_rules(run, set, path)? {
-                    Found::Value(value) => (!is_false(&value)).into(),
-                    Found::Undefined => Step::No,
-                    Found::Many => Step::Many,
+            Side::Ref(reference) => match self.look_up(run, reference) {
+                DirectLookup::Value(value) => (!is_false(value)).into(),
+                DirectLookup::Undefined => Step::No,
+                DirectLookup::Many => Step::Many,
+                DirectLookup::Rules(set, path) => match self.find_in_rules(run, set, path)? {
+                    SingleValue::Value(value) => (!is_false(&value)).into(),
+                    SingleValue::Undefined => Step::No,
+                    SingleValue::Many => Step::Many,
                 },
             },
             Side::Comprehension(it) => {
@@ -168,7 +170,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
-    /// A term by itself for each of its answers.
+    /// Evaluates an expression that is a single term for each of its answers.
     pub(super) fn test_many(
         &mut self,
         run: &Run<'p>,
@@ -176,7 +178,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         match side {
-            Side::Ref(reference) => self.refer(run, reference, Other::Truth, next),
+            Side::Ref(reference) => self.evaluate_reference(run, reference, OtherSide::Truth, next),
             _ => match self.test_single(run, side)? {
                 Step::Yes => next(self),
                 _ => Ok(()),
@@ -184,95 +186,100 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// What a reference to rules finds, where that takes no alternatives.
+    /// Evaluates a reference to rules, as long as it has at most one answer.
     fn find_in_rules(
         &mut self,
         run: &Run<'p>,
         set: SetId,
         path: &'p [Term],
-    ) -> Result<Found, Stop> {
+    ) -> Result<SingleValue, Stop> {
         Ok(match self.rules_single(run, set, path)? {
             Some(Some((value, rest))) => match self.descend(&value, rest, run.base) {
-                Look::Value(value) => Found::Value(value.clone()),
-                Look::Undefined => Found::Undefined,
-                Look::Many | Look::Rules(..) => Found::Many,
+                DirectLookup::Value(value) => SingleValue::Value(value.clone()),
+                DirectLookup::Undefined => SingleValue::Undefined,
+                DirectLookup::Many | DirectLookup::Rules(..) => SingleValue::Many,
             },
-            Some(None) => Found::Undefined,
-            None => Found::Many,
+            Some(None) => SingleValue::Undefined,
+            None => SingleValue::Many,
         })
     }
 
-    /// Looks where nothing has to be evaluated.
+    /// Looks up a reference as far as that needs no evaluation.
     #[inline]
-    fn look<'s>(&'s self, run: &Run<'p>, reference: &'p Ref) -> Look<'s, 'p> {
+    fn look_up<'s>(&'s self, run: &Run<'p>, reference: &'p Ref) -> DirectLookup<'s, 'p> {
         let base = run.base;
         let path = &*reference.path;
         match &reference.head {
-            Head::Input if !self.opens.is_empty() => Look::Many,
+            Head::Input if !self.deferred.is_empty() => DirectLookup::Many,
             Head::Input => match &self.input {
                 Some(input) => self.descend(input, path, base),
-                None => Look::Undefined,
+                None => DirectLookup::Undefined,
             },
             Head::Var(slot) => match self.slot_value(*slot, base) {
                 Some(value) => self.descend(value, path, base),
-                None if self.slot_term(*slot, base).is_some() => Look::Many,
-                None => Look::Undefined,
+                None if self.slot_term(*slot, base).is_some() => DirectLookup::Many,
+                None => DirectLookup::Undefined,
             },
-            Head::Data(_) if self.data.is_some() || self.replaced_data > 0 => Look::Many,
+            Head::Data(_) if self.data.is_some() || self.replaced_data > 0 => DirectLookup::Many,
             Head::Data(Resolved::Base(value, count)) => match value {
                 Some(value) => {
                     self.descend_base(value, path.get(*count..).unwrap_or_default(), base)
                 }
-                None => Look::Undefined,
+                None => DirectLookup::Undefined,
             },
             Head::Data(Resolved::Rules(set, count)) => {
-                Look::Rules(*set, path.get(*count..).unwrap_or_default())
+                DirectLookup::Rules(*set, path.get(*count..).unwrap_or_default())
             }
-            Head::Data(Resolved::Tree) => Look::Many,
-            Head::Nothing => Look::Undefined,
+            Head::Data(Resolved::Tree) => DirectLookup::Many,
+            Head::Nothing => DirectLookup::Undefined,
         }
     }
 
     /// Looks up operands that have values.
     #[inline]
-    fn descend<'s>(&self, value: &'s Value, path: &'p [Term], base: u32) -> Look<'s, 'p> {
+    fn descend<'s>(&self, value: &'s Value, path: &'p [Term], base: u32) -> DirectLookup<'s, 'p> {
         let mut value = value;
         for term in path {
-            let Some(key) = self.value(term, base) else { return Look::Many };
+            let Some(key) = self.value(term, base) else { return DirectLookup::Many };
             match value.get(&key) {
                 Some(found) => value = found,
-                None => return Look::Undefined,
+                None => return DirectLookup::Undefined,
             }
         }
-        Look::Value(value)
+        DirectLookup::Value(value)
     }
 
-    /// The same in base data.
-    fn descend_base<'s>(&self, value: &'s Value, path: &'p [Term], base: u32) -> Look<'s, 'p> {
+    /// Does the same in base data.
+    fn descend_base<'s>(
+        &self,
+        value: &'s Value,
+        path: &'p [Term],
+        base: u32,
+    ) -> DirectLookup<'s, 'p> {
         let mut value = value;
         for term in path {
-            let Some(key) = self.value(term, base) else { return Look::Many };
+            let Some(key) = self.value(term, base) else { return DirectLookup::Many };
             match member(value, &key) {
                 Some(found) => value = found,
-                None => return Look::Undefined,
+                None => return DirectLookup::Undefined,
             }
         }
-        Look::Value(value)
+        DirectLookup::Value(value)
     }
 
-    /// A reference for each thing that it finds.
-    pub(super) fn refer(
+    /// Evaluates a reference and continues with each value that it finds.
+    pub(super) fn evaluate_reference(
         &mut self,
         run: &Run<'p>,
         reference: &'p Ref,
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let path = &reference.path;
         match &reference.head {
             Head::Nothing => Ok(()),
             Head::Input => match self.input.clone() {
-                Some(value) if self.opens.is_empty() => self.walk(run, value, path, other, next),
+                Some(value) if self.deferred.is_empty() => self.walk(run, value, path, other, next),
                 Some(value) => self.walk_input(run, (&value, &[]), path, other, next),
                 None => Ok(()),
             },
@@ -309,70 +316,74 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// The other side of what was found.
-    pub(super) fn meet(
+    /// Unifies a value with the other side and continues.
+    pub(super) fn unify_found(
         &mut self,
         run: &Run<'p>,
         value: Value,
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         match other {
-            Other::Term(term, base) => {
+            OtherSide::Term(term, base) => {
                 let mark = self.trail.len();
                 let flow = if self.unify_owned(term, base, value) { next(self) } else { Ok(()) };
                 self.undo(mark);
                 flow
             }
-            Other::Truth => {
+            OtherSide::Truth => {
                 if is_false(&value) {
                     Ok(())
                 } else {
                     next(self)
                 }
             }
-            Other::Value(other) => {
+            OtherSide::Value(other) => {
                 if value == *other {
                     next(self)
                 } else {
                     Ok(())
                 }
             }
-            Other::Ref(reference) => self.refer(run, reference, Other::Value(&value), next),
-            Other::Comprehension(it) => {
-                if may_be_made(&value, it) && self.comprehension(run, it)? == value {
+            OtherSide::Ref(reference) => {
+                self.evaluate_reference(run, reference, OtherSide::Value(&value), next)
+            }
+            OtherSide::Comprehension(it) => {
+                if may_equal_comprehension(&value, it) && self.comprehension(run, it)? == value {
                     next(self)
                 } else {
                     Ok(())
                 }
             }
-            Other::Any(place) => {
+            OtherSide::Any(place) => {
                 *place.borrow_mut() = Some(value);
                 next(self)
             }
         }
     }
 
-    /// The other side of a document of `data` that isn't one rule's. OPA puts that document second: a
-    /// comprehension is evaluated whatever it makes.
-    fn meet_document(
+    /// Unifies a document of `data` that isn't a single rule's with the other side. OPA puts that
+    /// document second: a comprehension is evaluated whatever type it makes.
+    fn unify_document(
         &mut self,
         run: &Run<'p>,
         value: Value,
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let Other::Comprehension(it) = other else { return self.meet(run, value, other, next) };
+        let OtherSide::Comprehension(it) = other else {
+            return self.unify_found(run, value, other, next);
+        };
         if self.comprehension(run, it)? == value { next(self) } else { Ok(()) }
     }
 
-    /// The rest of a reference, within a value.
+    /// Looks up the remaining operands of a reference within a value.
     pub(super) fn walk(
         &mut self,
         run: &Run<'p>,
         mut value: Value,
         mut path: &'p [Term],
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         while let Some((term, rest)) = path.split_first() {
@@ -389,16 +400,16 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             path = rest;
         }
-        self.meet(run, value, other, next)
+        self.unify_found(run, value, other, next)
     }
 
-    /// Every key of a value for an operand without one.
+    /// Tries every key of a value for an unbound operand.
     fn each(
         &mut self,
         run: &Run<'p>,
         value: &Value,
         (term, rest): (&'p Term, &'p [Term]),
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let mut alternatives = Alternatives::new(run);
@@ -424,15 +435,15 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
             }
             Value::Set(items) => {
-                // Only one element can be what it is compared with.
+                // At most one element can be equal to the other side.
                 if rest.is_empty()
-                    && let Some(wanted) = self.wanted(other)
+                    && let Some(known) = self.known_value(other)
                 {
-                    if items.contains(&wanted) {
+                    if items.contains(&known) {
                         alternatives.tried(self.with_key(
                             run,
-                            (term, &wanted),
-                            &wanted,
+                            (term, &known),
+                            &known,
                             rest,
                             other,
                             next,
@@ -464,7 +475,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         (term, key): (&'p Term, &Value),
         item: &Value,
         rest: &'p [Term],
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let mark = self.trail.len();
@@ -477,42 +488,43 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
-    /// The value that the other side has already.
-    fn wanted(&self, other: Other<'_, 'p>) -> Option<Value> {
+    /// The value of the other side, if it has one already.
+    fn known_value(&self, other: OtherSide<'_, 'p>) -> Option<Value> {
         match other {
-            Other::Term(term, base) => self.value(term, base).map(std::borrow::Cow::into_owned),
-            Other::Value(value) => Some(value.clone()),
+            OtherSide::Term(term, base) => self.value(term, base).map(std::borrow::Cow::into_owned),
+            OtherSide::Value(value) => Some(value.clone()),
             _ => None,
         }
     }
 
-    /// The rest of a reference, within a term that has variables: as an operand with a pattern
-    /// leaves them in a rule's head.
+    /// Looks up the remaining operands of a reference within a term that has unbound variables,
+    /// such as a rule's head has after unification with an operand that is a pattern.
     pub(super) fn walk_term(
         &mut self,
         run: &Run<'p>,
         (within, base): (&'p Term, u32),
         path: &'p [Term],
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let (within, base) = match self.irregular(within, base) {
             Some(irregular) => irregular,
             None => match self.value(within, base).map(std::borrow::Cow::into_owned) {
                 Some(value) => return self.walk(run, value, path, other, next),
-                None => self.through(within, base),
+                None => self.follow_term(within, base),
             },
         };
         let Some((operand, rest)) = path.split_first() else {
             let mark = self.trail.len();
             let holds = match other {
-                Other::Term(term, other_base) => self.unify(within, base, term, other_base),
-                Other::Value(value) => self.unify_value(within, base, value),
-                Other::Truth => true,
-                // Two references, or a comprehension: only with what has a value.
-                Other::Ref(_) | Other::Comprehension(_) | Other::Any(_) => {
+                OtherSide::Term(term, other_base) => self.unify(within, base, term, other_base),
+                OtherSide::Value(value) => self.unify_value(within, base, value),
+                OtherSide::Truth => true,
+                // Another reference or a comprehension is compared only with a term that has a
+                // value.
+                OtherSide::Ref(_) | OtherSide::Comprehension(_) | OtherSide::Any(_) => {
                     return match self.value(within, base).map(std::borrow::Cow::into_owned) {
-                        Some(value) => self.meet(run, value, other, next),
+                        Some(value) => self.unify_found(run, value, other, next),
                         None => Ok(()),
                     };
                 }
@@ -526,17 +538,19 @@ impl<'p, 'r> Machine<'p, 'r> {
             None => match within {
                 Term::Array(items) => (0_i64..).map(Value::from).take(items.len()).collect(),
                 Term::Object(members) => {
-                    members.iter().filter_map(|(key, _)| self.seen(key, base)).collect()
+                    members.iter().filter_map(|(key, _)| self.owned_value(key, base)).collect()
                 }
-                Term::Set(items) => items.iter().filter_map(|item| self.seen(item, base)).collect(),
+                Term::Set(items) => {
+                    items.iter().filter_map(|item| self.owned_value(item, base)).collect()
+                }
                 Term::Const(_) | Term::Var(_) => Vec::new(),
             },
         };
-        // An operand without value may also be made equal to a key without one.
+        // An unbound operand may also be unified with a key that has no value.
         let valueless = |machine: &Self, key: &'p Term| {
-            machine.is_free(operand, run.base) && machine.seen(key, base).is_none()
+            machine.is_free(operand, run.base) && machine.owned_value(key, base).is_none()
         };
-        let open: Vec<(&'p Term, &'p Term)> = match within {
+        let unbound_keys: Vec<(&'p Term, &'p Term)> = match within {
             Term::Object(members) => members
                 .iter()
                 .filter(|(key, _)| valueless(self, key))
@@ -550,7 +564,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut alternatives = Alternatives::new(run);
         for key in keys {
             self.step()?;
-            let is_key = |term: &Term| self.seen(term, base).is_some_and(|value| value == key);
+            let is_key =
+                |term: &Term| self.owned_value(term, base).is_some_and(|value| value == key);
             let item = match within {
                 Term::Array(items) => {
                     key.as_number().and_then(Number::as_usize).and_then(|at| items.get(at))
@@ -558,7 +573,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Term::Object(members) => {
                     members.iter().find(|(key, _)| is_key(key)).map(|(_, value)| value)
                 }
-                // An element is its value from here on.
+                // From here on, the element is its value.
                 Term::Set(items) => {
                     if items.iter().any(is_key) {
                         alternatives.tried(self.with_key(
@@ -584,7 +599,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             self.undo(mark);
             alternatives.tried(flow)?;
         }
-        for (key, item) in open {
+        for (key, item) in unbound_keys {
             self.step()?;
             let mark = self.trail.len();
             let flow = if self.unify(operand, run.base, key, base) {
@@ -598,13 +613,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         alternatives.done()
     }
 
-    /// The rest of a reference, within base data beside which there are no rules.
+    /// Looks up the remaining operands of a reference within base data that has no rules beside it.
     fn walk_base(
         &mut self,
         run: &Run<'p>,
         mut value: &'p Value,
         mut path: &'p [Term],
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         while let Some((term, rest)) = path.split_first() {
@@ -618,7 +633,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             path = rest;
         }
-        self.meet_document(run, value.clone(), other, next)
+        self.unify_document(run, value.clone(), other, next)
     }
 
     fn each_base(
@@ -626,7 +641,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         run: &Run<'p>,
         value: &'p Value,
         (term, rest): (&'p Term, &'p [Term]),
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let mut alternatives = Alternatives::new(run);
@@ -662,29 +677,29 @@ impl<'p, 'r> Machine<'p, 'r> {
         alternatives.done()
     }
 
-    /// True if a path is within what `with` replaces.
+    /// Returns `true` if a path is within a document that `with` replaces.
     fn is_replaced(&self, path: &[Value]) -> bool {
         self.replaced_data > 0 && self.replaced.iter().any(|replaced| replaced.covers(path))
     }
 
-    /// A reference through the tree of rules and data, from a node on.
+    /// Evaluates a reference through the tree of rules and data, from a node on.
     fn tree(
         &mut self,
         run: &Run<'p>,
         node: Option<NodeId>,
         path: &'p [Term],
         done: Vec<Value>,
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        if !self.opens.is_empty()
-            && let Some(open) = self.open_at(false, &done)
+        if !self.deferred.is_empty()
+            && let Some(deferred) = self.deferred_at(false, &done)
         {
-            return self.meet_open(run, &open, path, other, next);
+            return self.unify_deferred(run, &deferred, path, other, next);
         }
         let Some((term, rest)) = path.split_first() else {
             return match self.document(run, node, &done)? {
-                Some(value) => self.meet_document(run, value, other, next),
+                Some(value) => self.unify_document(run, value, other, next),
                 None => Ok(()),
             };
         };
@@ -715,7 +730,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let Some(node_id) = node else { return Ok(()) };
         let Some(children) = core.node(node_id).map(|node| &node.children) else { return Ok(()) };
         for key in children.keys() {
-            // A key of both was just tried.
+            // A key that is in both has just been tried.
             if document.as_ref().is_some_and(|document| has_key(document, key)) {
                 continue;
             }
@@ -731,7 +746,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         node: Option<NodeId>,
         (term, key): (&'p Term, Value),
         (rest, done): (&'p [Term], &[Value]),
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let mark = self.trail.len();
@@ -750,7 +765,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         node: Option<NodeId>,
         key: Value,
         (rest, mut done): (&'p [Term], Vec<Value>),
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let child = node.and_then(|node| self.core.child(node, &key));
@@ -763,7 +778,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
-    /// The base document of a path, with what replaces it.
+    /// The base document at a path, with replacements applied.
     pub(super) fn resolve(&self, path: &[Value]) -> Option<Value> {
         let replacement = self
             .data
@@ -780,15 +795,16 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// The whole document of a path that isn't a rule's: base data and what the rules below make.
+    /// The whole document at a path that isn't a rule's: base data merged with the values of the
+    /// rules below.
     fn document(
         &mut self,
         run: &Run<'p>,
         node: Option<NodeId>,
         path: &[Value],
     ) -> Result<Option<Value>, Stop> {
-        if !self.opens.is_empty() && self.is_open(false, path) {
-            return Err(unread(run));
+        if !self.deferred.is_empty() && self.has_deferred(false, path) {
+            return Err(deferred_read(run));
         }
         let base = self.resolve(path);
         let rules = match node {
@@ -801,7 +817,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
-    /// What the rules below a node make.
+    /// The values of the rules below a node, as an object.
     fn leaves(&mut self, run: &Run<'p>, node: NodeId, path: &[Value]) -> Result<Object, Stop> {
         let mut result = Object::new();
         let core = self.core;
@@ -827,18 +843,18 @@ impl<'p, 'r> Machine<'p, 'r> {
         Ok(result)
     }
 
-    /// What the rules of a path make, or what replaces it.
+    /// The value of the rules at a path, or its replacement.
     fn leaf(&mut self, run: &Run<'p>, set: SetId, path: &[Value]) -> Result<Option<Value>, Stop> {
         let replaced =
             (1..=path.len()).any(|end| self.is_replaced(path.get(..end).unwrap_or_default()));
         if replaced {
-            if self.is_open(false, path) {
-                return Err(unread(run));
+            if self.has_deferred(false, path) {
+                return Err(deferred_read(run));
             }
             return Ok(self.resolve(path));
         }
         let place = RefCell::new(None);
-        self.rules(run, set, &[], Other::Any(&place), &mut |_| Ok(()))?;
+        self.rules(run, set, &[], OtherSide::Any(&place), &mut |_| Ok(()))?;
         Ok(place.into_inner())
     }
 }
@@ -852,7 +868,7 @@ fn has_key(document: &Value, key: &Value) -> bool {
     document.get(key).is_some()
 }
 
-/// Both, where they are objects; otherwise the first.
+/// Merges two objects recursively; where they aren't both objects, the first wins.
 pub(super) fn merge(first: &Value, second: &Value) -> Value {
     let (Value::Object(a), Value::Object(b)) = (first, second) else { return first.clone() };
     if b.is_empty() {

@@ -1,64 +1,64 @@
-//! Rules: complete ones and functions; which way a reference to a rule goes.
+//! Complete rules and functions, and the dispatch of references to all kinds of rules.
 //!
-//! As in OPA, what comes next runs in the middle: with the first value that a definition gives,
-//! before the definitions after it are looked at, which must then give the same.
+//! As in OPA, the continuation runs in the middle: with the first value that a definition gives,
+//! before the definitions after it are evaluated, which must then give the same value.
 
-use super::cache::Kept;
-use super::machine::{Flow, Given, Machine, Next, NextWith, Run, Stop, within_rule};
-use super::reference::{Other, is_false};
+use super::cache::CachedRule;
+use super::machine::{Flow, Machine, Next, NextWith, RuleValue, Run, Stop, within_rule};
+use super::reference::{OtherSide, is_false};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Candidate, Rule, RuleId, RuleSet, SetId, Term};
 use crate::rego::index::{Reference, Resolver, Root};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-/// The definitions that may hold.
+/// The definitions of a rule that may hold.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'p> {
-    list: List<'p>,
+    list: CandidateList<'p>,
     default: Option<RuleId>,
-    /// The first that holds decides.
+    /// `true` if the first definition that holds decides.
     early: bool,
 }
 
 #[derive(Clone, Copy)]
-enum List<'p> {
-    /// All of a set.
+enum CandidateList<'p> {
+    /// All definitions of a set.
     All(&'p [Candidate]),
-    /// Those that its index found: a part of [`Machine::candidates`].
+    /// Those found by the set's index: a range of [`Machine::candidates`].
     Found(usize, usize),
 }
 
 fn count(candidates: Candidates<'_>) -> usize {
     match candidates.list {
-        List::All(all) => all.len(),
-        List::Found(start, end) => end - start,
+        CandidateList::All(all) => all.len(),
+        CandidateList::Found(start, end) => end - start,
     }
 }
 
-/// What a rule gives where it may be asked in a loop.
-pub(super) enum Single {
+/// The result of evaluating a rule under the assumption that it has at most one value.
+pub(super) enum SingleValue {
     /// A value.
     Value(Value),
-    /// Nothing.
+    /// No value.
     Undefined,
-    /// Something is left to evaluate after its value was used.
+    /// There may be more to evaluate after the value has been used.
     Many,
 }
 
-/// About how many bytes it takes to keep a function's value.
+/// The approximate size, in bytes, of a cache entry for a function's value.
 const KEPT: u64 = 128;
 
-/// A value found, and the operands that are left to look up in it.
-pub(super) type Rest<'p> = Option<(Value, &'p [Term])>;
+/// A value, and the operands that remain to be looked up in it; `None` if it's undefined.
+pub(super) type ValueAndRest<'p> = Option<(Value, &'p [Term])>;
 
 impl<'p, 'r> Machine<'p, 'r> {
-    /// The definitions of a set that may hold, for a function with these arguments; to be dropped
-    /// with [`Self::drop_candidates`].
+    /// Returns the definitions of a set that may hold, for a function with these arguments. The
+    /// caller must release them with [`Self::drop_candidates`].
     pub(super) fn find_candidates(&mut self, set: &'p RuleSet, args: &[Value]) -> Candidates<'p> {
         let Some(index) = &set.index else {
             return Candidates {
-                list: List::All(&set.all),
+                list: CandidateList::All(&set.all),
                 default: set.default,
                 early: set.early,
             };
@@ -66,7 +66,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         let start = self.candidates.len();
         let mut lookup = std::mem::take(&mut self.lookup);
         let mut found = std::mem::take(&mut self.candidates);
-        let Ok((candidates, early)) = index.lookup(&mut lookup, &mut Known { machine: self, args });
+        let Ok((candidates, early)) =
+            index.lookup(&mut lookup, &mut IndexResolver { machine: self, args });
         found.extend(candidates.iter().filter_map(|it| {
             let rule = *set.members.get(it.rule)?.get(it.branch)?;
             Some(Candidate { rule, first: it.first })
@@ -81,35 +82,36 @@ impl<'p, 'r> Machine<'p, 'r> {
                 tracer.left_out(rule.span);
             }
         }
-        let list = List::Found(start, self.candidates.len());
+        let list = CandidateList::Found(start, self.candidates.len());
         Candidates { list, default: set.default, early }
     }
 
     pub(super) fn drop_candidates(&mut self, candidates: Candidates<'p>) {
-        if let List::Found(start, _) = candidates.list {
+        if let CandidateList::Found(start, _) = candidates.list {
             self.candidates.truncate(start);
         }
     }
 
-    /// A candidate by its place.
+    /// Returns a candidate by its index, with `true` if it's the first of its rule; those that follow
+    /// are its `else` branches.
     pub(super) fn candidate(
         &self,
         candidates: Candidates<'p>,
         place: usize,
     ) -> Option<(&'p Rule, bool)> {
         let candidate = match candidates.list {
-            List::All(all) => *all.get(place)?,
-            List::Found(start, end) => *self.candidates.get(start..end)?.get(place)?,
+            CandidateList::All(all) => *all.get(place)?,
+            CandidateList::Found(start, end) => *self.candidates.get(start..end)?.get(place)?,
         };
         Some((self.core.rule(candidate.rule)?, candidate.first))
     }
 
-    /// True if there is nothing to evaluate.
+    /// Returns `true` if there is nothing to evaluate.
     pub(super) fn has_none(candidates: Candidates<'p>) -> bool {
         count(candidates) == 0 && candidates.default.is_none()
     }
 
-    /// True if nothing is left to evaluate when one of them has held.
+    /// Returns `true` if nothing is left to evaluate once one of them has held.
     fn ends_at_first(&self, candidates: Candidates<'p>) -> bool {
         candidates.early || {
             let rest = (1..count(candidates)).filter_map(|place| self.candidate(candidates, place));
@@ -117,13 +119,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// A reference to rules, with the operands after their path.
+    /// Evaluates a reference to rules, with the operands after their path.
     pub(super) fn rules(
         &mut self,
         run: &Run<'p>,
         id: SetId,
         path: &'p [Term],
-        other: Other<'_, 'p>,
+        other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let core = self.core;
@@ -134,21 +136,21 @@ impl<'p, 'r> Machine<'p, 'r> {
                 None => Ok(()),
             };
         }
-        // The whole document of a package has no functions.
+        // Functions aren't part of a package's document.
         if set.arity > 0 {
             return Ok(());
         }
         match self.caches.document(id) {
-            Some(Kept::Undefined) => Ok(()),
-            Some(Kept::Value(value)) => {
+            Some(CachedRule::Undefined) => Ok(()),
+            Some(CachedRule::Value(value)) => {
                 let value = value.clone();
                 self.walk(run, value, path, other, next)
             }
             None => {
                 let candidates = self.find_candidates(set, &[]);
                 let flow = self.complete(run, id, candidates, &mut |machine, given| match given {
-                    Given::Value(value) => machine.walk(run, value, path, other, &mut *next),
-                    Given::Term(term, base) => {
+                    RuleValue::Value(value) => machine.walk(run, value, path, other, &mut *next),
+                    RuleValue::Term(term, base) => {
                         machine.walk_term(run, (term, base), path, other, &mut *next)
                     }
                 });
@@ -158,13 +160,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// The same where it takes no alternatives; nothing where it may.
+    /// Evaluates a reference to rules if it has at most one answer; returns `None` if it may have
+    /// several.
     pub(super) fn rules_single(
         &mut self,
         run: &Run<'p>,
         id: SetId,
         path: &'p [Term],
-    ) -> Result<Option<Rest<'p>>, Stop> {
+    ) -> Result<Option<ValueAndRest<'p>>, Stop> {
         let core = self.core;
         let Some(set) = core.set(id) else { return Ok(Some(None)) };
         if set.multi || !set.ground {
@@ -177,8 +180,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(Some(None));
         }
         match self.caches.document(id) {
-            Some(Kept::Undefined) => return Ok(Some(None)),
-            Some(Kept::Value(value)) => return Ok(Some(Some((value.clone(), path)))),
+            Some(CachedRule::Undefined) => return Ok(Some(None)),
+            Some(CachedRule::Value(value)) => return Ok(Some(Some((value.clone(), path)))),
             None => {}
         }
         if !set.single || self.tracer.is_some() {
@@ -191,7 +194,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
         let mut found = None;
         let flow = self.complete(run, id, candidates, &mut |machine, given| {
-            found = machine.taken(given);
+            found = machine.plain_value(given);
             Ok(())
         });
         self.drop_candidates(candidates);
@@ -248,12 +251,12 @@ impl<'p, 'r> Machine<'p, 'r> {
             if let Some(rule) = candidates.default.and_then(|rule| self.core.rule(rule)) {
                 return self.complete_rule(run, id, rule, None, candidates.early, next).1;
             }
-            self.caches.keep_document(id, Kept::Undefined);
+            self.caches.keep_document(id, CachedRule::Undefined);
         }
         exit.map_or(Ok(()), |ends| Err(Stop::Exit(ends)))
     }
 
-    /// Evaluates a definition; gives the last value that it had.
+    /// Evaluates a definition and returns the last value that it had.
     fn complete_rule(
         &mut self,
         run: &Run<'p>,
@@ -264,7 +267,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: NextWith<'_, 'p, 'r>,
     ) -> (Option<Value>, Flow) {
         let base = self.enter_frame(&rule.scope);
-        let within = self.apart(run, (&rule.body, &rule.scope, base), once);
+        let within = self.framed_run(run, (&rule.body, &rule.scope, base), once);
         let mut result = None;
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let flow = self.run(&within, 0, &mut |machine| {
@@ -279,8 +282,8 @@ impl<'p, 'r> Machine<'p, 'r> {
                 return Ok(());
             }
             first = Some(value.clone());
-            machine.caches.keep_document(id, Kept::Value(value.clone()));
-            let given = machine.given(rule, base, value);
+            machine.caches.keep_document(id, CachedRule::Value(value.clone()));
+            let given = machine.rule_value(rule, base, value);
             next(machine, given)?;
             machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
             Ok(())
@@ -289,36 +292,38 @@ impl<'p, 'r> Machine<'p, 'r> {
         (result, flow)
     }
 
-    /// The value that a definition's head has when its body holds.
+    /// The value of a definition's head, once its body holds.
     fn head_value(&self, rule: &'p Rule, base: u32) -> Result<Value, Stop> {
         let value = rule.value.as_ref().and_then(|value| self.value(value, base));
         value.map(std::borrow::Cow::into_owned).ok_or_else(|| self.without_value(rule.head_span))
     }
 
-    /// A head whose variables haven't all a value. In OPA it has a variable then.
+    /// The error for a head in which a variable has no value. OPA gives a term with a variable in
+    /// this case.
     #[cold]
     pub(super) fn without_value(&self, head: Span) -> Stop {
-        let code = if self.opens.is_empty() { ErrorCode::Internal } else { ErrorCode::Unsupported };
+        let code =
+            if self.deferred.is_empty() { ErrorCode::Internal } else { ErrorCode::Unsupported };
         EvalError::new(code, Some(head), "a variable of the head has no value").into()
     }
 
-    /// What a definition gives when its body holds.
-    fn given(&self, rule: &'p Rule, base: u32, value: Value) -> Given<'p> {
+    /// The value of a definition for the continuation.
+    fn rule_value(&self, rule: &'p Rule, base: u32, value: Value) -> RuleValue<'p> {
         match rule.value.as_ref().and_then(|term| self.irregular(term, base)) {
-            Some((term, base)) => Given::Term(term, base),
-            None => Given::Value(value),
+            Some((term, base)) => RuleValue::Term(term, base),
+            None => RuleValue::Value(value),
         }
     }
 
-    /// The value that was given.
-    fn taken(&self, given: Given<'p>) -> Option<Value> {
+    /// The value within a [`RuleValue`].
+    fn plain_value(&self, given: RuleValue<'p>) -> Option<Value> {
         match given {
-            Given::Value(value) => Some(value),
-            Given::Term(term, base) => self.value(term, base).map(std::borrow::Cow::into_owned),
+            RuleValue::Value(value) => Some(value),
+            RuleValue::Term(term, base) => self.value(term, base).map(std::borrow::Cow::into_owned),
         }
     }
 
-    /// Two definitions, two values.
+    /// The error for definitions that give different values.
     #[cold]
     fn conflict(&self, rule: &Rule, what: &str) -> EvalError {
         let path = self.core.set(rule.set).map_or("", |set| &*set.path);
@@ -330,13 +335,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         EvalError::new(ErrorCode::Conflict, Some(rule.span), message)
     }
 
-    /// Calls a function. `output` is what its value is made equal to before its body runs, where
-    /// that isn't a free variable; `captured` says whether the value is taken at all.
+    /// Calls a function. `output` is the term that its value is unified with before its body runs,
+    /// unless that is an unbound variable; `captured` is `true` if the value is used at all.
     pub(super) fn function(
         &mut self,
         run: &Run<'p>,
         id: SetId,
-        (args, terms): (Vec<Value>, Terms<'p>),
+        (args, terms): (Vec<Value>, ArgumentTerms<'p>),
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
@@ -348,64 +353,64 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
-    /// The same, if nothing is left to evaluate after it has a value; nothing otherwise.
+    /// Calls a function if nothing is left to evaluate once it has a value.
     pub(super) fn function_single(
         &mut self,
         run: &Run<'p>,
         id: SetId,
         args: Vec<Value>,
         captured: bool,
-    ) -> Result<Single, Stop> {
+    ) -> Result<SingleValue, Stop> {
         let core = self.core;
-        let Some(set) = core.set(id) else { return Ok(Single::Undefined) };
+        let Some(set) = core.set(id) else { return Ok(SingleValue::Undefined) };
         let candidates = self.find_candidates(set, &args);
         if !self.ends_at_first(candidates) && self.caches.function(id, &args).is_none() {
             self.drop_candidates(candidates);
-            return Ok(Single::Many);
+            return Ok(SingleValue::Many);
         }
         let mut found = None;
         let flow = self.function_of(
             run,
             (id, candidates),
-            (args, Terms::Plain),
+            (args, ArgumentTerms::Plain),
             (None, captured),
             &mut |machine, given| {
-                found = machine.taken(given);
+                found = machine.plain_value(given);
                 Ok(())
             },
         );
         self.drop_candidates(candidates);
         flow?;
-        Ok(found.map_or(Single::Undefined, Single::Value))
+        Ok(found.map_or(SingleValue::Undefined, SingleValue::Value))
     }
 
     fn function_of(
         &mut self,
         run: &Run<'p>,
         (id, candidates): (SetId, Candidates<'p>),
-        (args, terms): (Vec<Value>, Terms<'p>),
+        (args, terms): (Vec<Value>, ArgumentTerms<'p>),
         (output, captured): (Option<&'p Term>, bool),
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
         if Self::has_none(candidates) {
             return Ok(());
         }
-        if !terms.are_open()
+        if !terms.have_unbound()
             && let Some(value) = self.caches.function(id, &args).cloned()
         {
             if !captured && is_false(&value) {
                 return Ok(());
             }
-            return next(self, Given::Value(value));
+            return next(self, RuleValue::Value(value));
         }
-        let call = Calling { run, id, args: &args, terms, output, captured };
+        let call = FunctionCall { run, id, args: &args, terms, output, captured };
         let flow = self.deeper(|machine| machine.function_within(&call, candidates, next));
         within_rule(flow)
     }
 
     fn function_within(
         &mut self,
-        call: &Calling<'_, 'p>,
+        call: &FunctionCall<'_, 'p>,
         candidates: Candidates<'p>,
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
@@ -444,7 +449,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     fn function_rule(
         &mut self,
-        call: &Calling<'_, 'p>,
+        call: &FunctionCall<'_, 'p>,
         rule: &'p Rule,
         mut first: Option<Value>,
         once: bool,
@@ -452,15 +457,15 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> (Option<Value>, Flow) {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(call.run, (&rule.body, &rule.scope, base), once);
+        let within = self.framed_run(call.run, (&rule.body, &rule.scope, base), once);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
         let mut result = None;
         let flow = if self.bind_args(call, rule, base) {
             self.run(&within, 0, &mut |machine| {
                 machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
-                if call.terms.are_open()
+                if call.terms.have_unbound()
                     && let Some(term) = &rule.value
-                    && machine.seen(term, base).is_none()
+                    && machine.owned_value(term, base).is_none()
                 {
                     let outline = machine.outline(term, base);
                     result = Some(outline.clone());
@@ -469,12 +474,12 @@ impl<'p, 'r> Machine<'p, 'r> {
                             Err(machine.conflict(rule, "function").into())
                         }
                         Some(_) => Ok(()),
-                        None => next(machine, Given::Term(term, base)),
+                        None => next(machine, RuleValue::Term(term, base)),
                     };
                 }
                 let value = machine.head_value(rule, base)?;
                 result = Some(value.clone());
-                if !call.terms.are_open() {
+                if !call.terms.have_unbound() {
                     machine.world.spend(KEPT)?;
                     machine.caches.keep_function(call.id, call.args, value.clone());
                 }
@@ -492,7 +497,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 if dropped {
                     return Ok(());
                 }
-                let given = machine.given(rule, base, value);
+                let given = machine.rule_value(rule, base, value);
                 next(machine, given)?;
                 machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
                 Ok(())
@@ -505,14 +510,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         (result, flow)
     }
 
-    /// Binds a function's arguments, and what its value must be.
-    fn bind_args(&mut self, call: &Calling<'_, 'p>, rule: &'p Rule, base: u32) -> bool {
+    /// Unifies a function's arguments, and its value with the expected output.
+    fn bind_args(&mut self, call: &FunctionCall<'_, 'p>, rule: &'p Rule, base: u32) -> bool {
         let bound = match call.terms {
-            Terms::Plain => {
+            ArgumentTerms::Plain => {
                 let mut pairs = rule.args.iter().zip(call.args);
                 pairs.all(|(arg, value)| self.unify_value(arg, base, value))
             }
-            Terms::Irregular(terms) | Terms::Open(terms) => {
+            ArgumentTerms::Irregular(terms) | ArgumentTerms::Unbound(terms) => {
                 let mut pairs = rule.args.iter().zip(terms);
                 pairs.all(|(arg, term)| self.unify(term, call.run.base, arg, base))
             }
@@ -524,7 +529,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
     }
 
-    /// A conflict of a rule with a list of all the values that it has; other errors as they are.
+    /// Adds to a rule's conflict the list of its values; returns other errors unchanged.
     fn explain_conflict(
         &mut self,
         run: &Run<'p>,
@@ -537,7 +542,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         if error.code != ErrorCode::Conflict || error.span != Some(rule.span) {
             return Stop::Fatal(error);
         }
-        // What fails while the values are listed isn't what ended the evaluation.
+        // Errors raised while the values are listed aren't the evaluation's.
         let errors = self.errors.len();
         let mut values: Vec<(&'p Rule, Value)> = Vec::new();
         let mut more = false;
@@ -558,14 +563,16 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.errors.truncate(errors);
         if values.len() >= 2 {
             values.sort_by_key(|(rule, _)| rule.span);
-            let list = values.into_iter().map(|(rule, value)| (rule.span, short(&value))).collect();
+            let list =
+                values.into_iter().map(|(rule, value)| (rule.span, shortened(&value))).collect();
             error.conflicts = list;
             error.more_conflicts = more;
         }
         Stop::Fatal(error)
     }
 
-    /// The values of a definition that differ from the first; one of each definition.
+    /// Lists the values of a definition that differ from the first one, at most one for each
+    /// definition.
     fn list_values(
         &mut self,
         run: &Run<'p>,
@@ -574,10 +581,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         values: &mut Vec<(&'p Rule, Value)>,
         more: &mut bool,
     ) -> (bool, Flow) {
-        const MOST: usize = 10;
+        const MAX: usize = 10;
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
-        let within = self.apart(run, (&rule.body, &rule.scope, base), once);
+        let within = self.framed_run(run, (&rule.body, &rule.scope, base), once);
         let mut produced = false;
         let mut found = false;
         let bound =
@@ -589,7 +596,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 if values.first().is_some_and(|(_, first)| *first == value) {
                     return Ok(());
                 }
-                if values.len() == MOST {
+                if values.len() == MAX {
                     *more = true;
                     return Err(EvalError::new(ErrorCode::Internal, None, "").into());
                 }
@@ -605,18 +612,18 @@ impl<'p, 'r> Machine<'p, 'r> {
         };
         self.undo(mark);
         self.leave_frame(base);
-        // One conflicting value of a definition is enough to point at it.
+        // One conflicting value of a definition is enough to report it.
         (produced, if found { Ok(()) } else { flow })
     }
 }
 
-/// What the rule index asks for.
-struct Known<'k, 'p, 'r> {
+/// Resolves the references that the rule index asks for.
+struct IndexResolver<'k, 'p, 'r> {
     machine: &'k Machine<'p, 'r>,
     args: &'k [Value],
 }
 
-impl Resolver for Known<'_, '_, '_> {
+impl Resolver for IndexResolver<'_, '_, '_> {
     type Error = std::convert::Infallible;
 
     fn resolve(&mut self, reference: &Reference) -> Result<Option<Value>, Self::Error> {
@@ -632,40 +639,40 @@ impl Resolver for Known<'_, '_, '_> {
     }
 }
 
-/// The arguments of a function's call as they were written.
+/// The terms of a function call's arguments.
 #[derive(Clone, Copy)]
-pub(super) enum Terms<'p> {
-    /// Their values say everything.
+pub(super) enum ArgumentTerms<'p> {
+    /// The values are sufficient.
     Plain,
-    /// One is looked through in another order than that of its elements' values.
+    /// At least one term has elements that aren't in the order of their values.
     Irregular(&'p [Term]),
-    /// One has no value yet. The compile stages see to it that there is none such, but where a
-    /// comprehension is evaluated for all values of its variables at once.
-    Open(&'p [Term]),
+    /// At least one has no value yet. The compile stages prevent that, except where a comprehension
+    /// is evaluated for all values of its outer variables at once.
+    Unbound(&'p [Term]),
 }
 
-impl Terms<'_> {
-    fn are_open(&self) -> bool {
-        matches!(self, Self::Open(_))
+impl ArgumentTerms<'_> {
+    fn have_unbound(&self) -> bool {
+        matches!(self, Self::Unbound(_))
     }
 }
 
 /// A call of a function.
-struct Calling<'c, 'p> {
+struct FunctionCall<'c, 'p> {
     run: &'c Run<'p>,
     id: SetId,
     args: &'c [Value],
-    terms: Terms<'p>,
+    terms: ArgumentTerms<'p>,
     output: Option<&'p Term>,
     captured: bool,
 }
 
-/// A value as a list of conflicts shows it.
-fn short(value: &Value) -> String {
-    const MOST: usize = 80;
+/// Shortens a value for a list of conflicts.
+fn shortened(value: &Value) -> String {
+    const MAX: usize = 80;
     let text = value.to_string();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text,
     }

@@ -1,26 +1,26 @@
-//! What may be seen of an evaluation while it runs: OPA's trace events.
+//! The events by which an evaluation can be followed while it runs: OPA's trace events.
 
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-/// What happens.
+/// The operation that an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TraceOp {
-    /// A query or a rule is begun.
+    /// A query or a rule is entered.
     Enter,
-    /// It held.
+    /// It succeeded.
     Exit,
-    /// An expression is evaluated.
+    /// An expression is about to be evaluated.
     Eval,
-    /// It is asked for further answers.
+    /// It is evaluated again for further answers.
     Redo,
-    /// It doesn't hold.
+    /// It failed.
     Fail,
-    /// `trace(…)` says something.
+    /// A message of `trace(…)`.
     Note,
 }
 
-/// What it happens to.
+/// The kind of node that an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TraceNode {
     /// An expression.
@@ -33,37 +33,37 @@ pub enum TraceNode {
 
 /// An event.
 pub struct TraceEvent<'a> {
-    /// What happens.
+    /// The operation.
     pub op: TraceOp,
-    /// What it happens to.
+    /// The kind of node.
     pub node: TraceNode,
-    /// Where that stands.
+    /// The position of the node.
     pub span: Span,
-    /// Which query: each body that is entered is one.
+    /// The id of the query; every body that is entered is a query of its own.
     pub query: u64,
     /// The query that it was entered from.
     pub parent: u64,
-    /// What `trace(…)` says.
+    /// The message of `trace(…)`; empty for other events.
     pub message: &'a str,
-    /// The variables of the rule or query.
+    /// The variables of the rule or query at this moment.
     pub locals: &'a dyn Locals,
 }
 
 /// The variables at an event.
 pub trait Locals {
-    /// Calls back with each variable that has a value, by the name that the compile stages left it;
-    /// `Compiled::rewritten` has its author's.
+    /// Calls back with each variable that has a value, under the name that the compile stages left
+    /// it; `Compiled::rewritten` maps that to the author's.
     fn each(&self, visit: &mut dyn FnMut(&str, &Value));
-    /// The values of the operands of the event's expression, in order: a call's arguments and
-    /// result, an equality's sides, a term; nothing for those that have none.
+    /// Returns the values of the operands of the event's expression, in order: a call's arguments
+    /// and result, an equality's sides, a term. A value is `None` if the operand has none.
     fn operands(&self) -> Vec<(Span, Option<Value>)>;
 }
 
-/// Takes the events of an evaluation.
+/// A receiver of the events of an evaluation.
 pub trait Tracer {
-    /// One event.
+    /// Receives an event.
     fn event(&self, event: &TraceEvent<'_>);
-    /// A definition that the index tells can't hold: it isn't begun.
+    /// Receives a definition that isn't entered, because the rule index excludes it.
     fn left_out(&self, definition: Span) {
         let _ = definition;
     }

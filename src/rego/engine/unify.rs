@@ -1,4 +1,4 @@
-//! Unification: terms are made equal by binding their variables.
+//! Unification: two terms are made equal by binding their variables.
 
 use std::borrow::Cow;
 
@@ -6,63 +6,63 @@ use super::machine::{Bound, Machine};
 use crate::rego::core::{Slot, Term};
 use crate::rego::value::{Value, deeper, object_of, set_of};
 
-/// A term as it is seen through its variables.
-enum Seen<'s, 'p> {
+/// A term after its variables have been followed.
+enum Binding<'s, 'p> {
     Free(u32),
     Value(&'s Value),
     Term(&'p Term, u32),
 }
 
 impl<'p> Machine<'p, '_> {
-    /// What a variable is bound to.
+    /// Follows a slot to what it is bound to.
     #[inline]
-    fn see_slot(&self, slot: u32) -> Seen<'_, 'p> {
+    fn follow_slot(&self, slot: u32) -> Binding<'_, 'p> {
         let mut slot = slot;
         loop {
             match self.slots.get(slot as usize) {
-                Some(Bound::Value(value)) => return Seen::Value(value),
+                Some(Bound::Value(value)) => return Binding::Value(value),
                 Some(Bound::Alias(other)) => slot = *other,
-                Some(Bound::Term(term, base)) => return Seen::Term(term, *base),
-                Some(Bound::Free) | None => return Seen::Free(slot),
+                Some(Bound::Term(term, base)) => return Binding::Term(term, *base),
+                Some(Bound::Free) | None => return Binding::Free(slot),
             }
         }
     }
 
     #[inline]
-    fn see<'s>(&'s self, term: &'p Term, base: u32) -> Seen<'s, 'p> {
+    fn follow<'s>(&'s self, term: &'p Term, base: u32) -> Binding<'s, 'p> {
         match term {
-            Term::Const(value) => Seen::Value(value),
-            Term::Var(slot) => self.see_slot(base + slot),
-            term => Seen::Term(term, base),
+            Term::Const(value) => Binding::Value(value),
+            Term::Var(slot) => self.follow_slot(base + slot),
+            term => Binding::Term(term, base),
         }
     }
 
-    /// True if a term is a variable without value.
+    /// Returns `true` if a term is an unbound variable.
     pub(super) fn is_free(&self, term: &'p Term, base: u32) -> bool {
-        matches!(self.see(term, base), Seen::Free(_))
+        matches!(self.follow(term, base), Binding::Free(_))
     }
 
     /// The value of a variable, if it has one.
     #[inline]
     pub(super) fn slot_value(&self, slot: Slot, base: u32) -> Option<&Value> {
-        match self.see_slot(base + slot) {
-            Seen::Value(value) => Some(value),
+        match self.follow_slot(base + slot) {
+            Binding::Value(value) => Some(value),
             _ => None,
         }
     }
 
-    /// The term that a variable is bound to, where that has variables of its own.
+    /// The term that a variable is bound to, if that has variables of its own.
     pub(super) fn slot_term(&self, slot: Slot, base: u32) -> Option<(&'p Term, u32)> {
-        match self.see_slot(base + slot) {
-            Seen::Term(term, base) => Some((term, base)),
+        match self.follow_slot(base + slot) {
+            Binding::Term(term, base) => Some((term, base)),
             _ => None,
         }
     }
 
-    /// The term that a term is, through its variables.
-    pub(super) fn through(&self, term: &'p Term, base: u32) -> (&'p Term, u32) {
-        match self.see(term, base) {
-            Seen::Term(term, base) => (term, base),
+    /// The term itself, or the one that it is bound to if it is a variable.
+    pub(super) fn follow_term(&self, term: &'p Term, base: u32) -> (&'p Term, u32) {
+        match self.follow(term, base) {
+            Binding::Term(term, base) => (term, base),
             _ => (term, base),
         }
     }
@@ -70,21 +70,21 @@ impl<'p> Machine<'p, '_> {
     /// A term's value, if all its variables have one.
     #[inline]
     pub(super) fn value<'s>(&'s self, term: &'p Term, base: u32) -> Option<Cow<'s, Value>> {
-        match self.see(term, base) {
-            Seen::Value(value) => Some(Cow::Borrowed(value)),
-            Seen::Free(_) => None,
-            Seen::Term(term, base) => self.build(term, base).map(Cow::Owned),
+        match self.follow(term, base) {
+            Binding::Value(value) => Some(Cow::Borrowed(value)),
+            Binding::Free(_) => None,
+            Binding::Term(term, base) => self.build(term, base).map(Cow::Owned),
         }
     }
 
-    /// The same for whoever looks from outside.
-    pub(super) fn seen(&self, term: &Term, base: u32) -> Option<Value> {
+    /// The same, owned, for terms that don't outlive the machine.
+    pub(super) fn owned_value(&self, term: &Term, base: u32) -> Option<Value> {
         match term {
             Term::Const(value) => Some(value.clone()),
-            Term::Var(slot) => match self.see_slot(base + slot) {
-                Seen::Value(value) => Some(value.clone()),
-                Seen::Free(_) => None,
-                Seen::Term(term, base) => self.build(term, base),
+            Term::Var(slot) => match self.follow_slot(base + slot) {
+                Binding::Value(value) => Some(value.clone()),
+                Binding::Free(_) => None,
+                Binding::Term(term, base) => self.build(term, base),
             },
             term => self.build(term, base),
         }
@@ -93,27 +93,27 @@ impl<'p> Machine<'p, '_> {
     fn build(&self, term: &Term, base: u32) -> Option<Value> {
         deeper(|| {
             Some(match term {
-                Term::Const(_) | Term::Var(_) => self.seen(term, base)?,
+                Term::Const(_) | Term::Var(_) => self.owned_value(term, base)?,
                 Term::Array(items) => Value::from(self.build_all(items, base)?),
                 Term::Set(items) => Value::from(set_of(self.build_all(items, base)?)),
                 Term::Object(members) => {
-                    let members = members
-                        .iter()
-                        .map(|(key, value)| Some((self.seen(key, base)?, self.seen(value, base)?)));
+                    let members = members.iter().map(|(key, value)| {
+                        Some((self.owned_value(key, base)?, self.owned_value(value, base)?))
+                    });
                     Value::from(object_of(members.collect::<Option<Vec<_>>>()?))
                 }
             })
         })
     }
 
-    /// A term's value as the rule index sees it: with an empty object for each variable without one.
+    /// A term's value as the rule index sees it: with an empty object for each unbound variable.
     pub(super) fn outline(&self, term: &Term, base: u32) -> Value {
-        if let Some(value) = self.seen(term, base) {
+        if let Some(value) = self.owned_value(term, base) {
             return value;
         }
         let (term, base) = match term {
-            Term::Var(slot) => match self.see_slot(base + slot) {
-                Seen::Term(term, base) => (term, base),
+            Term::Var(slot) => match self.follow_slot(base + slot) {
+                Binding::Term(term, base) => (term, base),
                 _ => return Value::new_object(),
             },
             term => (term, base),
@@ -125,7 +125,7 @@ impl<'p> Machine<'p, '_> {
             }
             Term::Object(members) => {
                 let members = members.iter().filter_map(|(key, value)| {
-                    Some((self.seen(key, base)?, deeper(|| self.outline(value, base))))
+                    Some((self.owned_value(key, base)?, deeper(|| self.outline(value, base))))
                 });
                 Value::from(object_of(members.collect::<Vec<_>>()))
             }
@@ -134,14 +134,15 @@ impl<'p> Machine<'p, '_> {
     }
 
     fn build_all(&self, items: &[Term], base: u32) -> Option<Vec<Value>> {
-        items.iter().map(|item| self.seen(item, base)).collect()
+        items.iter().map(|item| self.owned_value(item, base)).collect()
     }
 
-    /// The term as it is looked through, where that isn't in the order of its elements' values.
-    /// As in OPA, what a term's variables stand for isn't put in their places before it is kept.
+    /// The term itself, where iterating over it differs from iterating over its value because its
+    /// elements aren't in the order of their values. As in OPA, a term isn't sorted again once its
+    /// variables have values.
     pub(super) fn irregular(&self, term: &'p Term, base: u32) -> Option<(&'p Term, u32)> {
-        match self.see(term, base) {
-            Seen::Term(term, base) if self.is_irregular(term, base) => Some((term, base)),
+        match self.follow(term, base) {
+            Binding::Term(term, base) if self.is_irregular(term, base) => Some((term, base)),
             _ => None,
         }
     }
@@ -150,7 +151,7 @@ impl<'p> Machine<'p, '_> {
         let in_order = |items: &mut dyn Iterator<Item = &Term>| {
             let mut before: Option<Value> = None;
             for item in items {
-                let Some(value) = self.seen(item, base) else { return true };
+                let Some(value) = self.owned_value(item, base) else { return true };
                 if before.as_ref().is_some_and(|before| *before >= value) {
                     return false;
                 }
@@ -160,7 +161,7 @@ impl<'p> Machine<'p, '_> {
         };
         deeper(|| match term {
             Term::Const(_) => false,
-            Term::Var(slot) => matches!(self.see_slot(base + slot), Seen::Term(..)),
+            Term::Var(slot) => matches!(self.follow_slot(base + slot), Binding::Term(..)),
             Term::Array(items) => items.iter().any(|item| self.is_irregular(item, base)),
             Term::Set(items) => {
                 !in_order(&mut items.iter())
@@ -184,21 +185,21 @@ impl<'p> Machine<'p, '_> {
     /// Makes a term equal to a value.
     #[inline]
     pub(super) fn unify_value(&mut self, term: &'p Term, base: u32, value: &Value) -> bool {
-        match self.see(term, base) {
-            Seen::Value(seen) => seen == value,
-            Seen::Free(slot) => {
+        match self.follow(term, base) {
+            Binding::Value(known) => known == value,
+            Binding::Free(slot) => {
                 self.bind(slot, Bound::Value(value.clone()));
                 true
             }
-            Seen::Term(term, base) => deeper(|| self.match_term(term, base, value)),
+            Binding::Term(term, base) => deeper(|| self.match_term(term, base, value)),
         }
     }
 
-    /// Makes a term equal to a value that isn't needed any more.
+    /// Makes a term equal to a value that isn't needed afterwards.
     #[inline]
     pub(super) fn unify_owned(&mut self, term: &'p Term, base: u32, value: Value) -> bool {
-        match self.see(term, base) {
-            Seen::Free(slot) => {
+        match self.follow(term, base) {
+            Binding::Free(slot) => {
                 self.bind(slot, Bound::Value(value));
                 true
             }
@@ -218,7 +219,7 @@ impl<'p> Machine<'p, '_> {
             (Term::Object(members), Value::Object(values)) => {
                 members.len() == values.len()
                     && members.iter().all(|(key, item)| {
-                        // Keys are compared, not bound.
+                        // Keys are compared, never bound.
                         let Some(key) = self.value(key, base) else { return false };
                         let Some(value) = values.get(&*key) else { return false };
                         self.unify_value(item, base, value)
@@ -231,23 +232,24 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// Makes two terms equal, perhaps of different frames.
+    /// Makes two terms, which may be of different frames, equal.
     pub(super) fn unify(&mut self, a: &'p Term, a_base: u32, b: &'p Term, b_base: u32) -> bool {
-        match (self.see(a, a_base), self.see(b, b_base)) {
-            (Seen::Value(a), Seen::Value(b)) => a == b,
-            (Seen::Free(a), Seen::Free(b)) => {
+        match (self.follow(a, a_base), self.follow(b, b_base)) {
+            (Binding::Value(a), Binding::Value(b)) => a == b,
+            (Binding::Free(a), Binding::Free(b)) => {
                 if a != b {
                     self.bind(a, Bound::Alias(b));
                 }
                 true
             }
-            (Seen::Free(slot), Seen::Value(value)) | (Seen::Value(value), Seen::Free(slot)) => {
+            (Binding::Free(slot), Binding::Value(value))
+            | (Binding::Value(value), Binding::Free(slot)) => {
                 let bound = Bound::Value(value.clone());
                 self.bind(slot, bound);
                 true
             }
-            (Seen::Free(slot), Seen::Term(term, base))
-            | (Seen::Term(term, base), Seen::Free(slot)) => {
+            (Binding::Free(slot), Binding::Term(term, base))
+            | (Binding::Term(term, base), Binding::Free(slot)) => {
                 let bound = match self.build(term, base) {
                     Some(value) if !self.is_irregular(term, base) => Bound::Value(value),
                     _ => Bound::Term(term, base),
@@ -255,12 +257,12 @@ impl<'p> Machine<'p, '_> {
                 self.bind(slot, bound);
                 true
             }
-            (Seen::Value(value), Seen::Term(term, base))
-            | (Seen::Term(term, base), Seen::Value(value)) => {
+            (Binding::Value(value), Binding::Term(term, base))
+            | (Binding::Term(term, base), Binding::Value(value)) => {
                 let value = value.clone();
                 deeper(|| self.match_term(term, base, &value))
             }
-            (Seen::Term(a, a_base), Seen::Term(b, b_base)) => {
+            (Binding::Term(a, a_base), Binding::Term(b, b_base)) => {
                 deeper(|| self.unify_terms(a, a_base, b, b_base))
             }
         }

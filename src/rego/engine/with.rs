@@ -1,28 +1,29 @@
-//! Modifiers: what `with` replaces, for as long as its expression is evaluated.
+//! Modifiers: the values that `with` replaces while its expression is evaluated.
 
 use std::rc::Rc;
 
+use super::deferred::{DeferredTarget, DeferredTerm, DeferredValue, DeferredValues, deferred_read};
 use super::machine::{Machine, Run, Stop};
-use super::open::{Open, Opens, Place, What, unread};
 use super::{ErrorCode, EvalError};
 use crate::rego::core::{Ref, Target, With, WithTarget, WithValue};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::{Shared, Value};
 
-/// What stands in for a function.
+/// The replacement of a function.
 #[derive(Clone)]
 pub(super) enum Standin<'p> {
-    /// A value, whatever the arguments.
+    /// A value, for all arguments.
     Value(Value),
     /// Another function.
     Function(Target),
-    /// What a reference finds, whatever the arguments; its variables are of a frame.
+    /// The value of a reference, for all arguments; its variables are those of the frame that
+    /// begins at the given slot.
     Ref(&'p Ref, u32),
-    /// A term that has no value yet, whatever the arguments.
-    Open(Rc<Open<'p>>),
+    /// A term that has no value yet, for all arguments.
+    Deferred(Rc<DeferredValue<'p>>),
 }
 
-/// A function and what stands in for it.
+/// A function and its replacement.
 #[derive(Clone)]
 pub(super) struct Mock<'p> {
     name: &'p str,
@@ -33,7 +34,7 @@ pub(super) struct Mock<'p> {
 pub(super) struct Replaced<'p>(&'p [With]);
 
 impl Replaced<'_> {
-    /// True if a path in data is at or within what is replaced.
+    /// Returns `true` if a path of data is at or within a replaced document.
     pub(super) fn covers(&self, path: &[Value]) -> bool {
         self.0.iter().any(|with| match &with.target {
             WithTarget::Data(target) => path.starts_with(target),
@@ -42,23 +43,23 @@ impl Replaced<'_> {
     }
 }
 
-/// What an expression's modifiers say, with values.
+/// An expression's modifiers, evaluated.
 pub(super) struct Replacement<'p> {
     with: &'p [With],
     input: Option<Value>,
     data: Option<Value>,
-    opens: Opens<'p>,
+    deferred: DeferredValues<'p>,
     shadow: u32,
     mocks: Vec<Mock<'p>>,
-    /// The number of those that replace data.
+    /// The number of modifiers that replace data.
     data_targets: usize,
 }
 
-/// What was in force before.
-pub(super) struct Before<'p> {
+/// The state that was in force before the modifiers.
+pub(super) struct SavedState<'p> {
     input: Option<Value>,
     data: Option<Value>,
-    opens: Opens<'p>,
+    deferred: DeferredValues<'p>,
     shadow: u32,
     data_targets: usize,
 }
@@ -75,38 +76,41 @@ impl<'p> Machine<'p, '_> {
         let mut data = self.data.clone();
         let mut mocks = Vec::new();
         let mut data_targets = 0;
-        let mut opens = self.opens.to_vec();
+        let mut in_force = self.deferred.to_vec();
         let mut shadow = self.shadow;
         for with in with {
-            let place = match &with.target {
-                WithTarget::Input(path) => Place::Input(path),
-                WithTarget::Data(path) => Place::Data(path),
-                WithTarget::Function(_) => Place::Function,
+            let target = match &with.target {
+                WithTarget::Input(path) => DeferredTarget::Input(path),
+                WithTarget::Data(path) => DeferredTarget::Data(path),
+                WithTarget::Function(_) => DeferredTarget::Function,
             };
-            let what = match &with.value {
-                WithValue::Term(term) => Err(What::Term(term)),
+            let content = match &with.value {
+                WithValue::Term(term) => Err(DeferredTerm::Term(term)),
                 WithValue::Function(target, _) => Ok(Standin::Function(*target)),
-                WithValue::Ref(reference) => match place {
-                    Place::Function => Ok(Standin::Ref(reference, run.base)),
-                    // The compile stages leave these in closures of queries only.
-                    Place::Input(_) | Place::Data(_) => Err(What::Ref(reference)),
+                WithValue::Ref(reference) => match target {
+                    DeferredTarget::Function => Ok(Standin::Ref(reference, run.base)),
+                    // The compile stages leave references in closures of queries only.
+                    DeferredTarget::Input(_) | DeferredTarget::Data(_) => {
+                        Err(DeferredTerm::Ref(reference))
+                    }
                 },
             };
-            let by = match what {
+            let by = match content {
                 Ok(by) => by,
-                Err(what) => match self.given_value(run, what) {
+                Err(content) => match self.given_value(run, content) {
                     Some(value) => Standin::Value(value),
                     None => {
-                        let open = Rc::new(Open::new(self, run, (what, place), shadow));
-                        shadow = open.shadow_end();
-                        Standin::Open(open)
+                        let deferred =
+                            Rc::new(DeferredValue::new(self, run, (content, target), shadow));
+                        shadow = deferred.shadow_end();
+                        Standin::Deferred(deferred)
                     }
                 },
             };
             let (path, document) = match &with.target {
                 WithTarget::Function(name) => {
-                    if let Standin::Open(open) = &by {
-                        opens.push(Rc::clone(open));
+                    if let Standin::Deferred(deferred) = &by {
+                        in_force.push(Rc::clone(deferred));
                     }
                     mocks.push(Mock { name, by });
                     continue;
@@ -117,15 +121,15 @@ impl<'p> Machine<'p, '_> {
                     (path, &mut data)
                 }
             };
-            opens.retain(|open: &Rc<Open<'p>>| !open.is_at_or_below(place));
-            if opens.iter().any(|open| open.is_above(place)) {
-                return Err(unread(run));
+            in_force.retain(|deferred: &Rc<DeferredValue<'p>>| !deferred.is_at_or_below(target));
+            if in_force.iter().any(|deferred| deferred.is_above(target)) {
+                return Err(deferred_read(run));
             }
             let value = match by {
                 Standin::Value(value) => value,
-                Standin::Open(open) => {
-                    let outline = self.outline_of(run, &open);
-                    opens.push(open);
+                Standin::Deferred(deferred) => {
+                    let outline = self.outline_of(run, &deferred);
+                    in_force.push(deferred);
                     outline
                 }
                 Standin::Function(_) | Standin::Ref(..) => {
@@ -133,17 +137,20 @@ impl<'p> Machine<'p, '_> {
                     return Err(EvalError::new(ErrorCode::Internal, Some(span), message).into());
                 }
             };
-            *document = Some(self::place(document.as_ref(), path, value, span)?);
+            *document = Some(put_document(document.as_ref(), path, value, span)?);
         }
-        let opens = if opens.is_empty() { Opens::default() } else { opens.into() };
-        Ok(Replacement { with, input, data, opens, shadow, mocks, data_targets })
+        let deferred =
+            if in_force.is_empty() { DeferredValues::default() } else { in_force.into() };
+        Ok(Replacement { with, input, data, deferred, shadow, mocks, data_targets })
     }
 
-    /// The value of what a modifier gives, if it has one.
-    fn given_value(&self, run: &Run<'p>, what: What<'p>) -> Option<Value> {
-        match what {
-            What::Term(term) => self.value(term, run.base).map(std::borrow::Cow::into_owned),
-            What::Ref(_) => None,
+    /// The value of a modifier, if it has one.
+    fn given_value(&self, run: &Run<'p>, content: DeferredTerm<'p>) -> Option<Value> {
+        match content {
+            DeferredTerm::Term(term) => {
+                self.value(term, run.base).map(std::borrow::Cow::into_owned)
+            }
+            DeferredTerm::Ref(_) => None,
         }
     }
 
@@ -152,43 +159,43 @@ impl<'p> Machine<'p, '_> {
         &mut self,
         run: &Run<'p>,
         replacement: &Replacement<'p>,
-    ) -> Before<'p> {
-        let before = Before {
+    ) -> SavedState<'p> {
+        let saved = SavedState {
             input: std::mem::replace(&mut self.input, replacement.input.clone()),
             data: std::mem::replace(&mut self.data, replacement.data.clone()),
-            opens: std::mem::replace(&mut self.opens, Rc::clone(&replacement.opens)),
+            deferred: std::mem::replace(&mut self.deferred, Rc::clone(&replacement.deferred)),
             shadow: std::mem::replace(&mut self.shadow, replacement.shadow),
             data_targets: replacement.data_targets,
         };
         self.replaced.push(Replaced(replacement.with));
         self.replaced_data += replacement.data_targets;
         self.caches.push();
-        run.remembered.push();
+        run.comprehensions.push();
         if self.mocks.is_empty() {
             self.mocks.push(Vec::new());
         }
         if let Some(group) = self.mocks.last_mut() {
             group.push(replacement.mocks.clone());
         }
-        before
+        saved
     }
 
-    /// Ends them.
-    pub(super) fn leave_with(&mut self, run: &Run<'p>, before: Before<'p>) {
+    /// Ends modifiers and restores the state before them.
+    pub(super) fn leave_with(&mut self, run: &Run<'p>, saved: SavedState<'p>) {
         if let Some(group) = self.mocks.last_mut() {
             group.pop();
         }
-        run.remembered.pop();
+        run.comprehensions.pop();
         self.caches.pop();
         self.replaced.pop();
-        self.replaced_data -= before.data_targets;
-        self.input = before.input;
-        self.data = before.data;
-        self.opens = before.opens;
-        self.shadow = before.shadow;
+        self.replaced_data -= saved.data_targets;
+        self.input = saved.input;
+        self.data = saved.data;
+        self.deferred = saved.deferred;
+        self.shadow = saved.shadow;
     }
 
-    /// What stands in for a function.
+    /// Returns the replacement of a function, if it has one.
     #[inline]
     pub(super) fn standin(&self, name: &str) -> Option<Standin<'p>> {
         let group = self.mocks.last()?;
@@ -199,28 +206,29 @@ impl<'p> Machine<'p, '_> {
     }
 }
 
-/// A document with a value placed at a path; what is in its way and not an object is replaced.
-fn place(
+/// Returns a document with a value placed at a path; a value on the way that isn't an object is
+/// replaced by one.
+fn put_document(
     document: Option<&Value>,
     path: &[Value],
     value: Value,
     span: Span,
 ) -> Result<Value, Stop> {
     if path.iter().any(|part| part.as_str().is_none()) {
-        // As OPA has it.
+        // OPA's error for such a path.
         return Err(EvalError::new(ErrorCode::Conflict, Some(span), "bad document path").into());
     }
-    Ok(placed(document, path, value))
+    Ok(put_at(document, path, value))
 }
 
-fn placed(document: Option<&Value>, path: &[Value], value: Value) -> Value {
+fn put_at(document: Option<&Value>, path: &[Value], value: Value) -> Value {
     let Some((key, rest)) = path.split_first() else { return value };
     let mut members = match document {
         Some(Value::Object(members)) => Shared::clone(members),
         _ => Shared::default(),
     };
     let below = members.get(key).cloned();
-    let value = crate::rego::value::deeper(|| placed(below.as_ref(), rest, value));
+    let value = crate::rego::value::deeper(|| put_at(below.as_ref(), rest, value));
     Shared::make_mut(&mut members).insert(key.clone(), value);
     Value::Object(members)
 }
