@@ -1,10 +1,10 @@
-//! The rule index: which definitions of a rule can hold, before any body is evaluated.
+//! The rule index: finds the definitions of a rule that can hold, before any body is evaluated.
 //!
-//! Owns OPA's rule index in its behaviour: what a definition requires of `input`, of base documents
-//! and of its arguments is read from its body (`collect`), put into a tree of values (`trie`),
-//! and a lookup finds the definitions whose requirements hold. A definition that isn't found isn't
-//! evaluated: its calls aren't made, its errors aren't met. So the set of those found must be OPA's,
-//! neither more nor less.
+//! Owns OPA's rule index in its behaviour: the requirements of a definition on `input`, on base
+//! documents and on its arguments are read from its body (`collect`) and put into a tree of values
+//! (`trie`), and a lookup finds the definitions whose requirements hold. A definition that isn't
+//! found isn't evaluated: its calls aren't made and its errors aren't raised. So the definitions
+//! found must be exactly OPA's.
 
 mod affixes;
 mod collect;
@@ -19,75 +19,75 @@ use super::value::Value;
 
 pub use trie::Lookup;
 
-/// The index over all definitions of one path.
+/// The index of all definitions of one path.
 #[derive(Debug, Clone)]
 pub struct Index {
     trie: trie::Trie,
     references: Vec<Reference>,
-    /// The definitions and `else` branches, in their order.
+    /// The definitions and `else` branches, in order.
     entries: Vec<Entry>,
-    /// References of which each must be defined, without their value being asked.
+    /// For each entry, references that must be defined, whatever their value.
     required: Vec<Vec<u32>>,
-    /// Collections in which a value must be a key.
+    /// For each entry, collections that must have a value as a key.
     memberships: Vec<Vec<Membership>>,
-    /// True if the first definition that holds could end the evaluation, of all definitions.
+    /// `true` if, whichever definitions are found, the first that holds ends the evaluation.
     may_exit_early: bool,
     default: Option<usize>,
     kind: Kind,
     only_ground_references: bool,
 }
 
-/// What a lookup asks for.
+/// A reference whose value a lookup needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Where it begins.
+    /// The root of the reference.
     pub root: Root,
-    /// The constant operands.
+    /// The operands, which are constants.
     pub path: Arc<[Value]>,
 }
 
-/// Where a reference begins.
+/// The root of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Root {
     /// `input`
     Input,
-    /// Base documents: what `data` holds without rules.
+    /// Base documents: the contents of `data` without rules.
     Data,
     /// The argument of the function call at this position, from 0.
     Argument(usize),
 }
 
-/// Answers what a lookup asks for.
+/// A source of the values of references.
 pub trait Resolver {
-    /// Why it can't.
+    /// The error of a lookup whose values can't be had.
     type Error;
 
-    /// The value of a reference; nothing where it is undefined. Asked once for each reference in a
-    /// lookup.
+    /// Returns the value of a reference, or `None` if it's undefined. Called at most once for each
+    /// reference in a lookup.
     ///
     /// # Errors
-    /// Where the evaluation must end.
+    /// The reason to end the evaluation.
     fn resolve(&mut self, reference: &Reference) -> Result<Option<Value>, Self::Error>;
 }
 
 /// A definition or an `else` branch.
 #[derive(Debug, Clone)]
 struct Entry {
-    /// Which of the rules that the index was built from.
+    /// The index of the rule among those that the index was built from.
     rule: u32,
-    /// Which of its `else` branches, 0 being the definition itself.
+    /// The number of the `else` branch; 0 is the definition itself.
     branch: u32,
-    outcome: Outcome,
+    head_value: HeadValue,
 }
 
-/// What can be known of an entry's value.
+/// The part of an entry's value that is known from its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// It adds to a document, or its value depends on its body.
-    Open,
+enum HeadValue {
+    /// Nothing: it adds to a document, or its value depends on its body.
+    Unknown,
     /// It has no value of its own.
     Valueless,
-    /// Always the same value as others with this number.
+    /// It's a constant, the same as that of all entries with this number.
     Constant(u32),
 }
 
@@ -97,7 +97,7 @@ struct Membership {
     collection: u32,
 }
 
-/// What the rules of a path make.
+/// The kind of document that the rules of a path make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A value, or members of an object.
@@ -109,12 +109,12 @@ pub enum Kind {
 /// A definition that can hold, or a branch of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// The rule's position among those that the index was built from.
+    /// The rule's index among those that the index was built from.
     pub rule: usize,
-    /// 0 for the definition itself, else which of its `else` branches, from 1.
+    /// The number of the `else` branch, from 1; 0 is the definition itself.
     pub branch: usize,
-    /// True if it is the first of its rule's candidates: it is evaluated first, even if it is an
-    /// `else` branch, and those that follow until the next such are its `else` branches.
+    /// `true` for the first of a rule's candidates: it's evaluated unconditionally, even if it's an
+    /// `else` branch. Those that follow until the next such candidate are its `else` branches.
     pub first: bool,
 }
 
@@ -123,13 +123,13 @@ pub struct Candidate {
 pub struct IndexedRules {
     /// Their path, below `data`.
     pub path: Vec<Value>,
-    /// The rules: those of the path and, where one of them has a variable in its path, all below.
+    /// The rules: those of the path and, if one of them has a variable in its path, all below it.
     pub rules: Vec<RuleId>,
-    /// Their index; its candidates are positions in `rules`.
+    /// The index of the rules; its candidates are indices of `rules`.
     pub index: Index,
 }
 
-/// The indices of all rules.
+/// Builds the indices of all rules.
 pub fn build_all(compiled: &Compiled) -> Vec<IndexedRules> {
     let is_virtual = |reference: &[Term]| leads_to_rules(&compiled.rule_tree, reference);
     let mut built = Vec::new();
@@ -153,7 +153,7 @@ pub fn build_all(compiled: &Compiled) -> Vec<IndexedRules> {
     built
 }
 
-/// True if what a reference finds depends on rules: some stand on its path, or below its end.
+/// Returns `true` if the value of a reference depends on rules, on its path or below its end.
 pub fn leads_to_rules(tree: &TreeNode, reference: &[Term]) -> bool {
     let Some((head, operands)) = reference.split_first() else { return false };
     if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
@@ -171,10 +171,11 @@ pub fn leads_to_rules(tree: &TreeNode, reference: &[Term]) -> bool {
 }
 
 impl Index {
-    /// The index of the rules of one path, after all compile stages; none where there are no rules.
+    /// Builds the index of the rules of one path, after all compile stages; `None` if there are no
+    /// rules.
     ///
-    /// `is_virtual` says whether a reference leads to rules: what it finds isn't known before an
-    /// evaluation.
+    /// `is_virtual` returns `true` for a reference that leads to rules, whose value isn't known
+    /// before an evaluation.
     pub fn build(rules: &[&Rule], is_virtual: &dyn Fn(&[Term]) -> bool) -> Option<Self> {
         let kind = match rules.first()?.head.value {
             Some(_) => Kind::SingleValue,
@@ -198,7 +199,7 @@ impl Index {
             index.entries.push(Entry {
                 rule: definition.rule,
                 branch: definition.branch,
-                outcome: outcome(definition.definition, &mut constants),
+                head_value: head_value(definition.definition, &mut constants),
             });
             for path in &definition.paths {
                 index.trie.insert(&collected.levels, path, id);
@@ -207,42 +208,44 @@ impl Index {
             let membership = |it: &(u32, u32)| Membership { key: it.0, collection: it.1 };
             index.memberships.push(definition.memberships.iter().map(membership).collect());
         }
-        index.may_exit_early = one_outcome(index.entries.iter().map(|it| it.outcome));
+        index.may_exit_early = has_one_value(index.entries.iter().map(|it| it.head_value));
         Some(index)
     }
 
-    /// Whether the first definition that holds ends the evaluation of the rule, whichever they are.
+    /// Returns `true` if, whichever definitions are found, the first that holds ends the evaluation
+    /// of the rule.
     pub fn exits_early(&self) -> bool {
         self.may_exit_early
     }
 
-    /// The default's position among the rules that the index was built from.
+    /// The index of the default among the rules that the index was built from.
     pub fn default_rule(&self) -> Option<usize> {
         self.default
     }
 
-    /// What the rules make.
+    /// The kind of document that the rules make.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// True if no rule's path has a variable.
+    /// Returns `true` if no rule's path has a variable.
     pub fn only_ground_references(&self) -> bool {
         self.only_ground_references
     }
 
-    /// All definitions and branches, as if nothing were known.
+    /// All definitions and branches, as if no reference had a known value.
     pub fn all(&self) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(self.entries.len());
         self.entries.iter().for_each(|it| push(&mut candidates, it));
         candidates
     }
 
-    /// Finds the definitions that can hold, in their order, and whether the first that holds ends the
-    /// evaluation of the rule. `lookup` is scratch space that can be used again, with any index.
+    /// Finds the definitions that can hold, in order; with `true` if the first of them that holds
+    /// ends the evaluation of the rule. `lookup` is scratch space that can be used again, with any
+    /// index.
     ///
     /// # Errors
-    /// Those of the resolver.
+    /// The errors of the resolver.
     pub fn lookup<'l, R: Resolver>(
         &self,
         lookup: &'l mut Lookup,
@@ -252,8 +255,8 @@ impl Index {
         self.trie.find(lookup, &self.references, resolver)?;
         let mut exits_early = true;
         let mut constant = None;
-        lookup.sort();
-        for at in 0..lookup.touched() {
+        lookup.sort_hits();
+        for at in 0..lookup.hit_words() {
             for id in lookup.ids(at) {
                 let Some(entry) = usize::try_from(id).ok().and_then(|id| self.entries.get(id))
                 else {
@@ -262,11 +265,11 @@ impl Index {
                 if !self.holds(id, lookup, resolver)? {
                     continue;
                 }
-                match (entry.outcome, constant) {
-                    (Outcome::Open, _) => exits_early = false,
-                    (Outcome::Constant(it), Some(other)) if it != other => exits_early = false,
-                    (Outcome::Constant(it), _) => constant = Some(it),
-                    (Outcome::Valueless, _) => {}
+                match (entry.head_value, constant) {
+                    (HeadValue::Unknown, _) => exits_early = false,
+                    (HeadValue::Constant(it), Some(other)) if it != other => exits_early = false,
+                    (HeadValue::Constant(it), _) => constant = Some(it),
+                    (HeadValue::Valueless, _) => {}
                 }
                 push(&mut lookup.candidates, entry);
             }
@@ -274,7 +277,7 @@ impl Index {
         Ok((&lookup.candidates, exits_early))
     }
 
-    /// True if what isn't in the tree holds for an entry.
+    /// Returns `true` if the requirements that aren't in the tree hold for an entry.
     fn holds<R: Resolver>(
         &self,
         id: u32,
@@ -288,7 +291,8 @@ impl Index {
             }
         }
         if self.may_exit_early {
-            // To look a value up in the collection is what evaluating the first body would do.
+            // Looking the value up here would cost as much as evaluating the one body that is
+            // needed.
             return Ok(true);
         }
         for it in self.memberships.get(id).into_iter().flatten() {
@@ -334,25 +338,25 @@ fn reference(parts: &[Term]) -> Reference {
     Reference { root, path: path.into() }
 }
 
-fn outcome(rule: &Rule, constants: &mut Vec<Value>) -> Outcome {
+fn head_value(rule: &Rule, constants: &mut Vec<Value>) -> HeadValue {
     let head = &rule.head;
     let is_partial = head.key.is_some() || !head.reference.iter().skip(1).all(terms::is_constant);
     let Some(value) = head.value.as_ref().filter(|_| !is_partial) else {
-        return if is_partial { Outcome::Open } else { Outcome::Valueless };
+        return if is_partial { HeadValue::Unknown } else { HeadValue::Valueless };
     };
-    let Some(value) = terms::constant(value) else { return Outcome::Open };
+    let Some(value) = terms::constant(value) else { return HeadValue::Unknown };
     let number = constants.iter().position(|it| *it == value).unwrap_or_else(|| {
         constants.push(value);
         constants.len() - 1
     });
-    Outcome::Constant(u32::try_from(number).unwrap_or(u32::MAX))
+    HeadValue::Constant(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-fn one_outcome(mut outcomes: impl Iterator<Item = Outcome>) -> bool {
+fn has_one_value(mut values: impl Iterator<Item = HeadValue>) -> bool {
     let mut constant = None;
-    outcomes.all(|it| match it {
-        Outcome::Open => false,
-        Outcome::Valueless => true,
-        Outcome::Constant(it) => *constant.get_or_insert(it) == it,
+    values.all(|it| match it {
+        HeadValue::Unknown => false,
+        HeadValue::Valueless => true,
+        HeadValue::Constant(it) => *constant.get_or_insert(it) == it,
     })
 }

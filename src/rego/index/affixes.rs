@@ -1,18 +1,18 @@
-//! The beginnings or ends that a string has, of many.
+//! Matching a string against many prefixes or suffixes at once.
 
 use std::collections::HashMap;
 
 use super::trie::NodeId;
 
-/// Nodes by a beginning, or an end, of a string.
+/// Nodes by a prefix, or by a suffix, of a string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Affixes {
     nodes: HashMap<Box<[u8]>, NodeId>,
-    /// The lengths that there are, in order.
+    /// The lengths of the affixes, ascending.
     lengths: Vec<usize>,
 }
 
-/// Which end of a string.
+/// The end of a string at which affixes are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Start,

@@ -1,4 +1,4 @@
-//! What the bodies of definitions require of references.
+//! The requirements of definitions on references, read from their bodies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,31 +6,31 @@ use std::sync::Arc;
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
 use crate::rego::types::terms;
 
-/// The head of references to arguments: `args[0]`.
+/// The head of references to arguments, as in `args[0]`.
 pub(super) const ARGUMENTS: &str = "args";
 
-/// What a definition requires of the value of a reference.
+/// A requirement of a definition on the value of a reference.
 #[derive(Debug, Clone)]
 pub(super) struct Requirement {
-    /// Which reference, by its number.
+    /// The number of the reference.
     pub(super) reference: u32,
-    /// A constant; an array of constants and variables; or a variable: anything will do.
+    /// A constant; an array of constants and variables; or a variable, which stands for any value.
     pub(super) value: Term,
-    pub(super) want: Want,
-    /// The value at the reference is split before it is compared.
+    pub(super) kind: MatchKind,
+    /// The delimiters at which the value of the reference is split before it's compared, if any.
     pub(super) mapper: Option<Mapper>,
 }
 
-/// How a value at a reference relates to the one required.
+/// The relation between the value of a reference and the required one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
-    /// It is that value.
+pub(super) enum MatchKind {
+    /// It's equal to it.
     Value,
-    /// It is a collection that has it.
+    /// It's a collection that contains it.
     Member,
-    /// It is a string, or a collection of strings, that begins with it.
+    /// It's a string that begins with it, or a collection with such a string.
     Prefix,
-    /// The same for its end.
+    /// It's a string that ends with it, or a collection with such a string.
     Suffix,
 }
 
@@ -44,7 +44,7 @@ impl Requirement {
     }
 
     pub(super) fn is_affix(&self) -> bool {
-        matches!(self.want, Want::Prefix | Want::Suffix)
+        matches!(self.kind, MatchKind::Prefix | MatchKind::Suffix)
     }
 
     pub(super) fn is_composite(&self) -> bool {
@@ -52,22 +52,22 @@ impl Requirement {
     }
 
     fn same(&self, other: &Self) -> bool {
-        let affix = |it: &Self| it.is_affix().then_some(it.want);
+        let affix = |it: &Self| it.is_affix().then_some(it.kind);
         affix(self) == affix(other)
-            && (self.want == Want::Member) == (other.want == Want::Member)
+            && (self.kind == MatchKind::Member) == (other.kind == MatchKind::Member)
             && terms::compare(&self.value, &other.value).is_eq()
     }
 }
 
-/// Requirements, all of which must hold.
+/// Requirements that must all hold.
 type Path = Vec<Requirement>;
 
-/// All definitions with what they require.
+/// All definitions with their requirements.
 pub(super) struct Collected<'r> {
     pub(super) references: Vec<Vec<Term>>,
-    /// The references of which some definition requires a value, in the order in which they are asked.
+    /// The references of which some definition requires a value, in the order of the levels.
     pub(super) levels: Vec<u32>,
-    /// The others: they must only be defined.
+    /// The other references, which must only be defined.
     unvalued: Vec<u32>,
     pub(super) definitions: Vec<Definition<'r>>,
     pub(super) only_ground_references: bool,
@@ -78,14 +78,14 @@ pub(super) struct Definition<'r> {
     pub(super) rule: u32,
     pub(super) branch: u32,
     pub(super) definition: &'r Rule,
-    /// Each way in which its requirements can be met.
+    /// The alternative sets of requirements.
     pub(super) paths: Vec<Path>,
-    /// Keys, and collections in which they must be; numbers of references.
+    /// Pairs of a key and the collection that must have it, as numbers of references.
     pub(super) memberships: Vec<(u32, u32)>,
 }
 
 impl Collected<'_> {
-    /// The references that must be defined on every path without their value being required.
+    /// The references that must be defined on every path, whatever their value.
     pub(super) fn required(&self, paths: &[Path]) -> Vec<u32> {
         let reads = |path: &Path, reference: u32| path.iter().any(|it| it.reference == reference);
         self.unvalued
@@ -96,7 +96,7 @@ impl Collected<'_> {
     }
 }
 
-/// More ways than this to meet the requirements of one definition aren't told apart.
+/// The largest number of alternative paths of one definition; beyond it, alternatives are ignored.
 const MAX_PATHS: usize = 32;
 
 /// Reads the requirements of all definitions of a path.
@@ -104,8 +104,8 @@ pub(super) fn collect<'r>(
     rules: &[&'r Rule],
     is_virtual: &dyn Fn(&[Term]) -> bool,
 ) -> Collected<'r> {
-    let mut table = Table::default();
-    let mut stats = Stats::default();
+    let mut table = ReferenceTable::default();
+    let mut stats = LevelCosts::default();
     let mut definitions: Vec<(Definition<'r>, Scope<'_>)> = Vec::new();
     let mut only_ground_references = true;
     for (number, rule) in (0u32..).zip(rules) {
@@ -147,7 +147,7 @@ pub(super) fn collect<'r>(
         sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
     let definitions = definitions.into_iter().map(|(mut definition, scope)| {
         definition.paths = scope.paths();
-        // Only now: a collection that is no level has no place among them.
+        // Numbered last: a collection that isn't a level must not take part in the order of levels.
         let numbered =
             scope.memberships.iter().map(|(key, collection)| (*key, table.number(collection)));
         definition.memberships = numbered.collect();
@@ -167,19 +167,19 @@ fn at(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Variables with the constants that they are.
+/// Variables and the constants that they are equal to.
 type Constants<'r> = HashMap<&'r str, &'r Term>;
 
-/// The references, numbered in the order in which they are met.
+/// The references, numbered in the order in which they are found.
 #[derive(Default)]
-struct Table {
+struct ReferenceTable {
     references: Vec<Vec<Term>>,
     numbers: HashMap<String, Vec<u32>>,
 }
 
-impl Table {
+impl ReferenceTable {
     fn number(&mut self, parts: &[Term]) -> u32 {
-        // By a part of it that is cheap to compare; few references agree in it.
+        // Keyed by the last operand, which is cheap to compare and shared by few references.
         let key = match parts.last().map(|it| &it.kind) {
             Some(TermKind::String(text)) => text.to_string(),
             Some(TermKind::Number(number)) => number.to_string(),
@@ -202,26 +202,26 @@ impl Table {
     }
 }
 
-/// What references cost as levels.
+/// The cost of using each reference as a level.
 #[derive(Default)]
-struct Stats(Vec<(Alternation, u32)>);
+struct LevelCosts(Vec<(Alternatives, u32)>);
 
-/// What it costs that a definition takes any of several values of a reference.
+/// The cost of a definition that accepts any of several values of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-enum Alternation {
+enum Alternatives {
     #[default]
     None,
-    /// The ways meet again below.
+    /// The alternatives lead to the same node.
     Converging,
-    /// They don't: what is asked below isn't.
+    /// They lead to different nodes, and the requirements on later levels are dropped.
     Terminal,
 }
 
-impl Stats {
-    fn update(&mut self, reference: u32, change: impl FnOnce(&mut (Alternation, u32))) {
+impl LevelCosts {
+    fn update(&mut self, reference: u32, change: impl FnOnce(&mut (Alternatives, u32))) {
         let at = at(reference);
         if self.0.len() <= at {
-            self.0.resize(at + 1, <(Alternation, u32)>::default());
+            self.0.resize(at + 1, <(Alternatives, u32)>::default());
         }
         if let Some(it) = self.0.get_mut(at) {
             change(it);
@@ -233,13 +233,13 @@ impl Stats {
         self.update(reference, |it| it.1 = it.1.saturating_add(times));
     }
 
-    fn alternate(&mut self, reference: u32, how: Alternation) {
+    fn alternate(&mut self, reference: u32, how: Alternatives) {
         self.update(reference, |it| it.0 = it.0.max(how));
     }
 
-    /// Those that count, those asked by most definitions first; made references after written ones.
-    fn sorted(&self, table: &Table) -> Vec<u32> {
-        let mut sorted: Vec<(u32, &(Alternation, u32))> =
+    /// The references in use, most frequent first; references to arguments come after written ones.
+    fn sorted(&self, table: &ReferenceTable) -> Vec<u32> {
+        let mut sorted: Vec<(u32, &(Alternatives, u32))> =
             (0..).zip(&self.0).filter(|it| it.1.1 > 0).collect();
         let place = |number: u32| {
             let head = table.references.get(at(number)).and_then(|it| it.first());
@@ -261,17 +261,17 @@ impl Stats {
     }
 }
 
-/// What is read from one body, or from one operand of `and` or `or`.
+/// The requirements read from one body, or from one operand of `and` or `or`.
 struct Scope<'a> {
     args: &'a [Term],
     is_virtual: &'a dyn Fn(&[Term]) -> bool,
-    /// What always must hold.
+    /// The requirements that must always hold.
     all: Path,
-    /// Of each of these, one must hold.
+    /// Alternatives, of each of which one must hold.
     disjunctions: Vec<Vec<Path>>,
-    /// What the bodies around an operand require: its variables can be found there.
+    /// The requirements of the bodies around an operand, which may define its variables.
     outer: Path,
-    /// Keys by their number, and the collections in which they must be.
+    /// Keys by their number, and the collections that must have them.
     memberships: Vec<(u32, Vec<Term>)>,
 }
 
@@ -290,8 +290,8 @@ impl<'a> Scope<'a> {
     /// Reads one statement.
     fn read<'r>(
         &mut self,
-        table: &mut Table,
-        stats: &mut Stats,
+        table: &mut ReferenceTable,
+        stats: &mut LevelCosts,
         expr: &'r Expr,
         constants: &mut Constants<'r>,
     ) where
@@ -323,12 +323,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Each way in which all of it can hold.
+    /// The alternative paths on which all requirements hold.
     fn paths(&self) -> Vec<Path> {
         let mut paths = vec![self.all.clone()];
         for alternatives in &self.disjunctions {
             if paths.len() * alternatives.len() > MAX_PATHS {
-                // Fewer requirements find more, never less.
+                // Fewer requirements find more definitions, never fewer.
                 return vec![self.all.clone()];
             }
             let combined = paths.iter().flat_map(|path| {
@@ -341,8 +341,8 @@ impl<'a> Scope<'a> {
         paths
     }
 
-    /// The reference that a variable stands for.
-    fn resolve(&self, table: &Table, variable: &Name) -> Option<Vec<Term>> {
+    /// The reference whose value a variable has.
+    fn resolve(&self, table: &ReferenceTable, variable: &Name) -> Option<Vec<Term>> {
         let is_it = |term: &Term| matches!(&term.kind, TermKind::Var(name) if name == variable);
         if let Some(it) = self.all.iter().chain(&self.outer).find(|it| is_it(&it.value)) {
             return table.references.get(at(it.reference)).cloned();
@@ -353,8 +353,8 @@ impl<'a> Scope<'a> {
         Some(vec![made(TermKind::Var(ARGUMENTS.into())), made(TermKind::Number(number))])
     }
 
-    /// A reference with the variable at its head replaced by what it stands for.
-    fn resolve_head(&self, table: &Table, parts: &[Term]) -> Option<Vec<Term>> {
+    /// Replaces the variable at the head of a reference by the reference whose value it has.
+    fn resolve_head(&self, table: &ReferenceTable, parts: &[Term]) -> Option<Vec<Term>> {
         let (head, tail) = parts.split_first()?;
         let Some(name) = terms::variable(head) else { return Some(parts.to_vec()) };
         let mut resolved = self.resolve(table, name)?;
@@ -362,7 +362,7 @@ impl<'a> Scope<'a> {
         Some(resolved)
     }
 
-    /// True if the value of a reference can be known before an evaluation.
+    /// Returns `true` if the value of a reference can be known before an evaluation.
     fn is_indexable(&self, parts: &[Term]) -> bool {
         let root = parts
             .first()
@@ -371,12 +371,12 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A term that is any value.
+/// A variable, which stands for any value.
 fn anything(span: Span) -> Term {
     Term { kind: TermKind::Var("__any__".into()), span }
 }
 
-/// A reference, with the variables in it that are scalars replaced by these; nothing where there are
+/// Replaces the variables within a reference that are equal to scalars; returns `None` if there are
 /// none.
 fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     let TermKind::Ref(parts) = &term.kind else { return None };
@@ -394,11 +394,11 @@ fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     Some(Term { kind: TermKind::Ref(plugged.collect()), span: term.span })
 }
 
-/// One statement being read.
+/// The state while one statement is read.
 struct Reader<'s, 'a> {
     scope: &'s mut Scope<'a>,
-    table: &'s mut Table,
-    stats: &'s mut Stats,
+    table: &'s mut ReferenceTable,
+    stats: &'s mut LevelCosts,
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -413,7 +413,7 @@ impl<'a> Reader<'_, 'a> {
             })
             .collect();
         match (name.as_slice(), args, plugged.as_slice()) {
-            // More arguments take the result, which may be false.
+            // With a third argument, the result is taken, and it may be `false`.
             (["eq" | "equal"], [a, b], [plugged_a, plugged_b]) => {
                 let (used_a, used_b) =
                     (plugged_a.as_ref().unwrap_or(a), plugged_b.as_ref().unwrap_or(b));
@@ -433,16 +433,26 @@ impl<'a> Reader<'_, 'a> {
                 self.member(element, collection, plugged.as_ref().unwrap_or(collection), constants);
             }
             (["startswith"], [text, base], [plugged, _]) => {
-                self.affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Prefix);
+                self.affix(plugged.as_ref().unwrap_or(text), base, constants, MatchKind::Prefix);
             }
             (["endswith"], [text, base], [plugged, _]) => {
-                self.affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Suffix);
+                self.affix(plugged.as_ref().unwrap_or(text), base, constants, MatchKind::Suffix);
             }
             (["strings", "any_prefix_match"], [text, base], [plugged, _]) => {
-                self.any_affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Prefix);
+                self.any_affix(
+                    plugged.as_ref().unwrap_or(text),
+                    base,
+                    constants,
+                    MatchKind::Prefix,
+                );
             }
             (["strings", "any_suffix_match"], [text, base], [plugged, _]) => {
-                self.any_affix(plugged.as_ref().unwrap_or(text), base, constants, Want::Suffix);
+                self.any_affix(
+                    plugged.as_ref().unwrap_or(text),
+                    base,
+                    constants,
+                    MatchKind::Suffix,
+                );
             }
             _ => {}
         }
@@ -452,7 +462,7 @@ impl<'a> Reader<'_, 'a> {
     where
         'a: 'r,
     {
-        // Both are read before either counts: they are scopes of their own.
+        // Both operands are read before either is added, since each is a scope of its own.
         let left = self.operand(&and.left, constants);
         let right = self.operand(&and.right, constants);
         self.require(left);
@@ -473,7 +483,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// One of several alternatives must hold.
+    /// Requires one of several alternatives.
     fn require(&mut self, mut alternatives: Vec<Path>) {
         if alternatives.len() > 1 {
             for it in alternatives.iter().flatten() {
@@ -485,7 +495,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// The ways in which an operand can hold; none where nothing is known of it.
+    /// The alternative paths on which an operand holds; none if nothing is known about it.
     fn operand<'r>(&mut self, body: &'r Body, constants: &Constants<'r>) -> Vec<Path>
     where
         'a: 'r,
@@ -493,7 +503,7 @@ impl<'a> Reader<'_, 'a> {
         let outer = self.scope.all.iter().chain(&self.scope.outer).cloned().collect();
         let mut scratch = Scope::new(self.scope.args, self.scope.is_virtual, outer);
         let mut constants = constants.clone();
-        let mut stats = Stats::default();
+        let mut stats = LevelCosts::default();
         for expr in body {
             scratch.read(self.table, &mut stats, expr, &mut constants);
         }
@@ -503,9 +513,13 @@ impl<'a> Reader<'_, 'a> {
         {
             return Vec::new();
         }
-        // The operand's variables mean nothing outside of it.
+        // The operand's variables are unknown outside of it.
         for it in paths.iter_mut().flatten().filter(|it| it.is_any()) {
-            *it = Requirement { value: anything(it.value.span), want: Want::Value, ..it.clone() };
+            *it = Requirement {
+                value: anything(it.value.span),
+                kind: MatchKind::Value,
+                ..it.clone()
+            };
         }
         paths
     }
@@ -516,16 +530,22 @@ impl<'a> Reader<'_, 'a> {
         else {
             return false;
         };
-        self.insert_value(&parts, value.clone(), Want::Value, None);
+        self.insert_value(&parts, value.clone(), MatchKind::Value, None);
         true
     }
 
-    fn insert_value(&mut self, parts: &[Term], value: Term, want: Want, mapper: Option<Mapper>) {
+    fn insert_value(
+        &mut self,
+        parts: &[Term],
+        value: Term,
+        kind: MatchKind,
+        mapper: Option<Mapper>,
+    ) {
         let reference = self.table.number(parts);
-        self.insert(Requirement { reference, value, want, mapper });
+        self.insert(Requirement { reference, value, kind, mapper });
     }
 
-    /// Adds a requirement to those that always must hold.
+    /// Adds a requirement to those that must always hold.
     fn insert(&mut self, it: Requirement) {
         let mut seen = false;
         for other in self.scope.all.iter_mut().filter(|other| other.reference == it.reference) {
@@ -541,7 +561,7 @@ impl<'a> Reader<'_, 'a> {
                 let terminal = it.is_affix() || other.is_affix();
                 self.stats.alternate(
                     it.reference,
-                    if terminal { Alternation::Terminal } else { Alternation::Converging },
+                    if terminal { Alternatives::Terminal } else { Alternatives::Converging },
                 );
             }
         }
@@ -551,7 +571,8 @@ impl<'a> Reader<'_, 'a> {
         self.scope.all.push(it);
     }
 
-    /// `a = b`, where `a` is a variable or a reference. The terms as written are kept as constants.
+    /// Reads `a = b`, where `a` is a variable or a reference. Constants are kept as they were
+    /// written.
     fn equal<'r>(
         &mut self,
         a: &'r Term,
@@ -570,7 +591,7 @@ impl<'a> Reader<'_, 'a> {
             }
             let Some(value) = indexable_value(used_b) else { return false };
             let Some(parts) = self.scope.resolve(self.table, name) else { return false };
-            self.insert_value(&parts, value.clone(), Want::Value, None);
+            self.insert_value(&parts, value.clone(), MatchKind::Value, None);
             return true;
         }
         let Some(parts) = terms::reference(used_a) else { return false };
@@ -586,11 +607,11 @@ impl<'a> Reader<'_, 'a> {
                 None => return false,
             },
         };
-        self.insert_value(&parts, value.clone(), Want::Value, None);
+        self.insert_value(&parts, value.clone(), MatchKind::Value, None);
         true
     }
 
-    /// `a[_] = b`: the collection has a scalar.
+    /// Reads `a[_] = b`, which requires that the collection contains a scalar.
     fn iterated(&mut self, a: &Term, b: &Term, constants: &Constants<'_>) -> bool {
         let Some(parts) = terms::reference(a) else { return false };
         let Some(parts) = self.scope.resolve_head(self.table, parts) else { return false };
@@ -602,7 +623,7 @@ impl<'a> Reader<'_, 'a> {
         if !terms::is_scalar(value) {
             return false;
         }
-        self.insert_value(prefix, value.clone(), Want::Member, None);
+        self.insert_value(prefix, value.clone(), MatchKind::Member, None);
         true
     }
 
@@ -611,7 +632,7 @@ impl<'a> Reader<'_, 'a> {
         let Some(value) = pattern_parts(pattern, &delimiters) else { return };
         let Some(name) = terms::variable(text) else { return };
         if let Some(parts) = self.scope.resolve(self.table, name) {
-            self.insert_value(&parts, value, Want::Value, Some(Mapper(delimiters.into())));
+            self.insert_value(&parts, value, MatchKind::Value, Some(Mapper(delimiters.into())));
         }
     }
 
@@ -636,12 +657,13 @@ impl<'a> Reader<'_, 'a> {
             return;
         }
         if let Some(parts) = self.validated(used) {
-            let want = if is_var { Want::Value } else { Want::Member };
-            self.insert_value(&parts, known.clone(), want, None);
+            let kind = if is_var { MatchKind::Value } else { MatchKind::Member };
+            self.insert_value(&parts, known.clone(), kind, None);
         }
     }
 
-    /// A reference, or what a variable stands for, if its value can be known.
+    /// A reference, or the one whose value a variable has, if its value can be known before an
+    /// evaluation.
     fn validated(&self, term: &Term) -> Option<Vec<Term>> {
         let parts = match terms::variable(term) {
             Some(name) => self.scope.resolve(self.table, name)?,
@@ -650,7 +672,7 @@ impl<'a> Reader<'_, 'a> {
         self.scope.is_indexable(&parts).then_some(parts)
     }
 
-    /// The value at a reference is one of those of a collection that stands in the policy.
+    /// Requires that the value of a reference is one of the members of a collection in the policy.
     fn member_of_constants(
         &mut self,
         parts: &[Term],
@@ -678,7 +700,7 @@ impl<'a> Reader<'_, 'a> {
         let require = |it: &Term| Requirement {
             reference,
             value: it.clone(),
-            want: Want::Value,
+            kind: MatchKind::Value,
             mapper: None,
         };
         self.insert(require(first));
@@ -687,8 +709,8 @@ impl<'a> Reader<'_, 'a> {
         }
         let here = || self.scope.all.iter().filter(|it| it.reference == reference);
         let mut concrete = here().filter(|it| !it.is_any()).count();
-        let mut seen: Seen = here()
-            .filter(|it| it.want == Want::Value)
+        let mut seen: TermSet = here()
+            .filter(|it| it.kind == MatchKind::Value)
             .map(|it| OrdTerm(it.value.clone()))
             .collect();
         for it in rest {
@@ -699,11 +721,11 @@ impl<'a> Reader<'_, 'a> {
         }
         self.stats.count(reference, rest.len());
         if concrete > 1 {
-            self.stats.alternate(reference, Alternation::Converging);
+            self.stats.alternate(reference, Alternatives::Converging);
         }
     }
 
-    /// `data.groups.g[key]` as a statement: the key must be in the collection.
+    /// Reads `data.groups.g[key]` as a statement, which requires that the collection has the key.
     fn collection_key(&mut self, parts: &[Term]) -> bool {
         let Some((last, prefix)) = parts.split_last() else { return false };
         let in_data = prefix
@@ -734,15 +756,15 @@ impl<'a> Reader<'_, 'a> {
         true
     }
 
-    fn affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, want: Want) {
+    fn affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, kind: MatchKind) {
         let Some(parts) = self.validated(text) else { return };
         let base = terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied());
         if let Some(base) = base.filter(|it| matches!(it.kind, TermKind::String(_))) {
-            self.insert_value(&parts, base.clone(), want, None);
+            self.insert_value(&parts, base.clone(), kind, None);
         }
     }
 
-    fn any_affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, want: Want) {
+    fn any_affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, kind: MatchKind) {
         let Some(parts) = self.validated(text) else { return };
         let Some(base) =
             terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied())
@@ -750,7 +772,7 @@ impl<'a> Reader<'_, 'a> {
             return;
         };
         let bases: Vec<&Term> = match &base.kind {
-            TermKind::String(_) => return self.insert_value(&parts, base.clone(), want, None),
+            TermKind::String(_) => return self.insert_value(&parts, base.clone(), kind, None),
             TermKind::Array(items) => items.iter().collect(),
             TermKind::Set(items) => terms::elements(items),
             _ => return,
@@ -762,8 +784,8 @@ impl<'a> Reader<'_, 'a> {
         let here = || self.scope.all.iter().filter(|it| it.reference == reference);
         let mut concrete = here().filter(|it| !it.is_any()).count();
         let known = here().next().is_some();
-        let mut seen: Seen =
-            here().filter(|it| it.want == want).map(|it| OrdTerm(it.value.clone())).collect();
+        let mut seen: TermSet =
+            here().filter(|it| it.kind == kind).map(|it| OrdTerm(it.value.clone())).collect();
         self.stats.count(reference, bases.len() - usize::from(known));
         for it in bases {
             if seen.insert(OrdTerm(it.clone())) {
@@ -771,20 +793,20 @@ impl<'a> Reader<'_, 'a> {
                 self.scope.all.push(Requirement {
                     reference,
                     value: it.clone(),
-                    want,
+                    kind,
                     mapper: None,
                 });
             }
         }
         if concrete > 1 {
-            self.stats.alternate(reference, Alternation::Terminal);
+            self.stats.alternate(reference, Alternatives::Terminal);
         }
     }
 }
 
-type Seen = std::collections::BTreeSet<OrdTerm>;
+type TermSet = std::collections::BTreeSet<OrdTerm>;
 
-/// A term, ordered.
+/// A term with a total order.
 struct OrdTerm(Term);
 
 impl Ord for OrdTerm {
@@ -807,7 +829,7 @@ impl PartialEq for OrdTerm {
 
 impl Eq for OrdTerm {}
 
-/// A value that can be required: a scalar, a variable, or an array of these.
+/// Returns a term that can be required: a scalar, a variable, or an array of these.
 fn indexable_value(term: &Term) -> Option<&Term> {
     let flat = |it: &Term| terms::is_scalar(it) || terms::variable(it).is_some();
     match &term.kind {
@@ -816,7 +838,7 @@ fn indexable_value(term: &Term) -> Option<&Term> {
     }
 }
 
-/// The characters at which `glob.match` splits; nothing where they aren't constants.
+/// The characters at which `glob.match` splits; `None` if they aren't constants.
 fn delimiter_text(term: &Term) -> Option<String> {
     let TermKind::Array(items) = &term.kind else { return None };
     if items.is_empty() {
@@ -828,7 +850,8 @@ fn delimiter_text(term: &Term) -> Option<String> {
     items.iter().map(text).collect()
 }
 
-/// A glob pattern as an array of its parts, `*` being anything; nothing where it has other wildcards.
+/// A glob pattern as an array of its parts, with a variable for `*`; `None` if it has other
+/// wildcards.
 fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
     let TermKind::String(text) = &pattern.kind else { return None };
     let parts = super::trie::split_escaped(text, delimiters).into_iter().map(|part| {
@@ -852,7 +875,7 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
     Some(Term { kind: TermKind::Array(parts.collect::<Option<_>>()?), span: pattern.span })
 }
 
-/// True if a body prints: a definition that does is always evaluated.
+/// Returns `true` if a body prints. A definition that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
     body.iter().any(|it| is_print(it) || nested_bodies_print(it))
 }
@@ -868,7 +891,7 @@ fn is_print(expr: &Expr) -> bool {
     }
 }
 
-/// Of the statements that hold bodies, all that is within counts.
+/// Returns `true` if a statement that holds bodies contains a `print` call at any depth.
 fn nested_bodies_print(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Every(it) => {

@@ -1,12 +1,12 @@
-//! The tree of values: a level for each reference, a node for each value that some definition
-//! requires of it.
+//! The tree of values, with a level for each reference and a node for each value that some
+//! definition requires of it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::affixes::{Affixes, End};
-use super::collect::{Mapper, Requirement, Want};
+use super::collect::{Mapper, MatchKind, Requirement};
 use super::{Candidate, Reference, Resolver};
 use crate::rego::syntax::tree::{Term, TermKind};
 use crate::rego::types::terms;
@@ -20,8 +20,8 @@ pub(super) struct NodeId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ArrayId(u32);
 
-/// By a scalar. Keys come from policies, so the hash needn't withstand anything.
-type ByValue<T> = HashMap<Value, T, BuildHasherDefault<Fast>>;
+/// A map keyed by scalars. The keys come from policies, so that the hash needn't resist attacks.
+type ByValue<T> = HashMap<Value, T, BuildHasherDefault<FastHasher>>;
 
 #[derive(Debug, Clone)]
 pub(super) struct Trie {
@@ -30,31 +30,32 @@ pub(super) struct Trie {
     arrays: Vec<ArrayNode>,
 }
 
-/// Where the paths that agree up to here meet.
+/// A node, which all paths with the same values so far share.
 #[derive(Debug, Clone, Default)]
 struct Node {
     /// The entries whose paths end here.
     ids: Vec<u32>,
-    /// What is asked next, as an index into [`Trie::levels`].
+    /// The next level, as an index into [`Trie::levels`].
     level: Option<usize>,
 }
 
-/// What is asked, and where each answer leads.
+/// A reference and the nodes to which its possible values lead.
 #[derive(Debug, Clone, Default)]
 struct Level {
     reference: u32,
-    /// True if it is defined or not.
+    /// The node for any outcome, defined or not.
     always: Option<NodeId>,
-    /// If it is defined.
+    /// The node for any defined value.
     defined: Option<NodeId>,
     scalars: ByValue<Vec<NodeId>>,
     array: Option<ArrayId>,
-    /// If it is a collection that has this scalar.
+    /// The nodes for a collection that has this scalar.
     members: ByValue<Vec<NodeId>>,
     prefixes: Affixes,
     suffixes: Affixes,
     mappers: Vec<Mapper>,
-    /// The one node of `scalars`, and of `members`, that definitions requiring one value share.
+    /// The one node of `scalars`, and of `members`, that all definitions requiring the same value
+    /// share.
     shared: ByValue<NodeId>,
     shared_members: ByValue<NodeId>,
 }
@@ -77,13 +78,13 @@ impl Trie {
         NodeId(u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Adds a way to reach an entry.
+    /// Adds a path to an entry.
     pub(super) fn insert(&mut self, levels: &[u32], path: &[Requirement], id: u32) {
         let mut node = NodeId(0);
-        // Requirements of one reference together, each in its place among those.
+        // The requirements are grouped by reference and keep their order within a group.
         let mut path: Vec<&Requirement> = path.iter().collect();
         path.sort_by_key(|it| it.reference);
-        // The path ends with the last level that it asks something of.
+        // The path ends at the last level on which it has a requirement.
         let mut remaining = path.len();
         for reference in levels {
             if remaining == 0 {
@@ -91,53 +92,55 @@ impl Trie {
             }
             let first = path.partition_point(|it| it.reference < *reference);
             let last = path.partition_point(|it| it.reference <= *reference);
-            let mut wants = path.get(first..last).unwrap_or_default().to_vec();
-            remaining -= wants.len();
-            // To be defined is implied by any value.
-            if wants.len() > 1 && wants.iter().any(|it| !it.is_any()) {
-                wants.retain(|it| !it.is_any());
+            let mut requirements = path.get(first..last).unwrap_or_default().to_vec();
+            remaining -= requirements.len();
+            // Any other requirement implies that the value is defined.
+            if requirements.len() > 1 && requirements.iter().any(|it| !it.is_any()) {
+                requirements.retain(|it| !it.is_any());
             }
-            match wants.as_slice() {
+            match requirements.as_slice() {
                 [] => node = self.step(node, *reference, |level, nodes, _| level.always(nodes)),
-                [want] => node = self.require(node, want),
-                [first, ..] if wants.iter().any(|it| it.is_any()) => {
-                    let mappers: Vec<_> = wants.iter().filter_map(|it| it.mapper.clone()).collect();
+                [requirement] => node = self.require(node, requirement),
+                [first, ..] if requirements.iter().any(|it| it.is_any()) => {
+                    let mappers: Vec<_> =
+                        requirements.iter().filter_map(|it| it.mapper.clone()).collect();
                     node = self.step(node, first.reference, |level, nodes, _| {
                         mappers.into_iter().for_each(|it| level.add_mapper(it));
                         level.defined(nodes)
                     });
                 }
-                wants
+                requirements
                     if remaining == 0
-                        || wants.iter().any(|it| it.is_affix() || it.is_composite()) =>
+                        || requirements.iter().any(|it| it.is_affix() || it.is_composite()) =>
                 {
-                    // Whatever is asked below isn't: these can't meet again.
-                    for want in one_end(wants) {
-                        let end = self.require(node, want);
+                    // Requirements on later levels are dropped, since these paths can't converge
+                    // again.
+                    for requirement in selective_affixes(requirements) {
+                        let end = self.require(node, requirement);
                         self.add(end, id);
                     }
                     return;
                 }
-                wants => node = self.require_one_of(node, *reference, wants),
+                requirements => node = self.require_one_of(node, *reference, requirements),
             }
         }
         self.add(node, id);
     }
 
     fn add(&mut self, node: NodeId, id: u32) {
-        if let Some(node) = self.nodes.get_mut(node.at()) {
+        if let Some(node) = self.nodes.get_mut(node.index()) {
             node.ids.push(id);
         }
     }
 
-    /// The node that `go` leads to from the level below a node.
+    /// Returns the node that `go` chooses on the level below a node.
     fn step(
         &mut self,
         node: NodeId,
         reference: u32,
         go: impl FnOnce(&mut Level, &mut Vec<Node>, &mut Vec<ArrayNode>) -> NodeId,
     ) -> NodeId {
-        let Some(from) = self.nodes.get_mut(node.at()) else { return node };
+        let Some(from) = self.nodes.get_mut(node.index()) else { return node };
         let at = *from.level.get_or_insert(self.levels.len());
         if at == self.levels.len() {
             self.levels.push(Level::default());
@@ -147,29 +150,31 @@ impl Trie {
         go(level, &mut self.nodes, &mut self.arrays)
     }
 
-    fn require(&mut self, node: NodeId, want: &Requirement) -> NodeId {
-        self.step(node, want.reference, |level, nodes, arrays| {
-            if let Some(mapper) = &want.mapper {
+    fn require(&mut self, node: NodeId, requirement: &Requirement) -> NodeId {
+        self.step(node, requirement.reference, |level, nodes, arrays| {
+            if let Some(mapper) = &requirement.mapper {
                 level.add_mapper(mapper.clone());
             }
-            match (&want.want, &want.value.kind) {
-                (Want::Prefix, TermKind::String(text)) => {
+            match (&requirement.kind, &requirement.value.kind) {
+                (MatchKind::Prefix, TermKind::String(text)) => {
                     level.prefixes.get_or_insert(text, || Self::node(nodes))
                 }
-                (Want::Suffix, TermKind::String(text)) => {
+                (MatchKind::Suffix, TermKind::String(text)) => {
                     level.suffixes.get_or_insert(text, || Self::node(nodes))
                 }
-                (Want::Value, TermKind::Array(items)) => {
+                (MatchKind::Value, TermKind::Array(items)) => {
                     let root = *level.array.get_or_insert_with(|| array_node(arrays));
                     let end = insert_array(arrays, root, items);
-                    match arrays.get_mut(end.at()) {
+                    match arrays.get_mut(end.index()) {
                         Some(end) => *end.end.get_or_insert_with(|| Self::node(nodes)),
                         None => node,
                     }
                 }
-                (want_what, _) => {
-                    match terms::constant(&want.value).filter(|_| terms::is_scalar(&want.value)) {
-                        Some(value) if *want_what == Want::Member => {
+                (kind, _) => {
+                    match terms::constant(&requirement.value)
+                        .filter(|_| terms::is_scalar(&requirement.value))
+                    {
+                        Some(value) if *kind == MatchKind::Member => {
                             let node =
                                 *level.shared_members.entry(value.clone()).or_insert_with(|| {
                                     let node = Self::node(nodes);
@@ -183,7 +188,7 @@ impl Trie {
                             level.scalars.entry(value).or_default().push(node);
                             node
                         }),
-                        // A variable, or a composite that isn't looked into.
+                        // A variable, or a composite whose elements aren't compared.
                         None => level.defined(nodes),
                     }
                 }
@@ -191,17 +196,25 @@ impl Trie {
         })
     }
 
-    /// The node to which each of several values leads.
-    fn require_one_of(&mut self, node: NodeId, reference: u32, wants: &[&Requirement]) -> NodeId {
+    /// Returns a node to which each of several values leads.
+    fn require_one_of(
+        &mut self,
+        node: NodeId,
+        reference: u32,
+        requirements: &[&Requirement],
+    ) -> NodeId {
         self.step(node, reference, |level, nodes, _| {
             let end = Self::node(nodes);
-            for want in wants {
-                if let Some(mapper) = &want.mapper {
+            for requirement in requirements {
+                if let Some(mapper) = &requirement.mapper {
                     level.add_mapper(mapper.clone());
                 }
-                let Some(value) = terms::constant(&want.value) else { continue };
-                let by_value =
-                    if want.want == Want::Member { &mut level.members } else { &mut level.scalars };
+                let Some(value) = terms::constant(&requirement.value) else { continue };
+                let by_value = if requirement.kind == MatchKind::Member {
+                    &mut level.members
+                } else {
+                    &mut level.scalars
+                };
                 by_value.entry(value).or_default().push(end);
             }
             end
@@ -217,7 +230,7 @@ impl Trie {
     ) -> Result<(), R::Error> {
         lookup.todo.push(NodeId(0));
         while let Some(node) = lookup.todo.pop() {
-            let Some(node) = self.nodes.get(node.at()) else { continue };
+            let Some(node) = self.nodes.get(node.index()) else { continue };
             lookup.mark(&node.ids);
             let Some(level) = node.level.and_then(|at| self.levels.get(at)) else { continue };
             lookup.todo.extend(level.always);
@@ -281,7 +294,7 @@ impl Trie {
         here.push(root);
         for item in items {
             next.clear();
-            for node in here.iter().filter_map(|it| self.arrays.get(it.at())) {
+            for node in here.iter().filter_map(|it| self.arrays.get(it.index())) {
                 next.extend(node.any);
                 if is_scalar(item) {
                     next.extend(node.scalars.get(item).copied());
@@ -292,7 +305,7 @@ impl Trie {
             }
             std::mem::swap(here, next);
         }
-        todo.extend(here.iter().filter_map(|it| self.arrays.get(it.at())?.end));
+        todo.extend(here.iter().filter_map(|it| self.arrays.get(it.index())?.end));
     }
 }
 
@@ -313,13 +326,13 @@ impl Level {
 }
 
 impl NodeId {
-    fn at(self) -> usize {
+    fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
 impl ArrayId {
-    fn at(self) -> usize {
+    fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
@@ -333,7 +346,7 @@ fn insert_array(arrays: &mut Vec<ArrayNode>, root: ArrayId, items: &[Term]) -> A
     let mut node = root;
     for item in items {
         let made = ArrayId(u32::try_from(arrays.len()).unwrap_or(u32::MAX));
-        let Some(here) = arrays.get_mut(node.at()) else { return node };
+        let Some(here) = arrays.get_mut(node.index()) else { return node };
         node = match terms::constant(item).filter(|_| terms::is_scalar(item)) {
             Some(value) => *here.scalars.entry(value).or_insert(made),
             None => *here.any.get_or_insert(made),
@@ -358,24 +371,26 @@ fn for_each_element(value: &Value, mut each: impl FnMut(&Value)) {
     }
 }
 
-/// Beginnings or ends, where both are required: the end whose shortest text is longer, since an
-/// entry that hangs below both would be found by either.
-fn one_end<'w>(wants: &'w [&'w Requirement]) -> impl Iterator<Item = &'w &'w Requirement> {
-    let shortest = |end: Want| {
-        wants
+/// Where both prefixes and suffixes are required, selects those of one kind: the kind whose
+/// shortest text is longer. An entry below both would be found by either.
+fn selective_affixes<'w>(
+    requirements: &'w [&'w Requirement],
+) -> impl Iterator<Item = &'w &'w Requirement> {
+    let shortest = |end: MatchKind| {
+        requirements
             .iter()
-            .filter(|it| it.want == end)
+            .filter(|it| it.kind == end)
             .filter_map(|it| {
                 if let TermKind::String(text) = &it.value.kind { Some(text.len()) } else { None }
             })
             .min()
     };
-    let dropped = match (shortest(Want::Prefix), shortest(Want::Suffix)) {
-        (Some(prefix), Some(suffix)) if suffix > prefix => Some(Want::Prefix),
-        (Some(_), Some(_)) => Some(Want::Suffix),
+    let dropped = match (shortest(MatchKind::Prefix), shortest(MatchKind::Suffix)) {
+        (Some(prefix), Some(suffix)) if suffix > prefix => Some(MatchKind::Prefix),
+        (Some(_), Some(_)) => Some(MatchKind::Suffix),
         _ => None,
     };
-    wants.iter().filter(move |it| Some(it.want) != dropped)
+    requirements.iter().filter(move |it| Some(it.kind) != dropped)
 }
 
 /// Scratch space of lookups.
@@ -383,10 +398,10 @@ fn one_end<'w>(wants: &'w [&'w Requirement]) -> impl Iterator<Item = &'w &'w Req
 pub struct Lookup {
     todo: Vec<NodeId>,
     positions: Positions,
-    /// What was asked: the answer by the number of the reference.
+    /// The answers, by the number of the reference.
     answers: Vec<Answer>,
     asked: Vec<u32>,
-    /// A bit for each entry, and which words have any.
+    /// A bit for each entry, and the indices of the words that aren't zero.
     hits: Vec<u64>,
     words: Vec<usize>,
     pub(super) candidates: Vec<Candidate>,
@@ -407,7 +422,7 @@ enum Answer {
 }
 
 impl Lookup {
-    /// Scratch space.
+    /// Creates empty scratch space.
     pub fn new() -> Self {
         Self::default()
     }
@@ -434,7 +449,7 @@ impl Lookup {
         }
     }
 
-    /// The value of a reference, asked once.
+    /// Returns the value of a reference, which the resolver is asked for once.
     pub(super) fn resolve<R: Resolver>(
         &mut self,
         reference: u32,
@@ -464,15 +479,15 @@ impl Lookup {
         }
     }
 
-    pub(super) fn sort(&mut self) {
+    pub(super) fn sort_hits(&mut self) {
         self.words.sort_unstable();
     }
 
-    pub(super) fn touched(&self) -> usize {
+    pub(super) fn hit_words(&self) -> usize {
         self.words.len()
     }
 
-    /// The entries that are marked in one of the touched words, in order.
+    /// The entries marked in one of the non-zero words, ascending.
     pub(super) fn ids(&self, at: usize) -> impl Iterator<Item = u32> + use<> {
         let word = self.words.get(at).copied().unwrap_or_default();
         let mut hits = self.hits.get(word).copied().unwrap_or_default();
@@ -485,17 +500,17 @@ impl Lookup {
     }
 }
 
-/// A fast hash for keys that no outsider chooses.
+/// A fast hasher for keys that an attacker can't choose.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Fast(u64);
+pub(super) struct FastHasher(u64);
 
-impl Fast {
+impl FastHasher {
     fn mix(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 }
 
-impl Hasher for Fast {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -529,7 +544,7 @@ impl Hasher for Fast {
 
 /// A delimiter of `glob.match`, by which strings are split into arrays.
 impl Mapper {
-    /// The parts of a text between its delimiters, where these aren't escaped.
+    /// Splits a text at its unescaped delimiters.
     pub(super) fn split(&self, text: &str) -> Vec<Arc<str>> {
         split_escaped(text, &self.0)
             .into_iter()
@@ -538,7 +553,7 @@ impl Mapper {
     }
 }
 
-/// The parts of a text between characters of `delimiters` that aren't escaped by a backslash.
+/// Splits a text at the characters of `delimiters` that aren't escaped by a backslash.
 pub(super) fn split_escaped<'t>(text: &'t str, delimiters: &str) -> Vec<&'t [u8]> {
     let bytes = text.as_bytes();
     let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
