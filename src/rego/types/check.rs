@@ -1,11 +1,11 @@
-//! The checker: rules in the order of their dependencies, bodies statement by statement.
+//! The checker: visits rules in the order of their dependencies, and bodies statement by statement.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::env::{Env, Key, Tree, TypeEnv};
+use super::env::{Env, PathKey, TypeEnv, TypeTree};
 use super::schema::overridden;
 use super::terms;
 use super::ty::{Dynamic, Function, Property, Type};
@@ -14,58 +14,58 @@ use super::wording::{TypeError, argument_error, match_error, reference_text};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
 
-/// Checks types. One checker serves one load, or one query.
+/// A type checker for one load or one query.
 pub struct Checker<'a> {
     names: Option<&'a dyn Fn(&[Term]) -> Vec<Term>>,
     dependents: Option<&'a dyn Fn(&[Term]) -> Vec<Vec<Term>>>,
     schemas: Option<&'a dyn Fn(&TypedRule<'_>) -> Declared>,
-    /// What is known of rules where a document is replaced, by the text of its reference.
-    replaced: RefCell<HashMap<String, Option<Arc<Tree>>>>,
-    /// What is known of each comprehension, by its address.
-    closures: RefCell<HashMap<usize, Known>>,
-    /// The number of statements that may still be checked: nested comprehensions are checked again
-    /// and again.
+    /// The types of the rules that depend on a replaced document, by the text of its reference.
+    replaced: RefCell<HashMap<String, Option<Arc<TypeTree>>>>,
+    /// The results for each comprehension, by its address.
+    closures: RefCell<HashMap<usize, ComprehensionResults>>,
+    /// The number of statements that may still be checked. It limits nested comprehensions, which
+    /// are checked repeatedly.
     fuel: Cell<u32>,
 }
 
 /// A rule to check.
 #[derive(Clone, Copy)]
 pub struct TypedRule<'a> {
-    /// The path of its package.
+    /// The path of the rule's package.
     pub package: &'a [Term],
-    /// The rule; its `else` is one of its own.
+    /// The rule; an `else` branch is a rule of its own.
     pub rule: &'a Rule,
 }
 
-/// What annotations say of documents in a rule: the path of each with its type, and what is wrong
-/// with the annotations.
+/// The types that annotations declare for documents in a rule, as pairs of a path and a type; with
+/// the problems of the annotations.
 pub type Declared = (Vec<(Vec<Term>, Type)>, Problems);
 
-/// What is known of a comprehension, in the scopes that it was looked at in.
+/// The results for a comprehension in the scopes in which it was checked.
 #[derive(Default)]
-struct Known {
-    /// The variables in it.
+struct ComprehensionResults {
+    /// The variables that occur in it.
     variables: Rc<[Name]>,
-    results: Vec<(Around, Rc<Closure>)>,
+    results: Vec<(ScopeTypes, Rc<ComprehensionResult>)>,
 }
 
-/// What of a scope a comprehension depends on.
+/// The part of a scope that the result for a comprehension depends on.
 #[derive(PartialEq)]
-struct Around {
-    /// The types of the variables in it.
+struct ScopeTypes {
+    /// The types of the variables that occur in the comprehension.
     types: Vec<Type>,
-    /// The scopes that know of documents.
+    /// The ids of the scopes that have types of documents.
     docs: Vec<u64>,
 }
 
-/// What is known of a comprehension in a scope.
-struct Closure {
+/// The result of checking a comprehension in a scope.
+struct ComprehensionResult {
     problems: Problems,
-    /// Unknown where there are problems.
+    /// The type; unknown if there are problems.
     tpe: Type,
 }
 
-/// The number of statements that one load may cost.
+/// The number of statements that may be checked for one load.
 const FUEL: u32 = 4_000_000;
 
 /// The number of results that are kept for each comprehension.
@@ -78,7 +78,7 @@ impl Default for Checker<'_> {
 }
 
 impl<'a> Checker<'a> {
-    /// A checker that shows references as they stand, and knows of no dependencies.
+    /// Creates a checker that shows references as they are, and knows no dependencies.
     pub fn new() -> Self {
         Self {
             names: None,
@@ -90,30 +90,31 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// With what turns a reference into the one that its author wrote, for messages.
+    /// Sets the function that turns a reference into the one that the author wrote, for messages.
     #[must_use]
     pub fn names(mut self, names: &'a dyn Fn(&[Term]) -> Vec<Term>) -> Self {
         self.names = Some(names);
         self
     }
 
-    /// With what gives the paths of the rules that a reference may refer to, and of all that depend on
-    /// them, each up to its first variable: they may have any value where `with` replaces it.
+    /// Sets the function that returns the paths of the rules that a reference may refer to, and of
+    /// all that depend on them, each up to its first variable. These may have any value where
+    /// `with` replaces the reference.
     #[must_use]
     pub fn dependents(mut self, dependents: &'a dyn Fn(&[Term]) -> Vec<Vec<Term>>) -> Self {
         self.dependents = Some(dependents);
         self
     }
 
-    /// With what gives the types that annotations say documents have in a rule, those that count
-    /// less first.
+    /// Sets the function that returns the types that annotations declare for documents in a rule,
+    /// in ascending order of precedence.
     #[must_use]
     pub fn schemas(mut self, schemas: &'a dyn Fn(&TypedRule<'_>) -> Declared) -> Self {
         self.schemas = Some(schemas);
         self
     }
 
-    /// Checks rules, given so that each comes after those that it depends on, and adds their types.
+    /// Checks rules, which must come after those that they depend on, and adds their types.
     pub fn check_rules<'r>(
         &self,
         types: &mut TypeEnv,
@@ -124,7 +125,7 @@ impl<'a> Checker<'a> {
             let checked = self.check_rule(types, rule, &mut problems);
             let tree = Arc::make_mut(&mut types.rules);
             match checked {
-                // An error in a rule causes none in those that refer to it.
+                // An error in a rule causes no further errors in the rules that refer to it.
                 None => tree.put(rule_path(rule, false), Type::any()),
                 Some((_, Type::Unknown)) => {}
                 Some((path, tpe)) => tree.insert(&path, &tpe),
@@ -148,13 +149,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The path and the type of a rule; nothing where it has problems.
+    /// Returns the path and the type of a rule, or `None` if it has problems.
     fn check_rule(
         &self,
         types: &TypeEnv,
         rule: TypedRule<'_>,
         problems: &mut Problems,
-    ) -> Option<(Vec<Key>, Type)> {
+    ) -> Option<(Vec<PathKey>, Type)> {
         let around = self.declared(&Env::global(types), &rule, problems);
         let (env, found) = self.check(&around, &rule.rule.body);
         if !found.is_empty() {
@@ -190,14 +191,14 @@ impl<'a> Checker<'a> {
         Some((rule_path(rule, true), nested.unwrap_or_default()))
     }
 
-    /// The scope of a rule, in which documents have the types that annotations say.
+    /// Creates the scope of a rule, in which documents have the types that annotations declare.
     fn declared(&self, around: &Rc<Env>, rule: &TypedRule<'_>, problems: &mut Problems) -> Rc<Env> {
         let Some(schemas) = self.schemas else { return around.wrap() };
         let (declared, found) = schemas(rule);
         problems.extend(found);
-        let (mut docs, mut scope) = (Tree::default(), around.wrap());
+        let (mut docs, mut scope) = (TypeTree::default(), around.wrap());
         for (path, tpe) in declared {
-            // The shortest part of the path of which something is known.
+            // The shortest prefix of the path that has a known type.
             let lengths = (path.len() == 1).then_some(1).into_iter().chain(1..path.len());
             let known = lengths
                 .filter_map(|length| path.split_at_checked(length))
@@ -205,20 +206,20 @@ impl<'a> Checker<'a> {
                 .find(|(.., known)| !known.is_unknown());
             match known {
                 Some((start, rest @ [_, ..], known)) => match overridden(&known, rest, &tpe) {
-                    Ok(tpe) => docs.put(start.iter().filter_map(Key::of), tpe),
+                    Ok(tpe) => docs.put(start.iter().filter_map(PathKey::of), tpe),
                     Err(why) => {
                         problems.push(Problem::types(rule.rule.span, why));
                         continue;
                     }
                 },
-                _ => docs.put(path.iter().filter_map(Key::of), tpe),
+                _ => docs.put(path.iter().filter_map(PathKey::of), tpe),
             }
             scope = around.wrap_tree(docs.clone());
         }
         scope
     }
 
-    /// Variables of arguments that the body says nothing of may be anything.
+    /// Types the variables of arguments that the body doesn't constrain as `any`.
     fn type_arguments(env: &Rc<Env>, arg: &Term) {
         match &arg.kind {
             TermKind::Var(name) => {
@@ -243,7 +244,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a body in a scope of its own, which is given back.
+    /// Checks a body in a scope of its own, and returns that scope.
     fn check(&self, around: &Rc<Env>, body: &Body) -> (Rc<Env>, Problems) {
         let env = around.wrap();
         let mut problems = Vec::new();
@@ -271,7 +272,8 @@ impl<'a> Checker<'a> {
         (env, problems)
     }
 
-    /// Checks the comprehensions of a statement; of several with problems, the last one's are kept.
+    /// Checks the comprehensions of a statement. If several have problems, those of the last are
+    /// kept.
     fn check_closures(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
         let mut terms =
             |items: &[Term]| items.iter().for_each(|it| self.check_closures_of(env, it, problems));
@@ -324,9 +326,10 @@ impl<'a> Checker<'a> {
             TermKind::Group(inner) => return self.check_closures_of(env, inner, problems),
             _ => return,
         };
-        let closure = self.closure(env, term);
+        let closure = self.comprehension(env, term);
         if closure.problems.is_empty() {
-            // Those within are looked at once more without what is known here of their variables.
+            // Nested comprehensions are checked once more in this scope, without this body's
+            // variables.
             match &term.kind {
                 TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
                     self.check_closures_of(env, &it.term, problems);
@@ -343,18 +346,21 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is known of a comprehension in a scope.
-    fn closure(&self, env: &Rc<Env>, term: &Term) -> Rc<Closure> {
+    /// Returns the result for a comprehension in a scope.
+    fn comprehension(&self, env: &Rc<Env>, term: &Term) -> Rc<ComprehensionResult> {
         let address = std::ptr::from_ref(term).addr();
         let variables = Rc::clone(
             &self
                 .closures
                 .borrow_mut()
                 .entry(address)
-                .or_insert_with(|| Known { variables: terms::variables(term), results: Vec::new() })
+                .or_insert_with(|| ComprehensionResults {
+                    variables: terms::variables(term),
+                    results: Vec::new(),
+                })
                 .variables,
         );
-        let around = Around {
+        let around = ScopeTypes {
             types: variables.iter().map(|it| env.var_type(it)).collect(),
             docs: env.documents(),
         };
@@ -373,11 +379,11 @@ impl<'a> Checker<'a> {
             TermKind::ObjectComprehension(it) => (&it.body, &|env| {
                 Type::object_of(self.type_of(env, &it.key), self.type_of(env, &it.value))
             }),
-            _ => return Rc::new(Closure { problems: Vec::new(), tpe: Type::Unknown }),
+            _ => return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown }),
         };
         let (inner, problems) = self.check(env, body);
         let tpe = if problems.is_empty() { make(&inner) } else { Type::Unknown };
-        let closure = Rc::new(Closure { problems, tpe });
+        let closure = Rc::new(ComprehensionResult { problems, tpe });
         if let Some(known) = self.closures.borrow_mut().get_mut(&address) {
             if known.results.len() >= MAX_RESULTS {
                 known.results.remove(0);
@@ -406,7 +412,7 @@ impl<'a> Checker<'a> {
                     let tpe = self.type_of(env, value);
                     match terms::native(key) {
                         Some(key) => fixed.push(Property { key, value: tpe }),
-                        // The last one counts.
+                        // The last one wins.
                         None => rest = Some(Dynamic { key: self.type_of(env, key), value: tpe }),
                     }
                 }
@@ -418,27 +424,27 @@ impl<'a> Checker<'a> {
             }
             TermKind::ArrayComprehension(_)
             | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => self.closure(env, term).tpe.clone(),
+            | TermKind::ObjectComprehension(_) => self.comprehension(env, term).tpe.clone(),
             TermKind::Call(_) => Type::Unknown,
             TermKind::Group(inner) => self.type_of(env, inner),
         }
     }
 
-    /// The scope of a statement with replacements: what is replaced may also be of its replacement's
-    /// type, and what depends on it may be anything.
+    /// Creates the scope of a statement with replacements: a replaced document may also have its
+    /// replacement's type, and whatever depends on it may have any type.
     fn with_scope(&self, env: &Rc<Env>, with: &[With]) -> Rc<Env> {
         let mut scope = Rc::clone(env);
-        let mut replaced = Tree::default();
+        let mut replaced = TypeTree::default();
         let mut any_replaced = false;
         for with in with {
             let Some(target) = terms::reference(&with.target) else { continue };
             let known = env.get_ref(target);
             let is_function = matches!(known, Type::Function(_));
-            if let Some(tree) = self.relaxed(target, is_function) {
+            if let Some(tree) = self.widened_dependents(target, is_function) {
                 scope = scope.wrap_docs(tree);
             }
             if is_function {
-                // Its type stays, so that its replacement's arguments are checked.
+                // Its type is kept, so that the arguments of its replacement are checked.
                 continue;
             }
             let mut tpe = Type::any();
@@ -455,8 +461,8 @@ impl<'a> Checker<'a> {
         if any_replaced { scope.wrap_docs(Arc::new(replaced)) } else { scope }
     }
 
-    /// What is known of the rules that depend on a replaced document: nothing, so they may be anything.
-    fn relaxed(&self, target: &[Term], is_function: bool) -> Option<Arc<Tree>> {
+    /// Types the rules that depend on a replaced document as `any`.
+    fn widened_dependents(&self, target: &[Term], is_function: bool) -> Option<Arc<TypeTree>> {
         let dependents = self.dependents?;
         let name = reference_text(target);
         let key = if is_function { format!("f:{name}") } else { name };
@@ -470,8 +476,8 @@ impl<'a> Checker<'a> {
         let mut tree = None;
         for path in dependents(target) {
             if !(is_function && is_target(&path)) {
-                tree.get_or_insert_with(Tree::default)
-                    .put(path.iter().filter_map(Key::of), Type::any());
+                tree.get_or_insert_with(TypeTree::default)
+                    .put(path.iter().filter_map(PathKey::of), Type::any());
             }
         }
         let tree = tree.map(Arc::new);
@@ -510,7 +516,8 @@ impl<'a> Checker<'a> {
         self.check_call(env, expr.span, name, args)
     }
 
-    /// A function may be replaced by one of as many arguments, and by values.
+    /// Checks a replacement: a function may be replaced by one with as many arguments, or by a
+    /// value.
     fn check_replacement(&self, env: &Rc<Env>, with: &With) -> Result<(), TypeError> {
         let (target, value) = (self.type_of(env, &with.target), self.type_of(env, &with.value));
         match (&target, &value) {
@@ -549,7 +556,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `in`: what is looked for must be what the collection may hold.
+    /// Checks `in`: the element must have a type that the collection may contain.
     fn check_membership(
         &self,
         env: &Rc<Env>,
@@ -594,7 +601,7 @@ impl<'a> Checker<'a> {
     ) -> Result<(), TypeError> {
         let function = match env.get_ref(name) {
             Type::Function(function) => function,
-            // Something outside the load.
+            // A function from outside the load.
             tpe if tpe.is_any() => return Ok(()),
             _ => {
                 let message = format!("undefined function {}", reference_text(name));
@@ -605,7 +612,7 @@ impl<'a> Checker<'a> {
             }
         };
         let types = || args.iter().map(|it| self.type_of(env, it)).collect::<Vec<_>>();
-        // The result may be an argument of its own.
+        // The result may be passed as an additional argument.
         let takes = function.args.len() + usize::from(!function.result.is_unknown());
         let what = if args.len() > takes && function.variadic.is_unknown() {
             "too many arguments"
@@ -635,13 +642,13 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// A reference as its author wrote it.
-    pub(super) fn named(&self, parts: &[Term]) -> Vec<Term> {
+    /// A reference as the author wrote it.
+    pub(super) fn as_written(&self, parts: &[Term]) -> Vec<Term> {
         self.names.map_or_else(|| parts.to_vec(), |names| names(parts))
     }
 }
 
-/// A built-in function is called with a number of arguments that it doesn't take.
+/// The problem of a call with a number of arguments that a built-in function doesn't take.
 pub fn arity_mismatch(span: Span, name: &[Term], signature: &str, args: &[Term]) -> Problem {
     let (checker, env) = (Checker::new(), Env::global(&TypeEnv::default()));
     let have: Vec<Type> = args.iter().map(|it| checker.type_of(&env, it)).collect();
@@ -653,22 +660,22 @@ fn without_result(function: &Function) -> Function {
     Function { result: Type::Unknown, ..function.clone() }
 }
 
-/// The path of a rule; up to its first variable where `ground`.
-fn rule_path(rule: TypedRule<'_>, ground: bool) -> Vec<Key> {
+/// The path of a rule; if `ground`, up to its first variable.
+fn rule_path(rule: TypedRule<'_>, ground: bool) -> Vec<PathKey> {
     let head = rule.rule.head.reference.iter().enumerate().map(|(at, it)| match &it.kind {
-        TermKind::Var(name) if at == 0 => Some(Key::Value(Arc::clone(name).into())),
+        TermKind::Var(name) if at == 0 => Some(PathKey::Value(Arc::clone(name).into())),
         _ if ground && !terms::is_ground(it) => None,
-        _ => Key::of(it),
+        _ => PathKey::of(it),
     });
-    rule.package.iter().map(Key::of).chain(head).map_while(|it| it).collect()
+    rule.package.iter().map(PathKey::of).chain(head).map_while(|it| it).collect()
 }
 
-fn ground_prefix(reference: &[Term]) -> impl Iterator<Item = Key> {
+fn ground_prefix(reference: &[Term]) -> impl Iterator<Item = PathKey> {
     let ground = |at: usize, it: &Term| at == 0 || terms::is_ground(it);
     reference
         .iter()
         .enumerate()
-        .map_while(move |(at, it)| if ground(at, it) { Key::of(it) } else { None })
+        .map_while(move |(at, it)| if ground(at, it) { PathKey::of(it) } else { None })
 }
 
 fn rules_span(problems: &Problems) -> Span {

@@ -1,4 +1,4 @@
-//! What is known of types: of documents and functions in trees, of variables in scopes.
+//! The environment of known types: documents and functions in trees, variables in scopes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,19 +12,20 @@ use crate::rego::builtins::Builtin;
 use crate::rego::syntax::tree::{Name, Term, TermKind};
 use crate::rego::value::Value;
 
-/// The types of a load: of its built-in functions, of `input`, and of its rules.
+/// The types of a load: those of built-in functions, of `input`, and of rules.
 #[derive(Debug, Clone, Default)]
 pub struct TypeEnv {
-    /// Built-in functions, and `input` where a schema says what it is.
-    pub(super) globals: Arc<Tree>,
-    /// Rules.
-    pub(super) rules: Arc<Tree>,
+    /// Built-in functions, and `input` if it has a schema.
+    pub(super) globals: Arc<TypeTree>,
+    /// The rules.
+    pub(super) rules: Arc<TypeTree>,
 }
 
 impl TypeEnv {
-    /// What is known before any rule is: the built-in functions.
+    /// Creates an environment that knows the built-in functions only.
     ///
-    /// A function whose signature can't be read is unknown; a test holds the table against that.
+    /// A function whose signature can't be parsed is unknown; a test makes sure that the table has
+    /// none.
     pub fn new<'a>(builtins: impl IntoIterator<Item = &'a Builtin>) -> Self {
         let mut env = Self::default();
         for builtin in builtins {
@@ -33,29 +34,29 @@ impl TypeEnv {
         env
     }
 
-    /// Adds a function of the host, by its name and signature.
+    /// Adds a function of the host by its name and signature.
     ///
-    /// Gives false where the signature can't be read.
+    /// Returns `false` if the signature can't be parsed.
     pub fn declare(&mut self, name: &str, signature: &str) -> bool {
         let Ok(function) = super::ty::Function::parse(signature) else { return false };
         let mut parts = name.split('.');
-        let head = Key::Var(parts.next().unwrap_or_default().into());
-        let keys = std::iter::once(head).chain(parts.map(|it| Key::Value(it.into())));
+        let head = PathKey::Var(parts.next().unwrap_or_default().into());
+        let keys = std::iter::once(head).chain(parts.map(|it| PathKey::Value(it.into())));
         Arc::make_mut(&mut self.globals).put(keys, Type::Function(Arc::new(function)));
         true
     }
 
-    /// Says what `input` is.
+    /// Sets the type of `input`.
     pub fn set_input(&mut self, tpe: Type) {
-        Arc::make_mut(&mut self.globals).put([Key::Var("input".into())], tpe);
+        Arc::make_mut(&mut self.globals).put([PathKey::Var("input".into())], tpe);
     }
 
-    /// The type of what a reference finds; unknown where nothing is known to be there.
+    /// The type of the value of a reference; unknown if nothing is known about it.
     pub fn get(&self, reference: &[Term]) -> Type {
         Env::global(self).get_ref(reference)
     }
 
-    /// True if a function of this name is known, and its type.
+    /// The type of the function with this name, if one is known.
     pub fn function(&self, name: &[Term]) -> Option<Arc<super::ty::Function>> {
         match self.get(name) {
             Type::Function(it) => Some(it),
@@ -64,14 +65,14 @@ impl TypeEnv {
     }
 }
 
-/// A key of a tree: OPA keeps names and constants in one map.
+/// A key of a tree. OPA keeps names and constants in one map.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum PathKey {
     Value(Value),
     Var(Name),
 }
 
-impl Key {
+impl PathKey {
     pub(super) fn of(term: &Term) -> Option<Self> {
         match &term.kind {
             TermKind::Var(name) => Some(Self::Var(Arc::clone(name))),
@@ -79,7 +80,7 @@ impl Key {
         }
     }
 
-    /// Names stand between strings and arrays.
+    /// Names are ordered between strings and arrays.
     fn rank(&self) -> (u8, Option<&str>) {
         match self {
             Self::Value(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
@@ -91,7 +92,7 @@ impl Key {
     }
 }
 
-impl Ord for Key {
+impl Ord for PathKey {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         match (self, other) {
             (Self::Value(a), Self::Value(b)) => a.cmp(b),
@@ -100,7 +101,7 @@ impl Ord for Key {
     }
 }
 
-impl PartialOrd for Key {
+impl PartialOrd for PathKey {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -108,48 +109,48 @@ impl PartialOrd for Key {
 
 /// Types by path.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tree {
+pub(super) struct TypeTree {
     pub(super) tpe: Type,
-    pub(super) children: BTreeMap<Key, Self>,
+    pub(super) children: BTreeMap<PathKey, Self>,
 }
 
-impl Tree {
-    fn at(&mut self, path: impl IntoIterator<Item = Key>) -> &mut Self {
+impl TypeTree {
+    fn at(&mut self, path: impl IntoIterator<Item = PathKey>) -> &mut Self {
         path.into_iter().fold(self, |node, key| node.children.entry(key).or_default())
     }
 
-    /// Says that what is at a path has this type.
-    pub(super) fn put(&mut self, path: impl IntoIterator<Item = Key>, tpe: Type) {
+    /// Sets the type at a path.
+    pub(super) fn put(&mut self, path: impl IntoIterator<Item = PathKey>, tpe: Type) {
         self.at(path).tpe = tpe;
     }
 
     pub(super) fn child(&self, term: &Term) -> Option<&Self> {
-        self.children.get(&Key::of(term)?)
+        self.children.get(&PathKey::of(term)?)
     }
 
-    /// True if a type is known here, rather than only of what is below.
+    /// Returns `true` if this node has a type of its own, rather than only its descendants.
     pub(super) fn is_leaf(&self) -> bool {
         !self.tpe.is_unknown()
     }
 
-    /// The type of all that is here and below.
+    /// The type of this node with all its descendants.
     pub(super) fn extent(&self) -> Type {
         if self.is_leaf() {
             return self.tpe.clone();
         }
         let fixed = self.children.iter().filter_map(|(key, child)| match key {
-            Key::Value(key @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
+            PathKey::Value(key @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
                 Some(Property { key: key.clone(), value: child.extent() })
             }
             _ => None,
         });
-        // What documents hold besides rules isn't known.
+        // Besides rules, documents may contain unknown data.
         Type::object(fixed.collect(), Some(Dynamic { key: Type::String, value: Type::any() }))
     }
 
-    /// Adds the type of a rule at its ground path to what is known of it, of the objects above it,
-    /// and of what is below.
-    pub(super) fn insert(&mut self, path: &[Key], tpe: &Type) {
+    /// Adds the type of a rule at its ground path: to the type known for that path, to the objects
+    /// above it, and from the descendants.
+    pub(super) fn insert(&mut self, path: &[PathKey], tpe: &Type) {
         let mut node = self;
         for (at, key) in path.iter().enumerate() {
             let below = path.get(at + 1..).unwrap_or_default();
@@ -172,7 +173,7 @@ impl Tree {
         }
     }
 
-    fn leaves(&self, path: &mut Vec<Key>, leaves: &mut Vec<(Vec<Key>, Type)>) {
+    fn leaves(&self, path: &mut Vec<PathKey>, leaves: &mut Vec<(Vec<PathKey>, Type)>) {
         if self.is_leaf() {
             leaves.push((path.clone(), self.tpe.clone()));
             return;
@@ -185,14 +186,14 @@ impl Tree {
     }
 }
 
-/// The type of an object to which something is added at a path below it.
-fn inserted(object: &Object, path: &[Key], tpe: &Type) -> Type {
+/// The type of an object with a value added at a path below it.
+fn inserted(object: &Object, path: &[PathKey], tpe: &Type) -> Type {
     let Some((first, below)) = path.split_first() else {
         return Type::Object(Arc::new(object.clone()));
     };
     let key = match first {
-        Key::Value(key) => constant_type(key),
-        Key::Var(_) => Type::Unknown,
+        PathKey::Value(key) => constant_type(key),
+        PathKey::Var(_) => Type::Unknown,
     };
     let value =
         if below.is_empty() { tpe.clone() } else { inserted(&Object::default(), below, tpe) };
@@ -203,7 +204,7 @@ fn inserted(object: &Object, path: &[Key], tpe: &Type) -> Type {
     Type::object(object.fixed().to_vec(), Some(rest))
 }
 
-/// The type of a constant as it stands in a policy, where sets are sets.
+/// The type of a constant as it's written in a policy, where sets are sets.
 fn constant_type(value: &Value) -> Type {
     match value {
         Value::Array(items) => {
@@ -241,7 +242,7 @@ fn merged(a: &Type, b: &Type) -> Type {
     a.or(b)
 }
 
-/// A union whose first object without fixed members also has these.
+/// Adds members to the first object without fixed members in a union, if there is one.
 fn merged_into(of: &[Type], more: &Dynamic) -> Option<Type> {
     let mut of = of.to_vec();
     let place = of.iter_mut().find_map(|it| match it {
@@ -253,17 +254,17 @@ fn merged_into(of: &[Type], more: &Dynamic) -> Option<Type> {
     let rest = place.rest()?;
     let rest = Dynamic { key: rest.key.or(&more.key), value: rest.value.or(&more.value) };
     *place = Arc::new(Object::new(Vec::new(), Some(rest)));
-    // OPA changes the member in its place.
+    // Like OPA, the member is changed in its place, without sorting the union again.
     Some(Type::Any(of.into()))
 }
 
-/// One scope: documents that it knows more of, variables, and the scope around it.
+/// A scope: types of documents and variables, and the enclosing scope.
 pub(super) struct Env {
-    /// Its number, which no other scope ever has.
+    /// The id, unique in the process.
     id: u64,
     vars: RefCell<BTreeMap<Name, Type>>,
-    pub(super) docs: Option<Arc<Tree>>,
-    /// The scope that takes the variables, where this one has only documents.
+    pub(super) docs: Option<Arc<TypeTree>>,
+    /// The scope that stores the variables, if this one stores only documents.
     vars_in: Option<Rc<Env>>,
     pub(super) next: Option<Rc<Env>>,
 }
@@ -273,38 +274,38 @@ fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What a scope holds of a reference's head.
-pub(super) enum Head<'a> {
+/// The entry of a scope for the head of a reference.
+pub(super) enum HeadEntry<'a> {
     /// A variable, with its type.
     Var(Type),
-    /// The root of a tree.
-    Docs(&'a Tree),
+    /// The root of a tree of types.
+    Docs(&'a TypeTree),
     Nothing,
 }
 
 impl Env {
-    fn new(docs: Option<Arc<Tree>>, next: Option<Rc<Self>>) -> Rc<Self> {
+    fn new(docs: Option<Arc<TypeTree>>, next: Option<Rc<Self>>) -> Rc<Self> {
         Rc::new(Self { id: next_id(), vars: RefCell::default(), docs, vars_in: None, next })
     }
 
-    /// The scope of a load's rules, around it that of built-in functions.
+    /// Creates the scope of a load's rules, enclosed by that of the built-in functions.
     pub(super) fn global(types: &TypeEnv) -> Rc<Self> {
         let globals = Self::new(Some(Arc::clone(&types.globals)), None);
         Self::new(Some(Arc::clone(&types.rules)), Some(globals))
     }
 
-    /// A scope within that knows of documents, and has variables of its own.
-    pub(super) fn wrap_tree(self: &Rc<Self>, docs: Tree) -> Rc<Self> {
+    /// Creates a nested scope that has types of documents and variables of its own.
+    pub(super) fn wrap_tree(self: &Rc<Self>, docs: TypeTree) -> Rc<Self> {
         Self::new(Some(Arc::new(docs)), Some(Rc::clone(self)))
     }
 
-    /// A scope within.
+    /// Creates a nested scope.
     pub(super) fn wrap(self: &Rc<Self>) -> Rc<Self> {
         Self::new(None, Some(Rc::clone(self)))
     }
 
-    /// A scope within that knows of documents and keeps its variables here.
-    pub(super) fn wrap_docs(self: &Rc<Self>, docs: Arc<Tree>) -> Rc<Self> {
+    /// Creates a nested scope that has types of documents and stores its variables in this one.
+    pub(super) fn wrap_docs(self: &Rc<Self>, docs: Arc<TypeTree>) -> Rc<Self> {
         let vars_in = self.vars_in.as_ref().unwrap_or(self);
         Rc::new(Self {
             id: next_id(),
@@ -315,34 +316,35 @@ impl Env {
         })
     }
 
-    /// Says what a variable is.
+    /// Sets the type of a variable.
     pub(super) fn put_var(&self, name: &Name, tpe: Type) {
         let target = self.vars_in.as_deref().unwrap_or(self);
         target.vars.borrow_mut().insert(Arc::clone(name), tpe);
     }
 
-    /// The scopes, from here outwards, that know of documents. What they know never changes.
+    /// The ids of the scopes, from here outwards, that have types of documents. These types never
+    /// change.
     pub(super) fn documents(&self) -> Vec<u64> {
         let scopes = std::iter::successors(Some(self), |scope| scope.next.as_deref());
         scopes.filter(|scope| scope.docs.is_some()).map(|scope| scope.id).collect()
     }
 
-    /// The type of a variable of a body, unknown if nothing is known of it.
+    /// The type of a variable of a body; unknown if nothing is known about it.
     pub(super) fn var_type(&self, name: &Name) -> Type {
         let mut scopes = std::iter::successors(Some(self), |scope| scope.next.as_deref());
         scopes.find_map(|scope| scope.vars.borrow().get(name).cloned()).unwrap_or_default()
     }
 
-    /// What this scope, not those around it, holds of a reference's head.
-    pub(super) fn head(&self, head: &Term) -> Head<'_> {
+    /// The entry of this scope, not of the enclosing ones, for the head of a reference.
+    pub(super) fn head(&self, head: &Term) -> HeadEntry<'_> {
         if let TermKind::Var(name) = &head.kind
             && let Some(tpe) = self.vars.borrow().get(name)
         {
-            return Head::Var(tpe.clone());
+            return HeadEntry::Var(tpe.clone());
         }
         match self.docs.as_ref().and_then(|docs| docs.child(head)) {
-            Some(tree) => Head::Docs(tree),
-            None => Head::Nothing,
+            Some(tree) => HeadEntry::Docs(tree),
+            None => HeadEntry::Nothing,
         }
     }
 
@@ -351,9 +353,9 @@ impl Env {
         let mut scope = self;
         loop {
             match scope.head(term) {
-                Head::Var(tpe) => return tpe,
-                Head::Docs(tree) => return tree.tpe.clone(),
-                Head::Nothing => {}
+                HeadEntry::Var(tpe) => return tpe,
+                HeadEntry::Docs(tree) => return tree.tpe.clone(),
+                HeadEntry::Nothing => {}
             }
             match &scope.next {
                 Some(next) => scope = next,
@@ -362,21 +364,21 @@ impl Env {
         }
     }
 
-    /// The type of what a reference finds.
+    /// The type of the value of a reference.
     pub(super) fn get_ref(&self, reference: &[Term]) -> Type {
         let Some((head, tail)) = reference.split_first() else { return Type::Unknown };
         let mut scope = self;
         loop {
             let found = match scope.head(head) {
-                Head::Var(tpe) if tpe.is_unknown() => found_below(&Tree::default(), tail),
-                Head::Var(tpe) => Some(select(&tpe, tail)),
-                Head::Docs(tree) => found_below(tree, tail),
-                Head::Nothing => None,
+                HeadEntry::Var(tpe) if tpe.is_unknown() => found_below(&TypeTree::default(), tail),
+                HeadEntry::Var(tpe) => Some(select(&tpe, tail)),
+                HeadEntry::Docs(tree) => found_below(tree, tail),
+                HeadEntry::Nothing => None,
             };
             match (found, &scope.next) {
                 (Some(tpe), _) => return tpe,
                 (None, Some(next)) => scope = next,
-                // What lies outside the load may hold anything.
+                // Documents from outside the load may have any type.
                 (None, None) if matches!(&head.kind, TermKind::Var(name) if terms::is_root(name)) =>
                 {
                     return Type::any();
@@ -387,8 +389,9 @@ impl Env {
     }
 }
 
-/// The type of what a reference's tail finds in a tree; nothing where an outer scope must be asked.
-fn found_below(mut node: &Tree, mut tail: &[Term]) -> Option<Type> {
+/// The type that the tail of a reference selects in a tree; `None` if an enclosing scope must be
+/// searched.
+fn found_below(mut node: &TypeTree, mut tail: &[Term]) -> Option<Type> {
     loop {
         let Some((first, rest)) = tail.split_first() else { return Some(node.extent()) };
         let child = node.child(first);
@@ -403,7 +406,8 @@ fn found_below(mut node: &Tree, mut tail: &[Term]) -> Option<Type> {
     }
 }
 
-/// The type of what a path of operands finds in a type; a union of what a variable may find.
+/// The type that a path of operands selects in a type; for an operand with a variable, the union of
+/// all.
 pub(super) fn select(tpe: &Type, path: &[Term]) -> Type {
     let Some((first, rest)) = path.split_first() else { return tpe.clone() };
     if tpe.is_unknown() {
@@ -418,12 +422,12 @@ pub(super) fn select(tpe: &Type, path: &[Term]) -> Type {
     select(&tpe.values(), rest)
 }
 
-/// The type of what a constant operand finds.
+/// The type that a constant operand selects.
 pub(super) fn constant_selected(tpe: &Type, operand: &Term) -> Type {
     terms::native(operand).map_or(Type::Unknown, |key| tpe.select(&key))
 }
 
-/// True if nothing can be in a collection of this type.
+/// Returns `true` if a collection of this type is always empty.
 pub(super) fn is_empty_collection(tpe: &Type) -> bool {
     match tpe {
         Type::Object(it) => it.fixed().is_empty() && it.rest().is_none(),

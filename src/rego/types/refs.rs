@@ -1,9 +1,9 @@
-//! References: whether each operand can find something.
+//! References: checks that each operand can select something.
 
 use std::rc::Rc;
 
 use super::check::Checker;
-use super::env::{Env, Head, Key, Tree, constant_selected, is_empty_collection};
+use super::env::{Env, HeadEntry, PathKey, TypeTree, constant_selected, is_empty_collection};
 use super::terms;
 use super::ty::Type;
 use super::unify::unifies;
@@ -13,10 +13,10 @@ use crate::rego::syntax::tree::{Body, Expr, ExprKind, Span, Term, TermKind};
 use crate::text::nearest;
 
 impl Checker<'_> {
-    /// Checks the references of a statement, without those of comprehensions.
+    /// Checks the references of a statement, except those within comprehensions.
     pub(super) fn check_references(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
         match &expr.kind {
-            // What a `with` says is checked where documents are replaced.
+            // References in `with` are checked when the scope for the replacement is made.
             ExprKind::Call(parts) => self.check_all(env, parts.iter().skip(1), problems),
             ExprKind::Term(term) => self.check_term(env, term, problems),
             ExprKind::Not(it) => self.check_bodies(env, &it.body, problems),
@@ -89,20 +89,20 @@ impl Checker<'_> {
         if matches!(tpe, Type::Function(_)) {
             return Err(unsupported_reference(
                 head.span,
-                &self.named(parts),
+                &self.as_written(parts),
                 parts.len() - 1,
                 &tpe,
             ));
         }
-        let checked = Checked { checker: self, env, parts, span: head.span };
+        let checked = ReferenceCheck { checker: self, env, parts, span: head.span };
         let mut scope = Some(env);
         while let Some(here) = scope {
             let found = match here.head(head) {
-                Head::Var(tpe) if tpe.is_unknown() => checked.below(&Tree::default())?,
-                Head::Var(tpe) => return checked.leaf(&tpe, 1),
-                Head::Docs(tree) if tree.is_leaf() => return checked.leaf(&tree.tpe, 1),
-                Head::Docs(tree) => checked.below(tree)?,
-                Head::Nothing => false,
+                HeadEntry::Var(tpe) if tpe.is_unknown() => checked.below(&TypeTree::default())?,
+                HeadEntry::Var(tpe) => return checked.leaf(&tpe, 1),
+                HeadEntry::Docs(tree) if tree.is_leaf() => return checked.leaf(&tree.tpe, 1),
+                HeadEntry::Docs(tree) => checked.below(tree)?,
+                HeadEntry::Nothing => false,
             };
             if found {
                 return Ok(());
@@ -114,31 +114,31 @@ impl Checker<'_> {
     }
 }
 
-/// A reference that is being checked.
-struct Checked<'c> {
+/// The state while a reference is checked.
+struct ReferenceCheck<'c> {
     checker: &'c Checker<'c>,
     env: &'c Rc<Env>,
     parts: &'c [Term],
     span: Span,
 }
 
-impl Checked<'_> {
+impl ReferenceCheck<'_> {
     fn invalid(&self, position: usize, have: &Type, want: &Type, one_of: &[String]) -> Problem {
-        let parts = self.checker.named(self.parts);
+        let parts = self.checker.as_written(self.parts);
         let problem = invalid_reference(self.span, &parts, position, have, want, one_of);
-        let Some(TermKind::String(said)) = parts.get(position).map(|it| &it.kind) else {
+        let Some(TermKind::String(written)) = parts.get(position).map(|it| &it.kind) else {
             return problem;
         };
         let known = one_of.iter().map(|it| it.trim_matches('"'));
-        match nearest(said, known) {
+        match nearest(written, known) {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
             None => problem,
         }
     }
 
-    /// Follows the operands through documents whose types are known by path. Gives false where a
-    /// scope further out must be asked.
-    fn below(&self, mut node: &Tree) -> Result<bool, Problem> {
+    /// Follows the operands through documents whose types are known by path. Returns `false` if an
+    /// enclosing scope must be searched.
+    fn below(&self, mut node: &TypeTree) -> Result<bool, Problem> {
         for (at, operand) in self.parts.iter().enumerate().skip(1) {
             let is_var = terms::variable(operand).is_some();
             // Names of packages and rules are strings.
@@ -174,11 +174,11 @@ impl Checked<'_> {
             }
             let keys = tpe.keys();
             if keys.is_unknown() {
-                let parts = self.checker.named(self.parts);
+                let parts = self.checker.as_written(self.parts);
                 return Err(unsupported_reference(self.span, &parts, at.saturating_sub(1), &tpe));
             }
             match &operand.kind {
-                // The head, where nothing at all is known of it, is asked for like an operand.
+                // A head about which nothing is known is checked like an operand.
                 TermKind::Var(name) if at == 0 || !terms::is_root(name) => {
                     let known = self.env.get_var(operand);
                     if known.is_unknown() {
@@ -214,8 +214,8 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// A reference into a collection in which nothing can be: a constant finds nothing, the rest
-    /// iterates over nothing.
+    /// Checks a reference into a collection that is always empty: a constant selects nothing, which
+    /// is an error; a variable iterates over nothing.
     fn empty(&self, tpe: &Type, at: usize, operand: &Term) -> Result<(), Problem> {
         if terms::is_scalar(operand) {
             return Err(self.invalid(at, &Type::Unknown, &Type::Unknown, &[]));
@@ -232,10 +232,10 @@ impl Checked<'_> {
     }
 }
 
-fn keys_of_node(node: &Tree) -> Vec<String> {
-    let text = |key: &Key| match key {
-        Key::Value(value) => value.to_string(),
-        Key::Var(name) => {
+fn keys_of_node(node: &TypeTree) -> Vec<String> {
+    let text = |key: &PathKey| match key {
+        PathKey::Value(value) => value.to_string(),
+        PathKey::Var(name) => {
             term_text(&Term { kind: TermKind::Var(name.clone()), span: Span::default() })
         }
     };

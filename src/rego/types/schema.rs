@@ -1,7 +1,7 @@
-//! Schemas: what documents from outside are said to be, as types.
+//! Schemas, which give types to documents from outside.
 //!
-//! Owns the set of schemas that a load has, and OPA's reading of a schema as a type. What a schema
-//! says is read by the built-in functions for schemas; what it refers to must be within it.
+//! Owns the set of schemas of a load, and OPA's translation of a schema into a type. The schema
+//! itself is parsed by the built-in functions for schemas; its references must point into it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,21 +11,21 @@ use crate::rego::builtins::{Sketch, outline};
 use crate::rego::syntax::tree::{Term, TermKind};
 use crate::rego::value::Value;
 
-/// The schemas of a load: of `input`, and those that annotations refer to.
+/// The schemas of a load: that of `input`, and those that annotations refer to.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
-    /// The type that the schema of `input` says.
+    /// The type that the schema of `input` gives.
     input: Option<Type>,
-    /// By the path of its reference below `schema`.
+    /// The schemas by the path of their reference below `schema`.
     documents: BTreeMap<Vec<String>, Value>,
 }
 
 impl Schemas {
-    /// Adds the schema that annotations call `schema.a.b`, at the path `["a", "b"]`; the one without
-    /// a path is that of `input` in all rules.
+    /// Adds the schema that annotations call `schema.a.b`, at the path `["a", "b"]`. The schema
+    /// with an empty path is that of `input` in all rules.
     ///
     /// # Errors
-    /// What is wrong with the schema of `input`. The others are read where they are referred to.
+    /// The schema of `input` isn't valid. The others are validated when they are referred to.
     pub fn insert(&mut self, path: Vec<String>, schema: Value) -> Result<(), String> {
         if path.is_empty() {
             self.input = Some(schema_type(&schema)?);
@@ -34,7 +34,7 @@ impl Schemas {
         Ok(())
     }
 
-    /// The type of `input`, if a schema says what it is.
+    /// The type of `input`, if it has a schema.
     pub fn input(&self) -> Option<&Type> {
         self.input.as_ref()
     }
@@ -49,22 +49,21 @@ impl Schemas {
     }
 }
 
-/// The type that a schema says its documents have, as OPA reads it: closed objects where properties
+/// Translates a schema into the type of its documents, as OPA does: closed objects if properties
 /// are named, the first known of several types, `anyOf` as a union, `allOf` merged.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The schema isn't valid.
 pub fn schema_type(schema: &Value) -> Result<Type, String> {
     if matches!(schema, Value::Null) {
         return Err("no schema as input to compile".to_owned());
     }
     let outline = outline(schema).map_err(|why| format!("unable to compile the schema: {why}"))?;
-    // A schema that refers to itself is written out, so that a type always ends: as deep as that
-    // stays small.
+    // A recursive schema is expanded, so that the type is finite: as often as it stays small.
     let mut inner = HashMap::new();
     let mut best = None;
     for _ in 0..MAX_ROUNDS {
-        let mut reader = Reader {
+        let mut reader = SchemaReader {
             sketches: outline.sketches.clone(),
             known: HashMap::new(),
             inner: std::mem::take(&mut inner),
@@ -84,28 +83,28 @@ pub fn schema_type(schema: &Value) -> Result<Type, String> {
     Ok(best.unwrap_or_else(Type::any))
 }
 
-/// The number of times a schema that refers to itself is written out within itself.
+/// The number of times a recursive schema is expanded within itself.
 const MAX_ROUNDS: usize = 6;
 
-/// A type beyond this isn't written out further.
+/// The size beyond which a type isn't expanded further.
 const MAX_SIZE: u32 = 1 << 14;
 
-/// The number of schemas that are looked at, and how deep.
+/// The number of schemas that may be visited, and the depth of their nesting.
 const FUEL: u32 = 200_000;
 const MAX_DEPTH: usize = 200;
 
-struct Reader {
+struct SchemaReader {
     sketches: Vec<Sketch>,
-    /// What references refer to; nothing while that is being read.
+    /// The types of the targets of references; `None` while a target is being read.
     known: HashMap<usize, Option<Type>>,
-    /// The same, from the round before: what stands in place of repetitions.
+    /// The same from the round before, which stand for recursive references.
     inner: HashMap<usize, Type>,
-    /// Something referred to itself.
+    /// `true` if a reference was recursive.
     repeats: bool,
     fuel: u32,
 }
 
-impl Reader {
+impl SchemaReader {
     fn sketch(&self, place: usize) -> Sketch {
         self.sketches.get(place).cloned().unwrap_or_default()
     }
@@ -165,7 +164,7 @@ impl Reader {
         } else if has("array") {
             return self.array(&sketch, depth);
         }
-        // What isn't said follows from the keywords.
+        // A missing type is inferred from the keywords.
         if !sketch.properties.is_empty() {
             self.add_type(place, "object");
             return self.object(&sketch, depth);
@@ -203,7 +202,7 @@ impl Reader {
         }
     }
 
-    /// One of several; what stands beside `anyOf` is one more where it names properties.
+    /// Reads `anyOf` as a union. A schema beside it is one more alternative if it names properties.
     fn any_of(&mut self, sketch: &Sketch, depth: usize) -> Result<Type, String> {
         let mut all = Type::Unknown;
         if !sketch.types.is_empty() {
@@ -249,7 +248,8 @@ impl Reader {
         self.read(whole, depth + 1)
     }
 
-    /// Merges schemas into the first of them, as OPA does it: also for those who refer to it.
+    /// Merges schemas into the first of them. As in OPA, this also changes it for others that refer
+    /// to it.
     fn merged(&mut self, places: &[usize]) -> Result<Option<usize>, String> {
         let Some((first, others)) = places.split_first() else { return Ok(None) };
         for place in places {
@@ -293,7 +293,7 @@ impl Reader {
     }
 }
 
-/// Types as OPA's messages show them.
+/// Formats types as OPA's messages do.
 fn shown(types: &[&'static str]) -> String {
     match types {
         [] => "Undefined".to_owned(),
@@ -302,8 +302,8 @@ fn shown(types: &[&'static str]) -> String {
     }
 }
 
-/// The type of an object in which a path has another type than before; objects on the way that
-/// aren't known as such are made.
+/// The type of an object in which the value at a path has another type; objects that are missing on
+/// the way are created.
 ///
 /// # Errors
 /// A part of the path isn't a constant.
@@ -318,18 +318,18 @@ pub(super) fn overridden(tpe: &Type, path: &[Term], with: &Type) -> Result<Type,
             .ok_or_else(|| format!("error getting key from value: {kind} requires evaluation"))
     });
     let keys = keys.collect::<Result<Vec<_>, _>>()?;
-    let open = Dynamic { key: Type::any(), value: Type::any() };
-    Ok(replaced(tpe, &keys, with, &open))
+    let rest = Dynamic { key: Type::any(), value: Type::any() };
+    Ok(replaced(tpe, &keys, with, &rest))
 }
 
-fn replaced(tpe: &Type, path: &[Value], with: &Type, open: &Dynamic) -> Type {
-    let Type::Object(object) = tpe else { return nested(path, with, Some(open)) };
+fn replaced(tpe: &Type, path: &[Value], with: &Type, rest: &Dynamic) -> Type {
+    let Type::Object(object) = tpe else { return nested(path, with, Some(rest)) };
     let Some((first, below)) = path.split_first() else { return with.clone() };
     let mut fixed = object.fixed().to_vec();
     let known = fixed.iter_mut().find(|it| it.key == *first);
     match known {
         Some(property) if below.is_empty() => property.value = with.clone(),
-        Some(property) => property.value = replaced(&property.value, below, with, open),
+        Some(property) => property.value = replaced(&property.value, below, with, rest),
         None => {
             let value =
                 if below.is_empty() { with.clone() } else { nested(below, with, object.rest()) };
@@ -339,7 +339,7 @@ fn replaced(tpe: &Type, path: &[Value], with: &Type, open: &Dynamic) -> Type {
     Type::object(fixed, object.rest().cloned())
 }
 
-/// Objects in each other, with what else may be in each of them.
+/// Nested objects, each of which may have the given other members.
 fn nested(path: &[Value], with: &Type, rest: Option<&Dynamic>) -> Type {
     path.iter().rev().fold(with.clone(), |value, key| {
         Type::object(vec![Property { key: key.clone(), value }], rest.cloned())
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_refer_to_themselves_end() {
+    fn a_recursive_schema_has_a_finite_type() {
         let list = r##"{"definitions": {"l": {"properties": {"next": {"$ref": "#/definitions/l"},
             "x": {"type": "string"}}}}, "properties": {"a": {"$ref": "#/definitions/l"}}}"##;
         assert!(read(list).unwrap().starts_with("object<a: object<next: object<next: "));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_fetched() {
+    fn remote_references_are_not_fetched() {
         let why = read(r#"{"$ref": "https://schemas.example/a.json"}"#).unwrap_err();
         assert!(why.contains("remote reference loading disabled: https://schemas.example/a.json"));
     }

@@ -1,4 +1,4 @@
-//! Policies with schemas, against OPA's stored answers.
+//! Compares the errors of policies with schemas to OPA's stored answers.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -13,8 +13,8 @@ use crate::rego::program::{Options, Program, SourceText};
 use crate::rego::syntax::BaseVersion;
 use crate::rego::value::Value;
 
-/// A case a line: schemas by the path of their references, a module, and OPA's errors, each with
-/// its row, column and further lines, as the oracle answers them.
+/// One case per line: schemas by the path of their references, a module, and OPA's errors as the
+/// oracle answers them, each with its row, column and further lines.
 const CASES: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/schemas.jsonl.gz"));
 
@@ -50,8 +50,8 @@ fn errors(case: &Json) -> Json {
     errors.collect()
 }
 
-/// Errors that can be compared: OPA shows the memory of a schema that can't be merged, and names the
-/// arguments of built-in functions.
+/// Reduces errors to what can be compared: OPA prints a memory address for a schema that can't be
+/// merged, and names the arguments of built-in functions.
 fn comparable(errors: &Json) -> Vec<String> {
     let text = |error: &Json| match error[0].as_str().unwrap_or_default() {
         text if text.starts_with("type checking: ") => format!("type checking {}", error[1]),

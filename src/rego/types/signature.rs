@@ -1,16 +1,16 @@
-//! The text of a signature; its grammar is documented in [`super`].
+//! The parser of signatures; their grammar is documented in [`super`].
 
 use std::fmt;
 
 use super::ty::{Dynamic, Function, Property, Type};
 use crate::rego::value::Value;
 
-/// A signature that doesn't follow the grammar.
+/// A syntax error in a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureError {
-    /// What was expected.
+    /// The expected token.
     expected: &'static str,
-    /// What is there instead.
+    /// The text at its place.
     rest: String,
 }
 
@@ -22,14 +22,14 @@ impl fmt::Display for SignatureError {
 
 impl std::error::Error for SignatureError {}
 
-/// How deep types may be nested.
+/// The maximum depth of nested types.
 const MAX_DEPTH: usize = 64;
 
 impl Function {
-    /// The function type that a signature says.
+    /// Parses a signature.
     ///
     /// # Errors
-    /// Where the text doesn't follow the grammar.
+    /// The text doesn't follow the grammar.
     pub fn parse(signature: &str) -> Result<Self, SignatureError> {
         let mut parser = Parser { rest: signature.trim_start(), depth: 0 };
         let mut function = Self::default();
@@ -54,10 +54,10 @@ impl Function {
 }
 
 impl Type {
-    /// The type that a text says.
+    /// Parses a type.
     ///
     /// # Errors
-    /// Where the text doesn't follow the grammar.
+    /// The text doesn't follow the grammar.
     pub fn parse(text: &str) -> Result<Self, SignatureError> {
         let mut parser = Parser { rest: text.trim_start(), depth: 0 };
         let tpe = parser.union()?;
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_shown_as_opa_shows_it() {
+    fn a_signature_is_printed_as_opa_prints_it() {
         for (text, shown) in [
             ("string, array[string] -> string", "(string, array[string]) => string"),
             ("->number", "() => number"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_ins_have_the_types_that_opa_says() {
+    fn built_in_functions_have_opas_types() {
         let table: Vec<String> = crate::rego::builtins::all()
             .iter()
             .map(|it| {

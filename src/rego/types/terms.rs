@@ -1,4 +1,4 @@
-//! What types, annotations and the index ask of terms: constants, references, order.
+//! Queries on terms that types, annotations and the index share: constants, references, order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -9,8 +9,8 @@ use crate::rego::syntax::tree::{Name, Term, TermKind};
 use crate::rego::syntax::visit::{Visit, walk_term};
 use crate::rego::value::Value;
 
-/// The parts of a reference: also of the bare documents `input` and `data`, which are references
-/// of one part for OPA.
+/// The parts of a reference. The bare documents `input` and `data` are references of one part, as
+/// in OPA.
 pub(crate) fn reference(term: &Term) -> Option<&[Term]> {
     match &term.kind {
         TermKind::Ref(parts) => Some(parts),
@@ -27,7 +27,7 @@ pub(crate) fn operator(term: &Term) -> &[Term] {
     }
 }
 
-/// The name of a variable; `input` and `data` are none.
+/// The name of a variable, unless it's `input` or `data`.
 pub(crate) fn variable(term: &Term) -> Option<&Name> {
     match &term.kind {
         TermKind::Var(name) if !is_root(name) => Some(name),
@@ -35,7 +35,7 @@ pub(crate) fn variable(term: &Term) -> Option<&Name> {
     }
 }
 
-/// The names of all variables in a term, closures included, each once.
+/// The names of all variables in a term, including those in closures, without duplicates.
 pub(crate) fn variables(term: &Term) -> Rc<[Name]> {
     struct Variables(BTreeSet<Name>);
     impl Visit for Variables {
@@ -49,12 +49,12 @@ pub(crate) fn variables(term: &Term) -> Rc<[Name]> {
     found.0.into_iter().collect()
 }
 
-/// True if references begin with this name.
+/// Returns `true` if references begin with this name.
 pub(crate) fn is_root(name: &str) -> bool {
     matches!(name, "input" | "data")
 }
 
-/// True if no variable is in it, heads of references aside.
+/// Returns `true` if a term contains no variable, heads of references aside.
 pub(crate) fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
@@ -74,7 +74,7 @@ pub(crate) fn is_ground(term: &Term) -> bool {
     }
 }
 
-/// True if it is a scalar.
+/// Returns `true` if a term is a scalar.
 pub(crate) fn is_scalar(term: &Term) -> bool {
     matches!(
         term.kind,
@@ -82,7 +82,7 @@ pub(crate) fn is_scalar(term: &Term) -> bool {
     )
 }
 
-/// True if it has a value without an evaluation.
+/// Returns `true` if a term has a value without an evaluation.
 pub(crate) fn is_constant(term: &Term) -> bool {
     match &term.kind {
         TermKind::Array(items) | TermKind::Set(items) => items.iter().all(is_constant),
@@ -113,8 +113,8 @@ pub(crate) fn constant(term: &Term) -> Option<Value> {
     })
 }
 
-/// The value of a constant as JSON has it: sets are arrays, keys are strings. So OPA compares keys
-/// of object types.
+/// The value of a constant as JSON has it: sets are arrays, keys are strings. OPA compares the keys
+/// of object types in this form.
 pub(crate) fn native(term: &Term) -> Option<Value> {
     constant(term).map(|it| to_native(&it))
 }
@@ -138,7 +138,7 @@ fn to_native(value: &Value) -> Value {
     }
 }
 
-/// The JSON text of a value without sets.
+/// The JSON text of a value; sets are written as arrays.
 fn json(value: &Value) -> String {
     let joined = |items: Vec<String>| items.join(",");
     match value {
@@ -155,7 +155,7 @@ fn json(value: &Value) -> String {
     }
 }
 
-/// The elements of a set in OPA's order, each once.
+/// The elements of a set in OPA's order, without duplicates.
 pub(crate) fn elements(items: &[Term]) -> Vec<&Term> {
     let mut sorted: Vec<&Term> = items.iter().collect();
     sorted.sort_by(|a, b| compare(a, b));
@@ -163,7 +163,7 @@ pub(crate) fn elements(items: &[Term]) -> Vec<&Term> {
     sorted
 }
 
-/// The members of an object in the order of their keys; of equal keys the last.
+/// The members of an object in the order of their keys; the last wins of those with equal keys.
 pub(crate) fn members(pairs: &[(Term, Term)]) -> Vec<(&Term, &Term)> {
     let mut sorted: Vec<(&Term, &Term)> = pairs.iter().map(|(key, value)| (key, value)).collect();
     sorted.sort_by(|a, b| compare(a.0, b.0));

@@ -1,4 +1,4 @@
-//! A type, and what can be done with types: order, union, selection.
+//! The types, with their operations: order, union, selection.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,11 +8,11 @@ use crate::rego::value::Value;
 
 /// The type of a term, a rule or a function.
 ///
-/// [`Type::Unknown`] is the absence of a type: of a variable that nothing is known about yet, of
-/// the elements of `set()`, of the part of an array or object that can't be there.
+/// [`Type::Unknown`] is the absence of a type: of a variable about which nothing is known yet, of
+/// the elements of `set()`, of the part of an array or object that can't exist.
 #[derive(Debug, Clone, Default)]
 pub enum Type {
-    /// No type is known, or none is there.
+    /// No known type, or no type at all.
     #[default]
     Unknown,
     /// `null`
@@ -40,7 +40,7 @@ pub enum Type {
 pub struct Array {
     fixed: Vec<Type>,
     rest: Type,
-    facts: Facts,
+    stats: TypeStats,
 }
 
 /// The type of an object.
@@ -48,25 +48,26 @@ pub struct Array {
 pub struct Object {
     fixed: Vec<Property>,
     rest: Option<Dynamic>,
-    facts: Facts,
+    stats: TypeStats,
 }
 
-/// What is known of a type without looking through it.
+/// Measurements of a type, made when it's created.
 #[derive(Debug, Clone, Copy, Default)]
-struct Facts {
-    /// The number of types it is made of, those that are shared counted as often as they stand there.
+struct TypeStats {
+    /// The number of types that it consists of; shared ones are counted each time.
     size: u32,
-    /// How deep they are nested.
+    /// The depth of their nesting.
     depth: u16,
-    /// Some part that must have a type has none.
+    /// `true` if a part that must have a type has none.
     incomplete: bool,
 }
 
-/// A type beyond these is `any`: rules refer to rules, so types grow without the text doing so.
+/// The limits beyond which a type becomes `any`. Rules refer to rules, so types can grow faster
+/// than the policy's text.
 const MAX_SIZE: u32 = 1 << 20;
 const MAX_DEPTH: u16 = 250;
 
-impl Facts {
+impl TypeStats {
     fn of(parts: impl Iterator<Item = Self>) -> Self {
         parts.fold(Self { size: 1, depth: 1, incomplete: false }, |all, it| Self {
             size: all.size.saturating_add(it.size),
@@ -80,49 +81,49 @@ impl Facts {
     }
 }
 
-/// A member of an object whose key is known.
+/// A member of an object, with a known key.
 #[derive(Debug, Clone)]
 pub struct Property {
-    /// Its key; never a set, nor contains one.
+    /// The key, which isn't and doesn't contain a set.
     pub key: Value,
-    /// The type of its value.
+    /// The type of the value.
     pub value: Type,
 }
 
 /// The members of an object whose keys aren't known.
 #[derive(Debug, Clone)]
 pub struct Dynamic {
-    /// The type of their keys.
+    /// The type of the keys.
     pub key: Type,
-    /// The type of their values.
+    /// The type of the values.
     pub value: Type,
 }
 
 /// The type of a function.
 #[derive(Debug, Clone, Default)]
 pub struct Function {
-    /// Its arguments.
+    /// The types of the arguments.
     pub args: Vec<Type>,
-    /// Each of the arguments after these, where it takes any number; else unknown.
+    /// The type of each further argument, if the function takes any number; otherwise unknown.
     pub variadic: Type,
-    /// What it gives; unknown where it gives nothing.
+    /// The type of the result; unknown if the function has none.
     pub result: Type,
 }
 
 impl Array {
-    /// An array type; `rest` is unknown where nothing follows.
+    /// Creates an array type; `rest` is unknown if no further elements may follow.
     pub fn new(fixed: Vec<Type>, rest: Type) -> Self {
-        let rest_facts = (!rest.is_unknown()).then(|| rest.facts());
-        let facts = Facts::of(fixed.iter().map(Type::facts).chain(rest_facts));
-        Self { fixed, rest, facts }
+        let rest_stats = (!rest.is_unknown()).then(|| rest.stats());
+        let stats = TypeStats::of(fixed.iter().map(Type::stats).chain(rest_stats));
+        Self { fixed, rest, stats }
     }
 
-    /// The first elements.
+    /// The types of the first elements.
     pub fn fixed(&self) -> &[Type] {
         &self.fixed
     }
 
-    /// Each of those that may follow; unknown where none may.
+    /// The type of the further elements; unknown if there can be none.
     pub fn rest(&self) -> &Type {
         &self.rest
     }
@@ -134,27 +135,27 @@ impl Array {
 }
 
 impl Object {
-    /// An object type; the members needn't be in order.
+    /// Creates an object type; the members may be in any order.
     pub fn new(mut fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
         fixed.sort_by(|a, b| a.key.cmp(&b.key));
-        let rest_facts = rest.iter().flat_map(|it| [it.key.facts(), it.value.facts()]);
-        let facts = Facts::of(fixed.iter().map(|it| it.value.facts()).chain(rest_facts));
-        Self { fixed, rest, facts }
+        let rest_stats = rest.iter().flat_map(|it| [it.key.stats(), it.value.stats()]);
+        let stats = TypeStats::of(fixed.iter().map(|it| it.value.stats()).chain(rest_stats));
+        Self { fixed, rest, stats }
     }
 
-    /// The members whose keys are known, in the order of their keys.
+    /// The members with known keys, in the order of their keys.
     pub fn fixed(&self) -> &[Property] {
         &self.fixed
     }
 
-    /// The others that may be there.
+    /// The other members that may exist.
     pub fn rest(&self) -> Option<&Dynamic> {
         self.rest.as_ref()
     }
 
     /// The type of the member `key`.
     pub fn select(&self, key: &Value) -> Type {
-        // Schemas that are merged may have a key twice: the first counts.
+        // Merged schemas may have a key twice; the first wins.
         let at = self.fixed.partition_point(|it| it.key < *key);
         if let Some(found) = self.fixed.get(at).filter(|it| it.key == *key) {
             return found.value.clone();
@@ -167,12 +168,12 @@ impl Object {
 }
 
 impl Function {
-    /// The type of argument `index`, from 0; unknown where there is none.
+    /// The type of argument `index`, from 0; unknown if there is none.
     pub fn arg(&self, index: usize) -> &Type {
         self.args.get(index).unwrap_or(&self.variadic)
     }
 
-    /// The function that takes what either takes; nothing where their numbers of arguments differ.
+    /// The union of two functions; `None` if their numbers of arguments differ.
     fn union(&self, other: &Self) -> Option<Self> {
         if self.args.len() != other.args.len()
             || self.variadic.is_unknown() != other.variadic.is_unknown()
@@ -194,7 +195,7 @@ impl Type {
         Self::Any(Arc::clone(ANY.get_or_init(|| Arc::new([]))))
     }
 
-    /// One of `of`, or anything where that is empty. Types aren't merged.
+    /// The union of `of`, or `any` if that is empty. The types aren't merged.
     pub fn any_of(mut of: Vec<Self>) -> Self {
         of.sort();
         Self::limited(Self::Any(of.into()))
@@ -205,12 +206,12 @@ impl Type {
         Self::limited(Self::Set(Arc::new(of)))
     }
 
-    /// An array.
+    /// An array type.
     pub fn array(fixed: Vec<Self>, rest: Self) -> Self {
         Self::limited(Self::Array(Arc::new(Array::new(fixed, rest))))
     }
 
-    /// An object; the members needn't be in order.
+    /// An object type; the members may be in any order.
     pub fn object(fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
         Self::limited(Self::Object(Arc::new(Object::new(fixed, rest))))
     }
@@ -220,44 +221,48 @@ impl Type {
         Self::object(Vec::new(), Some(Dynamic { key, value }))
     }
 
-    /// A function.
+    /// A function type.
     pub fn function(args: Vec<Self>, result: Self) -> Self {
         Self::Function(Arc::new(Function { args, variadic: Self::Unknown, result }))
     }
 
     fn limited(self) -> Self {
-        if self.facts().is_too_large() { Self::any() } else { self }
+        if self.stats().is_too_large() { Self::any() } else { self }
     }
 
-    fn facts(&self) -> Facts {
+    fn stats(&self) -> TypeStats {
         match self {
-            Self::Array(it) => it.facts,
-            Self::Object(it) => it.facts,
-            Self::Set(of) => Facts::of([of.facts()].into_iter()),
-            Self::Any(of) => Facts { incomplete: false, ..Facts::of(of.iter().map(Self::facts)) },
-            Self::Function(it) => Facts::of(it.args.iter().chain([&it.result]).map(Self::facts)),
-            Self::Unknown => Facts { size: 1, depth: 1, incomplete: true },
-            _ => Facts { size: 1, depth: 1, incomplete: false },
+            Self::Array(it) => it.stats,
+            Self::Object(it) => it.stats,
+            Self::Set(of) => TypeStats::of([of.stats()].into_iter()),
+            Self::Any(of) => {
+                TypeStats { incomplete: false, ..TypeStats::of(of.iter().map(Self::stats)) }
+            }
+            Self::Function(it) => {
+                TypeStats::of(it.args.iter().chain([&it.result]).map(Self::stats))
+            }
+            Self::Unknown => TypeStats { size: 1, depth: 1, incomplete: true },
+            _ => TypeStats { size: 1, depth: 1, incomplete: false },
         }
     }
 
-    /// True if it is made of more types than `size`, those that are shared counted as often as they
-    /// stand there.
+    /// Returns `true` if the type consists of more types than `size`; shared ones are counted each
+    /// time.
     pub fn is_larger_than(&self, size: u32) -> bool {
-        self.facts().size > size
+        self.stats().size > size
     }
 
-    /// True if this is no type at all.
+    /// Returns `true` if this is the absence of a type.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown)
     }
 
-    /// True if this is `any` and not a union.
+    /// Returns `true` if this is `any` and not a union.
     pub fn is_any(&self) -> bool {
         matches!(self, Self::Any(of) if of.is_empty())
     }
 
-    /// The type of a value. Sets are arrays here, as keys and constants are for OPA's checker.
+    /// The type of a value. Sets become arrays, as they do in OPA's checker for keys and constants.
     pub fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -275,7 +280,7 @@ impl Type {
         }
     }
 
-    /// True if this covers `other`: equals it, or is a union that has it.
+    /// Returns `true` if this type covers `other`: equals it, or is a union that contains it.
     pub fn contains(&self, other: &Self) -> bool {
         match self {
             Self::Any(of) => any_contains(of, other),
@@ -283,8 +288,8 @@ impl Type {
         }
     }
 
-    /// The union of both; where one covers the other, that one. Unknown where one is a function and
-    /// the other isn't.
+    /// The union of both types, or one of them if it covers the other. Unknown if one is a function
+    /// and the other isn't.
     pub fn or(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Unknown, it) | (it, Self::Unknown) => it.clone(),
@@ -299,7 +304,7 @@ impl Type {
         }
     }
 
-    /// The type of what a reference with the constant operand `key` finds in this.
+    /// The type that a reference selects with the constant operand `key`.
     pub fn select(&self, key: &Value) -> Self {
         match self {
             Self::Array(it) => {
@@ -320,7 +325,8 @@ impl Type {
         }
     }
 
-    /// The type of the keys that can be enumerated: indices of an array, elements of a set.
+    /// The type of the keys over which a reference iterates: indices of an array, elements of a
+    /// set.
     pub fn keys(&self) -> Self {
         match self {
             Self::Array(_) => Self::Number,
@@ -336,7 +342,7 @@ impl Type {
         }
     }
 
-    /// The type of the values that can be enumerated.
+    /// The type of the values over which a reference iterates.
     pub fn values(&self) -> Self {
         match self {
             Self::Array(it) => {
@@ -353,9 +359,9 @@ impl Type {
         }
     }
 
-    /// True if some part of it that must have a type has none.
+    /// Returns `true` if a part that must have a type has none.
     pub fn is_incomplete(&self) -> bool {
-        self.facts().incomplete
+        self.stats().incomplete
     }
 
     fn rank(&self) -> u8 {
@@ -374,7 +380,7 @@ impl Type {
     }
 }
 
-/// The index that a number is, where it is written as a plain integer.
+/// The value of a number as an index, if it's written as a plain integer.
 fn index(number: &crate::rego::value::Number) -> Option<usize> {
     number.as_usize().filter(|_| number.is_integer_text())
 }
@@ -527,14 +533,15 @@ fn list<T: fmt::Display>(
 
 impl fmt::Display for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", Key(&self.key), self.value)
+        write!(f, "{}: {}", DisplayKey(&self.key), self.value)
     }
 }
 
-/// A key as OPA's messages show it: a bare string, arrays and objects in Go's notation.
-pub(super) struct Key<'a>(pub(super) &'a Value);
+/// Formats a key as OPA's messages do: a string without quotes, arrays and objects in Go's
+/// notation.
+pub(super) struct DisplayKey<'a>(pub(super) &'a Value);
 
-impl fmt::Display for Key<'_> {
+impl fmt::Display for DisplayKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn spaced<'v>(
             f: &mut fmt::Formatter<'_>,
@@ -542,7 +549,7 @@ impl fmt::Display for Key<'_> {
         ) -> fmt::Result {
             f.write_str("[")?;
             for (at, it) in items.enumerate() {
-                write!(f, "{}{}", if at > 0 { " " } else { "" }, Key(it))?;
+                write!(f, "{}{}", if at > 0 { " " } else { "" }, DisplayKey(it))?;
             }
             f.write_str("]")
         }
@@ -556,7 +563,13 @@ impl fmt::Display for Key<'_> {
             Value::Object(it) => {
                 f.write_str("map[")?;
                 for (at, (key, value)) in it.iter().enumerate() {
-                    write!(f, "{}{}:{}", if at > 0 { " " } else { "" }, Key(key), Key(value))?;
+                    write!(
+                        f,
+                        "{}{}:{}",
+                        if at > 0 { " " } else { "" },
+                        DisplayKey(key),
+                        DisplayKey(value)
+                    )?;
                 }
                 f.write_str("]")
             }

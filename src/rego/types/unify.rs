@@ -1,4 +1,5 @@
-//! True if two types can have a value in common, and what that says of variables.
+//! Unification of types: decides if two types can have a value in common, and infers variables'
+//! types.
 
 use super::check::Checker;
 use super::env::{Env, constant_selected};
@@ -7,7 +8,7 @@ use super::ty::{Array, Object, Type};
 use crate::rego::syntax::tree::{Term, TermKind};
 use std::rc::Rc;
 
-/// True if a value can be of both types.
+/// Returns `true` if a value can be of both types.
 pub(super) fn unifies(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Unknown, _) | (_, Type::Unknown) => false,
@@ -43,7 +44,7 @@ fn fixed_elements_unify(a: &Array, b: &Array) -> bool {
 }
 
 fn fixed_members_unify(a: &Object, b: &Object) -> bool {
-    // The value's type counts, not whether others may be there: one may be there whose type isn't known.
+    // As in OPA, only the type of the other members' values decides whether there may be any.
     let open = |it: &Object| it.rest().is_some_and(|it| !it.value.is_unknown());
     a.fixed().iter().all(|it| match b.select(&it.key) {
         Type::Unknown => open(a) || open(b),
@@ -61,7 +62,8 @@ fn rests_unify(a: &Object, b: &Object) -> bool {
 }
 
 impl Checker<'_> {
-    /// True if two terms of these types can be equal; says of their variables what follows.
+    /// Returns `true` if two terms of these types can be equal. Infers the types of their
+    /// variables.
     pub(super) fn unify_terms(
         &self,
         env: &Rc<Env>,
@@ -98,7 +100,7 @@ impl Checker<'_> {
             }
             _ => {}
         }
-        // A variable without a type takes the other's structure, as far as it is known.
+        // A variable without a type takes the other side's structure, as far as that is known.
         if terms::variable(a).is_some() && type_a.is_unknown() && !type_b.is_unknown() {
             return self.unify(env, a, type_b, false);
         }
@@ -140,8 +142,8 @@ impl Checker<'_> {
             && self.unify(env, b, &self.type_of(env, a), false)
     }
 
-    /// True if a term can be of a type; says of its variables what follows. With `union`, variables
-    /// may be of this type besides others.
+    /// Returns `true` if a term can be of a type. Infers the types of its variables; with `union`,
+    /// this type is added to those that they have.
     pub(super) fn unify(&self, env: &Rc<Env>, term: &Term, tpe: &Type, union: bool) -> bool {
         match &term.kind {
             TermKind::Group(inner) => self.unify(env, inner, tpe, union),
@@ -198,7 +200,7 @@ impl Checker<'_> {
                 }
                 true
             }
-            // Calls stand in no terms after the compile stages.
+            // After the compile stages, no term contains a call.
             TermKind::Call(_) => true,
             _ => unifies(&self.type_of(env, term), tpe),
         }
@@ -223,7 +225,7 @@ impl Checker<'_> {
         let whole = Type::Object(std::sync::Arc::new(tpe.clone()));
         members.into_iter().all(|(key, value)| {
             if !terms::is_constant(key) {
-                // Which member that is isn't known.
+                // It isn't known which member this is.
                 self.unify(env, value, &Type::any(), union);
                 return true;
             }

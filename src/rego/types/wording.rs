@@ -1,34 +1,35 @@
-//! What the checker's errors say, in OPA's words.
+//! The messages of the checker's errors, in OPA's words.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::ty::{Array, Dynamic, Function, Key, Object, Type};
+use super::ty::{Array, DisplayKey, Dynamic, Function, Object, Type};
 use super::unify::unifies;
 use crate::rego::compile::{RefText, Text};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 use crate::rego::value::Value;
 
-/// A problem, and whether it may come from a type that isn't known.
+/// A type error.
 pub(super) struct TypeError {
     pub(super) problem: Problem,
-    /// It may be the result of another problem, which says more.
+    /// `true` if the error may follow from another problem that is more helpful.
     pub(super) by_unknown: bool,
 }
 
-/// Wider lines are shown with equal parts left out.
+/// The width beyond which a line leaves out equal parts.
 const MAX_LINE: usize = 80;
-/// Wider types that aren't what the error is about are shown by their outermost part.
+/// The width beyond which a type that isn't the cause of the error is abbreviated to its outermost
+/// part.
 const MAX_TYPE: usize = 32;
-/// How deep two types are compared.
+/// The depth to which two types are compared.
 const MAX_DEPTH: usize = 8;
 const ELLIPSIS: &str = "...";
 
-/// More of a type isn't shown.
+/// The number of bytes after which a type is cut.
 const MAX_TEXT: usize = 16 << 10;
 
-/// A type in full, as far as that is readable.
+/// A type in full, up to [`MAX_TEXT`].
 fn text(tpe: &Type) -> String {
     struct Bounded(String);
     impl std::fmt::Write for Bounded {
@@ -57,7 +58,7 @@ pub(super) fn term_text(term: &Term) -> String {
     Text(term).to_string()
 }
 
-/// Both sides of an equality can't be equal.
+/// The error for an equality whose sides can't be equal.
 pub(super) fn match_error(span: Span, left: &Type, right: &Type) -> TypeError {
     let line = |name: &str, tpe: &str| format!("{name}: {tpe}");
     let mut lines = [line("left  ", &text(left)), line("right ", &text(right))];
@@ -82,7 +83,7 @@ pub(super) fn match_error(span: Span, left: &Type, right: &Type) -> TypeError {
     TypeError { problem, by_unknown: left.is_incomplete() || right.is_incomplete() }
 }
 
-/// The arguments of a call aren't those of the function.
+/// The error for a call whose arguments don't match the function.
 pub(super) fn argument_error(
     span: Span,
     name: &[Term],
@@ -127,7 +128,7 @@ pub(super) fn argument_error(
     TypeError { problem, by_unknown: have.iter().any(Type::is_incomplete) }
 }
 
-/// What a reference goes into has no parts, or is a function.
+/// The error for a reference into a value that has no parts, or into a function.
 pub(super) fn unsupported_reference(
     span: Span,
     parts: &[Term],
@@ -152,7 +153,7 @@ pub(super) fn unsupported_reference(
         .detail(format!("have: {}", self::text(have)))
 }
 
-/// True if a name is one that the compiler made: `__local0__`.
+/// Returns `true` if the compiler made a name, as in `__local0__`.
 fn is_generated(name: &str) -> bool {
     name.split("__local").skip(1).any(|it| {
         let rest = it.trim_start_matches(|it: char| it.is_ascii_digit());
@@ -160,7 +161,7 @@ fn is_generated(name: &str) -> bool {
     })
 }
 
-/// An operand of a reference can't find anything. `have` is unknown where the operand is a constant.
+/// The error for an operand that can't select anything. `have` is unknown for a constant operand.
 pub(super) fn invalid_reference(
     span: Span,
     parts: &[Term],
@@ -189,7 +190,7 @@ pub(super) fn invalid_reference(
         .detail(want)
 }
 
-/// The keys that an object of this type has, as messages list them.
+/// The keys of objects of this type, as messages list them.
 pub(super) fn keys_of(tpe: &Type) -> Vec<String> {
     fn collect(tpe: &Type, keys: &mut Vec<Value>) {
         match tpe {
@@ -205,13 +206,13 @@ pub(super) fn keys_of(tpe: &Type) -> Vec<String> {
     keys.iter().map(ToString::to_string).collect()
 }
 
-/// A type, by its outermost part where it is long.
+/// A type, abbreviated to its outermost part if it's long.
 fn elide(tpe: &Type) -> String {
     let full = text(tpe);
     if full.chars().count() <= MAX_TYPE { full } else { shown(tpe, 0) }
 }
 
-/// A type to a depth.
+/// A type down to a depth.
 fn shown(tpe: &Type, depth: usize) -> String {
     let inner = |it: &Type| if depth == 0 { ELLIPSIS.to_owned() } else { shown(it, depth - 1) };
     let all = |types: &[Type]| match types {
@@ -259,7 +260,7 @@ fn known(tpe: &Type) -> Option<&Type> {
 }
 
 fn property(key: &Value, value: &str) -> String {
-    format!("{}: {value}", Key(key))
+    format!("{}: {value}", DisplayKey(key))
 }
 
 fn composite(name: &str, fixed: &[String], rest: Option<String>) -> String {
@@ -272,7 +273,7 @@ fn same(a: &Type, b: &Type) -> bool {
     text(a) == text(b)
 }
 
-/// Two types with what is equal in both left out.
+/// Two types, with the parts left out that are equal in both.
 fn diff(a: &Type, b: &Type, depth: usize) -> (String, String) {
     if depth >= MAX_DEPTH || a.is_unknown() || b.is_unknown() || same(a, b) {
         return (elide(a), elide(b));
