@@ -1,8 +1,8 @@
-//! Annotations: `# METADATA` blocks, what they are attached to, and what `rego.metadata.*` gives.
+//! Annotations: `# METADATA` blocks, their targets, and the results of `rego.metadata.*`.
 //!
 //! Owns the reading of the blocks from a module's comments ([`parse`]), their attachment to the
-//! statement below ([`attach`]), and the set of all of them ([`AnnotationSet`]), which answers for a
-//! rule. Nothing of a module but its comments and the places of its statements is looked at.
+//! statement below ([`attach`]), and the set of all of them ([`AnnotationSet`]), which can be
+//! queried by rule. Of a module, only the comments and the positions of statements are used.
 
 mod block;
 mod set;
@@ -17,10 +17,10 @@ use super::value::{Object, Value};
 
 pub use set::{AnnotationSet, Link};
 
-/// One `# METADATA` block.
+/// A `# METADATA` block.
 #[derive(Debug, Clone)]
 pub struct Annotations {
-    /// What it is about.
+    /// The scope.
     pub scope: Scope,
     /// `title`
     pub title: String,
@@ -42,16 +42,16 @@ pub struct Annotations {
     pub custom: Object,
     /// `labels`
     pub labels: Object,
-    /// Its first line.
+    /// The span of its first line.
     pub span: Span,
-    /// What it stands above.
+    /// The statement below it.
     pub target: Target,
 }
 
-/// What an annotation is about.
+/// The part of a policy that a block applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Not written; a statement below gives it one.
+    /// Not written; the statement below determines it.
     Unwritten,
     /// One rule.
     Rule,
@@ -61,29 +61,29 @@ pub enum Scope {
     Package,
     /// The package and those below it.
     Subpackages,
-    /// Anything else, which is an error where it is attached.
+    /// Anything else, which is an error when the block is attached.
     Other(String),
 }
 
-/// What a block stands above.
+/// The statement below a block.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// Nothing.
+    /// No statement.
     None,
     /// The package, by its path.
     Package(Vec<Term>),
     /// An import.
     Import,
-    /// A rule, by the ground part of its path, and where it stands.
+    /// A rule: the ground part of its path, and its span.
     Rule(Vec<Term>, Span),
 }
 
 /// A related resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelatedResource {
-    /// Its address.
+    /// The URL.
     pub address: String,
-    /// What it is.
+    /// The description.
     pub description: String,
 }
 
@@ -92,7 +92,7 @@ pub struct RelatedResource {
 pub struct Author {
     /// The name.
     pub name: String,
-    /// The address.
+    /// The email address.
     pub email: String,
 }
 
@@ -101,20 +101,20 @@ pub struct Author {
 pub struct SchemaAnnotation {
     /// The document.
     pub path: Vec<Term>,
-    /// Which schema it has.
+    /// The schema.
     pub schema: Schema,
 }
 
-/// Which schema.
+/// The schema of an annotation.
 #[derive(Debug, Clone)]
 pub enum Schema {
-    /// One of the schemas that were given, by its reference.
+    /// One of the schemas that were loaded, by its reference.
     Reference(Vec<Term>),
-    /// This one.
+    /// A schema that is written in the annotation itself.
     Definition(Value),
 }
 
-/// What `compile` says.
+/// The value of `compile`.
 #[derive(Debug, Clone, Default)]
 pub struct CompileAnnotation {
     /// `unknowns`
@@ -135,7 +135,7 @@ impl Scope {
         }
     }
 
-    /// Its name.
+    /// The name of the scope.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Unwritten => "",
@@ -148,19 +148,19 @@ impl Scope {
     }
 }
 
-/// The blocks of a module's comments, not yet attached, and what is wrong with them.
+/// Reads the blocks of a module's comments; they aren't attached yet. Returns the problems as well.
 pub fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Problems) {
-    let place = |it: &Comment| source.line_column(it.span.start);
-    let begins = |it: &Comment| place(it).1 == 1 && it.text.trim().starts_with("METADATA");
+    let position = |it: &Comment| source.line_column(it.span.start);
+    let begins = |it: &Comment| position(it).1 == 1 && it.text.trim().starts_with("METADATA");
     let (mut blocks, mut problems) = (Vec::new(), Vec::new());
     for (at, first) in comments.iter().enumerate().filter(|(_, it)| begins(it)) {
-        let mut line = place(first).0;
+        let mut line = position(first).0;
         let lines: Vec<&Comment> = comments
             .iter()
             .skip(at + 1)
             .take_while(|it| {
                 line += 1;
-                place(it) == (line, 1) && !begins(it)
+                position(it) == (line, 1) && !begins(it)
             })
             .collect();
         match block::read(first, &lines) {
@@ -201,7 +201,7 @@ pub fn attach(blocks: &mut [Annotations], module: &Module, source: &Source) -> P
                 Target::Import => Scope::Other("import".to_owned()),
             };
         }
-        problems.extend(misplaced(block));
+        problems.extend(check_scope(block));
         if block.entrypoint && !matches!(block.scope, Scope::Document | Scope::Package) {
             let scope = block.scope.as_str();
             problems.push(Problem::parse(
@@ -213,8 +213,8 @@ pub fn attach(blocks: &mut [Annotations], module: &Module, source: &Source) -> P
     problems
 }
 
-/// The problem with a block whose scope doesn't fit the statement below.
-fn misplaced(block: &Annotations) -> Option<Problem> {
+/// Returns the problem of a block whose scope doesn't fit the statement below it.
+fn check_scope(block: &Annotations) -> Option<Problem> {
     let scope = block.scope.as_str();
     let wanted = match (&block.scope, &block.target) {
         (Scope::Rule | Scope::Document, Target::Rule(..)) => return None,
@@ -249,7 +249,7 @@ pub fn document_path(module: &Module, rule: &Rule) -> Vec<Term> {
     document_path_in(&module.package.path, rule)
 }
 
-/// The same, in the package of a path.
+/// The same, for a rule in the package with this path.
 pub fn document_path_in(package: &[Term], rule: &Rule) -> Vec<Term> {
     use super::syntax::tree::TermKind;
     let mut path = package.to_vec();

@@ -1,4 +1,4 @@
-//! What is wrong with a policy, and where.
+//! Errors in policies, with their positions.
 //!
 //! Owns the texts of a load ([`Sources`]) and the errors that refer to them ([`Problem`]), in OPA's
 //! codes and style: `policy.rego:3: rego_parse_error: …`.
@@ -14,7 +14,7 @@ pub struct Sources {
     files: Vec<Source>,
 }
 
-/// One text.
+/// A text and its line index.
 #[derive(Debug, Clone)]
 pub struct Source {
     path: Arc<str>,
@@ -23,7 +23,7 @@ pub struct Source {
     lines: Vec<u32>,
 }
 
-/// A place in a text as people name it.
+/// A position in a text as people write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position<'a> {
     /// The path of the file; empty for a query.
@@ -35,19 +35,19 @@ pub struct Position<'a> {
 }
 
 impl Sources {
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a text. Texts beyond 4 GiB aren't indexed in full.
+    /// Adds a text. Lines beyond 4 GiB aren't indexed.
     pub fn add(&mut self, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         self.files.push(Source::new(path, text));
         id
     }
 
-    /// The text of an id.
+    /// Returns the text with an id.
     pub fn get(&self, file: FileId) -> Option<&Source> {
         self.files.get(usize::try_from(file.0).ok()?)
     }
@@ -57,17 +57,17 @@ impl Sources {
         (0..).map(FileId).zip(&self.files)
     }
 
-    /// The number of them.
+    /// The number of texts.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// True if there are none.
+    /// Returns `true` if there are no texts.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Where a span begins.
+    /// The position at which a span begins.
     pub fn position(&self, span: Span) -> Position<'_> {
         self.get(span.file).map_or(Position { path: "", line: 1, column: 1 }, |source| {
             let (line, column) = source.line_column(span.start);
@@ -75,14 +75,14 @@ impl Sources {
         })
     }
 
-    /// The author's text of a span.
+    /// The text of a span, as the author wrote it.
     pub fn text(&self, span: Span) -> &str {
         self.get(span.file).and_then(|source| source.slice(span)).unwrap_or_default()
     }
 }
 
 impl Source {
-    /// A text and its lines.
+    /// Indexes the lines of a text.
     pub fn new(path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes());
@@ -90,17 +90,17 @@ impl Source {
         Self { path: path.into(), lines: lines.collect(), text }
     }
 
-    /// Its path.
+    /// The path of the file.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// All of it.
+    /// The whole text.
     pub fn all(&self) -> &Arc<str> {
         &self.text
     }
 
-    /// A part of it.
+    /// A part of the text.
     pub fn slice(&self, span: Span) -> Option<&str> {
         self.text.get(usize::try_from(span.start).ok()?..usize::try_from(span.end).ok()?)
     }
@@ -115,17 +115,17 @@ impl Source {
             .zip(usize::try_from(offset).ok())
             .and_then(|(start, end)| self.text.as_bytes().get(start..end.min(self.text.len())))
             .unwrap_or_default();
-        // Bytes that begin a code point.
+        // Counts the bytes that begin a code point.
         let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1;
         (u32::try_from(count).unwrap_or(u32::MAX).max(1), u32::try_from(column).unwrap_or(u32::MAX))
     }
 
-    /// The number of lines it has.
+    /// The number of lines.
     pub fn line_count(&self) -> usize {
         self.lines.len()
     }
 
-    /// A line without its line break, from 1.
+    /// A line, from 1, without its line break.
     pub fn line(&self, line: u32) -> Option<&str> {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         let start = usize::try_from(*self.lines.get(index)?).ok()?;
@@ -137,27 +137,27 @@ impl Source {
     }
 }
 
-/// OPA's kinds of errors, and ours.
+/// The kinds of load errors: OPA's and ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProblemCode {
-    /// The text isn't Rego.
+    /// The text isn't valid Rego.
     Parse,
-    /// A compile stage refuses it.
+    /// A compile stage rejects the policy.
     Compile,
-    /// Types don't fit.
+    /// Types don't match.
     Type,
-    /// A variable has no value.
+    /// A variable is unsafe: it has no value where it's used.
     UnsafeVar,
     /// Rules depend on themselves.
     Recursion,
-    /// OPA takes it, and we don't.
+    /// OPA accepts it, and this engine doesn't.
     Unsupported,
-    /// It is over one of our limits.
+    /// One of our limits is exceeded.
     Limit,
 }
 
 impl ProblemCode {
-    /// Its name in messages.
+    /// The code's name in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Parse => "rego_parse_error",
@@ -177,28 +177,28 @@ impl fmt::Display for ProblemCode {
     }
 }
 
-/// One thing that is wrong.
+/// An error in a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its kind.
+    /// The kind of error.
     pub code: ProblemCode,
-    /// Where it is.
+    /// The position.
     pub span: Span,
-    /// What it is, in OPA's words where OPA has some.
+    /// The message, in OPA's words where OPA has one for the case.
     pub message: String,
-    /// Further lines of the message, such as the types that were found and wanted.
+    /// Further lines of the message, such as the types that were found and expected.
     pub details: Vec<String>,
-    /// What the author probably meant, and what to write.
+    /// The author's probable intention, and the text to write instead.
     pub hints: Vec<String>,
-    /// `true` if it is right in Rego v0, and a hint says how v1 writes it.
+    /// `true` if the text is valid in Rego v0; a hint then contains the syntax of v1.
     pub valid_in_v0: bool,
 }
 
-/// What is wrong with a load; never empty as an error.
+/// The problems of a load. As an error, it's never empty.
 pub type Problems = Vec<Problem>;
 
 impl Problem {
-    /// A problem without details or hints.
+    /// Creates a problem without details or hints.
     pub fn new(code: ProblemCode, span: Span, message: impl Into<String>) -> Self {
         let (details, hints) = (Vec::new(), Vec::new());
         Self { code, span, message: message.into(), details, hints, valid_in_v0: false }
@@ -219,35 +219,35 @@ impl Problem {
         Self::new(ProblemCode::Type, span, message)
     }
 
-    /// With what to write instead.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Marks it as right in Rego v0.
+    /// Marks the text as valid in Rego v0.
     #[must_use]
     pub fn valid_in_v0(mut self) -> Self {
         self.valid_in_v0 = true;
         self
     }
 
-    /// With a further line.
+    /// Adds a detail line.
     #[must_use]
     pub fn detail(mut self, line: impl Into<String>) -> Self {
         self.details.push(line.into());
         self
     }
 
-    /// The problem with its place, to be printed: `policy.rego:3: rego_parse_error: …`, or
-    /// `3:7: rego_parse_error: …` where the text has no path.
+    /// Formats the problem with its position: `policy.rego:3: rego_parse_error: …`, or `3:7:
+    /// rego_parse_error: …` if the text has no path.
     pub fn display<'a>(&'a self, sources: &'a Sources) -> impl fmt::Display + 'a {
         Located { problem: self, sources }
     }
 }
 
-/// Without its place.
+/// Formats the problem without its position.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)?;
@@ -279,8 +279,8 @@ impl fmt::Display for Located<'_> {
     }
 }
 
-/// In OPA's order: by place, then by message.
-pub fn sort(problems: &mut [Problem], sources: &Sources) {
+/// Sorts problems in OPA's order: by position, then by message.
+pub fn sort_by_position(problems: &mut [Problem], sources: &Sources) {
     problems.sort_by(|a, b| {
         let place = |problem: &Problem| sources.position(problem.span);
         place(a).cmp(&place(b)).then_with(|| a.message.cmp(&b.message))
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_names_its_place_as_opa_does() {
+    fn a_problem_shows_its_position_as_opa_does() {
         let mut sources = Sources::new();
         let file = sources.add("a.rego", "package a\n\né x\n");
         let query = sources.add("", "é x");

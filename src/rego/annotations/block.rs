@@ -1,4 +1,4 @@
-//! One block: its YAML and what each field may hold.
+//! The YAML of one block, and the values that each field may have.
 
 use super::{
     Annotations, Author, CompileAnnotation, RelatedResource, Schema, SchemaAnnotation, Scope,
@@ -9,7 +9,7 @@ use crate::rego::syntax::tree::{Comment, FileId, Span, Term, TermKind};
 use crate::rego::types::terms;
 use crate::rego::value::{Array, Object, Value};
 
-/// Reads a block: its first comment and those that follow. An error says where it is.
+/// Reads a block: its first comment and those that follow. An error carries its position.
 pub(super) fn read(first: &Comment, lines: &[&Comment]) -> Result<Annotations, (Span, String)> {
     let mut text = String::new();
     for line in lines {
@@ -29,7 +29,7 @@ pub(super) fn read(first: &Comment, lines: &[&Comment]) -> Result<Annotations, (
     fill(&mut fields, first.span).map_err(|message| (first.span, message))
 }
 
-/// Points at characters after a `:` that look like spaces and aren't.
+/// Adds hints about characters after a `:` that look like spaces but aren't.
 fn with_hints(mut message: String, lines: &[&Comment]) -> String {
     use std::fmt::Write as _;
     for (at, line) in lines.iter().enumerate() {
@@ -121,7 +121,7 @@ fn list(value: Value, wanted: &str) -> Result<Array, String> {
 fn mapping(value: Value) -> Result<Object, String> {
     match value {
         Value::Null => Ok(Object::new()),
-        // The keys of a mapping that must have strings are taken as they are written.
+        // Keys that aren't strings are taken as they are written.
         Value::Object(members) => Ok(members
             .iter()
             .map(|(key, value)| {
@@ -161,7 +161,7 @@ fn values(members: Object) -> Result<Object, String> {
     Ok(members)
 }
 
-/// Where a mapping has a key that isn't a string, no key below it is looked at by OPA either.
+/// Checks that the keys of a mapping are strings. As in OPA, values of mappings aren't checked.
 fn check_keys(value: &Value, path: &mut Vec<String>) -> Result<(), String> {
     match value {
         Value::Object(members) if members.keys().any(|it| it.as_str().is_none()) => {
@@ -231,12 +231,12 @@ fn author(value: &Value) -> Result<Author, String> {
     }
 }
 
-/// The term that a text is.
+/// Parses a text as a term.
 fn term(text: &str) -> Option<Term> {
     parser::parse_term(FileId(u32::MAX), text, &ParseOptions::default()).ok()
 }
 
-/// The reference that a text is; OPA takes no single variable but `input` and `data` for one.
+/// Parses a text as a reference; like OPA, takes no single variable except `input` and `data`.
 fn reference(text: &str) -> Option<Vec<Term>> {
     let term = term(text)?;
     terms::reference(&term).map(<[Term]>::to_vec)

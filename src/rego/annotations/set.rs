@@ -1,4 +1,4 @@
-//! All annotations of a load, by what they are about.
+//! All annotations of a load, by the rule, package or document that they apply to.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ pub struct AnnotationSet {
     all: Vec<Arc<Annotations>>,
     by_rule: HashMap<Span, Vec<Arc<Annotations>>>,
     by_package: BTreeMap<Path, Arc<Annotations>>,
-    /// Of documents, and of packages with those below.
+    /// Those of documents, and those of packages with their subpackages.
     by_path: BTreeMap<Path, Arc<Annotations>>,
 }
 
 /// A path as values: `data` and the keys below it.
 type Path = Vec<Value>;
 
-/// One of the annotations that are about a rule.
+/// An entry of a rule's chain of annotations.
 #[derive(Debug, Clone)]
 pub struct Link {
-    /// What it is attached to.
+    /// The path that the annotations are attached to.
     pub path: Vec<Value>,
-    /// The annotations; none for a rule that has none of its own.
+    /// The annotations; `None` for a rule that has none of its own.
     pub annotations: Option<Arc<Annotations>>,
 }
 
@@ -42,10 +42,11 @@ fn path_of(parts: &[Term]) -> Path {
 }
 
 impl AnnotationSet {
-    /// The set of the attached annotations of all modules, in the order of the modules' names.
+    /// Builds the set from the attached annotations of all modules, in the order of the modules'
+    /// names.
     ///
     /// # Errors
-    /// Where two are about the same document or package.
+    /// Two blocks apply to the same document or package.
     pub fn build(
         annotations: impl IntoIterator<Item = Annotations>,
         sources: &Sources,
@@ -79,34 +80,35 @@ impl AnnotationSet {
         if problems.is_empty() { Ok(set) } else { Err(problems) }
     }
 
-    /// All of them, as they were given.
+    /// All annotations, in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Annotations>> {
         self.all.iter()
     }
 
-    /// Those of a rule itself, as they stand in the module.
+    /// The annotations of a rule itself, in the order of the module.
     pub fn of_rule(&self, rule: &Rule) -> &[Arc<Annotations>] {
         self.by_rule.get(&rule.span).map_or(&[], Vec::as_slice)
     }
 
-    /// That of the document at a path.
+    /// The annotations of the document at a path.
     pub fn of_document(&self, path: &[Term]) -> Option<&Arc<Annotations>> {
         self.by_path.get(&path_of(path))
     }
 
-    /// That of a package.
+    /// The annotations of a package.
     pub fn of_package(&self, path: &[Term]) -> Option<&Arc<Annotations>> {
         self.by_package.get(&path_of(path))
     }
 
-    /// Those of the packages above a path and of itself, the outermost first.
+    /// The annotations with scope `subpackages` of a path and of those above it, the outermost
+    /// first.
     pub fn of_subpackages(&self, path: &[Term]) -> Vec<&Arc<Annotations>> {
         let path = path_of(path);
         (1..=path.len()).filter_map(|length| self.by_path.get(path.get(..length)?)).collect()
     }
 
-    /// The annotations that are about a rule: its own, the closest first (an entry without
-    /// annotations where it has none), then its document's, its package's, and those of the packages
+    /// The annotations that apply to a rule: its own, the closest first (or one entry without
+    /// annotations if it has none), then those of its document, of its package, and of the packages
     /// above, the innermost first.
     pub fn chain(&self, module: &Module, rule: &Rule) -> Vec<Link> {
         let path = document_path(module, rule);
@@ -129,10 +131,10 @@ impl AnnotationSet {
         chain
     }
 
-    /// What `rego.metadata.chain()` gives in a rule.
+    /// The result of `rego.metadata.chain()` in a rule.
     ///
     /// # Errors
-    /// Where a value isn't JSON, as OPA says it.
+    /// A value isn't JSON; the message is OPA's.
     pub fn chain_value(&self, module: &Module, rule: &Rule) -> Result<Value, Problem> {
         let links = self.chain(module, rule).into_iter().map(|link| {
             let path = link.path.iter().skip(1).map(text_of).collect::<Array>();
@@ -145,10 +147,10 @@ impl AnnotationSet {
         Ok(links.collect::<Result<Array, _>>()?.into())
     }
 
-    /// What `rego.metadata.rule()` gives in a rule.
+    /// The result of `rego.metadata.rule()` in a rule.
     ///
     /// # Errors
-    /// Where a value isn't JSON, as OPA says it.
+    /// A value isn't JSON; the message is OPA's.
     pub fn rule_value(&self, rule: &Rule) -> Result<Value, Problem> {
         let own = self.of_rule(rule).iter().min_by_key(|it| it.span.start);
         own.map_or(Ok(Value::new_object()), |it| it.to_value())
@@ -171,10 +173,10 @@ fn text_of(part: &Value) -> Value {
 }
 
 impl Annotations {
-    /// The object that `rego.metadata.*` gives of it.
+    /// The object that `rego.metadata.*` returns for the block.
     ///
     /// # Errors
-    /// Where a mapping within `custom`, `labels` or a schema has a key that isn't a string.
+    /// A mapping within `custom`, `labels` or a schema has a key that isn't a string.
     pub fn to_value(&self) -> Result<Value, Problem> {
         let mut members = Object::new();
         let mut put = |name: &str, value: Value| {

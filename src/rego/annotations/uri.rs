@@ -1,6 +1,6 @@
-//! Addresses of related resources, read and written as Go's `net/url` does.
+//! URLs of related resources, parsed and written as by Go's `net/url`.
 
-/// The address as Go writes it after reading it; why not, where Go doesn't read it.
+/// Returns the URL as Go writes it after parsing it, or the message of Go's parse error.
 pub(super) fn normalize(text: &str) -> Result<String, String> {
     parse(text).map_err(|why| format!("parse \"{text}\": {why}"))
 }
@@ -100,8 +100,8 @@ fn authority(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Text with what `plain` and the unreserved characters don't cover escaped, unless the author
-/// escaped it all.
+/// Percent-encodes the characters that are neither unreserved nor `plain`, unless the text is
+/// validly encoded already.
 fn escaped(text: &str, plain: fn(char) -> bool) -> Result<String, String> {
     let bytes = decode(text)?;
     let unreserved = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~');

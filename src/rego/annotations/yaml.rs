@@ -1,4 +1,4 @@
-//! The YAML of a block, read with the types that OPA's reader gives to plain scalars.
+//! The YAML of a block. Plain scalars get the types that OPA's YAML reader gives them.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 
 use crate::rego::value::{Array, Number, Object, Value};
 
-/// A field of a block: text that stays as it was written, or a value.
+/// The type of a field: text that stays as it was written, or a value.
 #[derive(Clone, Copy)]
-enum Want {
-    /// Text as it was written, whatever it looks like.
+enum FieldType {
+    /// Text as it was written, even if it looks like another type.
     Text,
     /// A list of such texts.
     Texts,
@@ -17,13 +17,13 @@ enum Want {
     Any,
 }
 
-/// What is wrong with the text, and in which of its lines, from 1.
+/// A YAML error, with its line in the block, from 1.
 pub(super) struct YamlError {
     pub(super) line: Option<usize>,
     pub(super) message: String,
 }
 
-/// The mapping that a block is; empty where it is empty.
+/// Reads the mapping of a block; it's empty if the block is.
 pub(super) fn read(text: &str) -> Result<Object, YamlError> {
     let failed = |error: &yaml_serde::Error| {
         let line = error.location().map(|it| it.line());
@@ -37,19 +37,19 @@ pub(super) fn read(text: &str) -> Result<Object, YamlError> {
     let Some(document) = yaml_serde::Deserializer::from_str(text).next() else {
         return Ok(Object::new());
     };
-    match (Top { text }).deserialize(document) {
+    match (Block { text }).deserialize(document) {
         Ok(members) => Ok(members),
         Err(error) if error.to_string().starts_with("EOF") => Ok(Object::new()),
         Err(error) => Err(failed(&error)),
     }
 }
 
-/// The block as a whole.
-struct Top<'a> {
+/// The deserializer of a whole block.
+struct Block<'a> {
     text: &'a str,
 }
 
-impl<'de> DeserializeSeed<'de> for Top<'_> {
+impl<'de> DeserializeSeed<'de> for Block<'_> {
     type Value = Object;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Object, D::Error> {
@@ -57,7 +57,7 @@ impl<'de> DeserializeSeed<'de> for Top<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Top<'_> {
+impl<'de> Visitor<'de> for Block<'_> {
     type Value = Object;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,14 +71,14 @@ impl<'de> Visitor<'de> for Top<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
         let mut members = Object::new();
         while let Some(key) =
-            map.next_key_seed(Seed { text: self.text, want: Want::Text, depth: 0 })?
+            map.next_key_seed(FieldSeed { text: self.text, want: FieldType::Text, depth: 0 })?
         {
             let want = match key.as_str() {
-                Some("scope" | "title" | "description") => Want::Text,
-                Some("organizations") => Want::Texts,
-                _ => Want::Any,
+                Some("scope" | "title" | "description") => FieldType::Text,
+                Some("organizations") => FieldType::Texts,
+                _ => FieldType::Any,
             };
-            let value = map.next_value_seed(Seed { text: self.text, want, depth: 0 })?;
+            let value = map.next_value_seed(FieldSeed { text: self.text, want, depth: 0 })?;
             if key.as_str() == Some("<<") {
                 if let Value::Object(merged) = &value {
                     for (key, value) in merged.iter() {
@@ -97,25 +97,25 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 }
 
-/// How deep values may be nested.
+/// The maximum depth of nested values.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Copy)]
-struct Seed<'a> {
+struct FieldSeed<'a> {
     text: &'a str,
-    want: Want,
+    want: FieldType,
     depth: usize,
 }
 
-impl Seed<'_> {
-    fn inner<E: serde::de::Error>(self, want: Want) -> Result<Self, E> {
+impl FieldSeed<'_> {
+    fn inner<E: serde::de::Error>(self, want: FieldType) -> Result<Self, E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom("nested too deep"));
         }
         Ok(Self { want, depth: self.depth + 1, ..self })
     }
 
-    /// True if a part of the text stands there without quotes.
+    /// Returns `true` if a part of the text isn't within quotes.
     fn is_plain(&self, part: &str) -> bool {
         let start = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         let before =
@@ -124,25 +124,25 @@ impl Seed<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
+impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         match self.want {
-            Want::Text => deserializer.deserialize_option(self),
-            Want::Texts | Want::Any => deserializer.deserialize_any(self),
+            FieldType::Text => deserializer.deserialize_option(self),
+            FieldType::Texts | FieldType::Any => deserializer.deserialize_any(self),
         }
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
+impl<'de> Visitor<'de> for FieldSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.want {
-            Want::Text => "a string",
-            Want::Texts => "a list of strings",
-            Want::Any => "a value",
+            FieldType::Text => "a string",
+            FieldType::Texts => "a list of strings",
+            FieldType::Any => "a value",
         })
     }
 
@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(if matches!(self.want, Want::Texts) { Value::new_array() } else { Value::Null })
+        Ok(if matches!(self.want, FieldType::Texts) { Value::new_array() } else { Value::Null })
     }
 
     fn visit_bool<E: serde::de::Error>(self, it: bool) -> Result<Value, E> {
@@ -179,15 +179,15 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(self, it: &'de str) -> Result<Value, E> {
-        let typed = matches!(self.want, Want::Any) && self.is_plain(it);
+        let typed = matches!(self.want, FieldType::Any) && self.is_plain(it);
         self.scalar(if typed { resolve(it) } else { Value::from(it) })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let inner = match self.want {
-            Want::Text => return Err(A::Error::custom("cannot unmarshal !!seq into string")),
-            Want::Texts => self.inner(Want::Text)?,
-            Want::Any => self.inner(Want::Any)?,
+            FieldType::Text => return Err(A::Error::custom("cannot unmarshal !!seq into string")),
+            FieldType::Texts => self.inner(FieldType::Text)?,
+            FieldType::Any => self.inner(FieldType::Any)?,
         };
         let mut items = Array::new();
         while let Some(item) = seq.next_element_seed(inner)? {
@@ -197,11 +197,11 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        if !matches!(self.want, Want::Any) {
-            let wanted = if matches!(self.want, Want::Text) { "string" } else { "[]string" };
+        if !matches!(self.want, FieldType::Any) {
+            let wanted = if matches!(self.want, FieldType::Text) { "string" } else { "[]string" };
             return Err(A::Error::custom(format!("cannot unmarshal !!map into {wanted}")));
         }
-        let inner = self.inner(Want::Any)?;
+        let inner = self.inner(FieldType::Any)?;
         let (mut members, mut merged) = (Object::new(), Vec::new());
         while let Some(key) = map.next_key_seed(inner)? {
             let value = map.next_value_seed(inner)?;
@@ -234,17 +234,17 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 }
 
-impl Seed<'_> {
+impl FieldSeed<'_> {
     fn scalar<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
-        if matches!(self.want, Want::Texts) {
+        if matches!(self.want, FieldType::Texts) {
             return Err(E::custom("cannot unmarshal a scalar into []string"));
         }
         Ok(value)
     }
 }
 
-/// What OPA's reader makes of a plain scalar where this one sees a string: octal numbers with a
-/// leading zero, digits grouped by `_`, times.
+/// Types a plain scalar that this reader takes for a string and OPA's doesn't: octal numbers with a
+/// leading zero, digits grouped by `_`, timestamps.
 fn resolve(text: &str) -> Value {
     if !text.starts_with(|it: char| it.is_ascii_digit() || it == '+' || it == '-') {
         return Value::from(text);
@@ -277,7 +277,7 @@ fn resolve(text: &str) -> Value {
     }
 }
 
-/// The time that a plain scalar is, as JSON writes it.
+/// Returns a timestamp in the form that JSON has for it, if a plain scalar is one.
 fn timestamp(text: &str) -> Option<String> {
     let (year, rest) = text.split_once('-').filter(|(year, _)| year.len() == 4)?;
     let (month, rest) = rest.split_once('-')?;
