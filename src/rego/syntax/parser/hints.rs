@@ -1,17 +1,17 @@
-//! What the author probably meant: the common mistakes, and what to write instead.
+//! Hints for common mistakes: the author's probable intention, and the text to write instead.
 
 use super::super::token::Tok;
 use super::super::tree::{Rule, Span};
 use super::{BaseVersion, Parser};
 
-/// For files that begin with something else.
+/// The hint for files that don't begin with a package.
 pub(super) const PACKAGE_FIRST: &str = "the file must begin with `package NAME`";
 
-/// Longer texts aren't repeated in hints.
+/// The largest length of a text that is repeated in hints.
 const MAX_QUOTED: usize = 60;
 
 impl Parser<'_> {
-    /// For a token that can't stand where it is.
+    /// The hint for an unexpected token.
     pub(super) fn hint_for_unexpected(&self) -> Option<String> {
         let tok = self.tok();
         let before = self.state.at.checked_sub(1).map(|at| self.token(at));
@@ -66,7 +66,7 @@ impl Parser<'_> {
         Some(hint.to_owned()).filter(|hint| !hint.is_empty())
     }
 
-    /// For an expression between rules that isn't a rule.
+    /// The hint for an expression between rules that isn't a rule.
     pub(super) fn hint_for_stray(&self, span: Span) -> Option<String> {
         let text = self.slice(span.start, span.end);
         let rest = self.text.get(usize::try_from(span.end).ok()?..)?;
@@ -92,33 +92,33 @@ impl Parser<'_> {
         Some(format!("conditions stand in the body of a rule: `allow if {{ {rule} }}`"))
     }
 
-    /// A head on one line, as it was written up to its body.
+    /// The text of a head, if it's on one line.
     fn head_text(&self, rule: &Rule) -> Option<&str> {
         let text = self.slice(rule.head.span.start, rule.head.span.end);
         (text.len() <= MAX_QUOTED && !text.contains('\n') && !text.starts_with('{')).then_some(text)
     }
 
-    /// For a rule that is only a head.
+    /// The hint for a rule that is only a head.
     pub(super) fn hint_for_bare_head(&self, rule: &Rule) -> Option<String> {
         let head = self.head_text(rule)?;
         Some(format!("write `{head} := value`, or `{head} if {{ ... }}`"))
     }
 
-    /// For a body without `if`.
+    /// The hint for a body without `if`.
     pub(super) fn hint_for_missing_if(&self, rule: &Rule) -> Option<String> {
         let head = self.head_text(rule)?;
         let head = self.modern_head(rule).unwrap_or_else(|| head.to_owned());
         Some(format!("in Rego v1 write `{head} if {{ ... }}`"))
     }
 
-    /// For an element of a set without `contains`.
+    /// The hint for an element of a set without `contains`.
     pub(super) fn hint_for_missing_contains(&self, rule: &Rule) -> Option<String> {
         let head = self.modern_head(rule)?;
         let body = if rule.generated_body { "" } else { " if { ... }" };
         Some(format!("in Rego v1 write `{head}{body}`"))
     }
 
-    /// `p[x]` as v1 writes it.
+    /// Rewrites `p[x]` in the syntax of v1.
     fn modern_head(&self, rule: &Rule) -> Option<String> {
         let head = &rule.head;
         if head.value.is_some() || head.has_contains {

@@ -1,4 +1,5 @@
-//! Statements of bodies: `some`, `every`, `not`, `and`, `or`, `with`, assignments, terms.
+//! Parses the statements of bodies: `some`, `every`, `not`, `and`, `or`, `with`, assignments,
+//! terms.
 
 use std::sync::Arc;
 
@@ -6,13 +7,13 @@ use super::super::token::{Keywords, Tok};
 use super::super::tree::{
     Body, Every, Expr, ExprKind, Logical, Not, SomeDecl, Span, Term, TermKind, With,
 };
-use super::{KeptLiteral, Parser};
+use super::{LiteralMemo, Parser};
 use crate::rego::problem::Problem;
 
 /// An operand of `and`, `or` or `not`.
 struct Operand {
     body: Body,
-    /// Written with braces.
+    /// `true` if written with braces.
     explicit: bool,
     span: Span,
 }
@@ -24,14 +25,14 @@ impl Operand {
     }
 }
 
-/// What a parenthesis at the beginning of an operand turned out to be.
+/// The interpretation of a parenthesis at the beginning of an operand.
 enum Group {
-    /// Operands in parentheses.
-    Is(Operand),
-    /// A term, which is yet to be read.
-    Not,
-    /// Something that is wrong.
-    Wrong,
+    /// Parentheses around operands.
+    Operand(Operand),
+    /// Part of a term, which isn't parsed yet.
+    Term,
+    /// A syntax error, which has been reported.
+    Error,
 }
 
 fn expr(kind: ExprKind, span: Span) -> Expr {
@@ -39,7 +40,7 @@ fn expr(kind: ExprKind, span: Span) -> Expr {
 }
 
 impl Parser<'_> {
-    /// Statements up to `end`, which is left to the caller.
+    /// Parses statements up to `end`, which isn't consumed.
     pub(super) fn body(&mut self, end: Tok) -> Option<Body> {
         self.nested(|parser| parser.query(false, end))
     }
@@ -68,12 +69,12 @@ impl Parser<'_> {
         }
     }
 
-    /// One statement.
+    /// Parses a statement.
     pub(super) fn literal_expr(&mut self) -> Option<Expr> {
         let first = self.state.at;
-        // A name that was read as a keyword here before stays unreadable, as in OPA.
-        let unreadable = self.tok().is_keyword() && matches!(self.kept_term(), Some((None, _)));
-        // With an error before it, it would be kept with that.
+        // As in OPA, a name that was tried as a keyword here before can't be parsed any more.
+        let unreadable = self.tok().is_keyword() && matches!(self.memoized_term(), Some((None, _)));
+        // An earlier error would become part of the memoized state.
         let clean = !self.failed();
         if clean
             && !unreadable
@@ -95,7 +96,7 @@ impl Parser<'_> {
             let index = self.terms.binary_search_by_key(&first, |(index, _)| *index);
             let named = index.ok().filter(|_| is_keyword).and_then(|index| self.terms.get(index));
             let named = named.map(|(_, kept)| kept.clone());
-            let kept = KeptLiteral { expr: result.clone(), state: self.save(), named };
+            let kept = LiteralMemo { expr: result.clone(), state: self.save(), named };
             self.literals.insert(first, kept);
         }
         result
@@ -124,7 +125,7 @@ impl Parser<'_> {
     }
 
     fn literal_inner(&mut self) -> Option<Expr> {
-        // `{ … } and …`: braces are a body only where an operator follows.
+        // `{ … } and …`: braces hold a body only if an operator follows them.
         if self.tok() == Tok::LBrace && self.logical_keywords() {
             let saved = self.save();
             let index = self.terms.partition_point(|(first, _)| *first < saved.at);
@@ -152,9 +153,9 @@ impl Parser<'_> {
         }
         if self.tok() == Tok::LParen && self.logical_keywords() {
             match self.logical_group(false) {
-                Group::Is(operand) => return self.fold_logical_tail(operand),
-                Group::Wrong => return None,
-                Group::Not => {}
+                Group::Operand(operand) => return self.fold_logical_tail(operand),
+                Group::Error => return None,
+                Group::Term => {}
             }
         }
         if self.may_be_name(self.tok()) && matches!(self.next_or_space(), Tok::Dot | Tok::LBracket)
@@ -187,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    /// At `not` as a keyword: goes on, and says where it was.
+    /// Consumes `not`, if it's a keyword here, and returns its position.
     fn negation(&mut self) -> Option<u32> {
         if self.tok() != Tok::Not || matches!(self.next_or_space(), Tok::Dot | Tok::LBracket) {
             return None;
@@ -197,7 +198,8 @@ impl Parser<'_> {
         Some(start)
     }
 
-    /// A term or an assignment, perhaps after `not`, perhaps the first operand of `and` and `or`.
+    /// Parses a term or an assignment, which may follow `not` or be the first operand of `and` and
+    /// `or`.
     fn plain(&mut self, not: Option<u32>) -> Option<Expr> {
         let start = self.start();
         if let Some(not) = not
@@ -205,13 +207,13 @@ impl Parser<'_> {
             && self.tok() == Tok::LParen
         {
             match self.logical_group(true) {
-                Group::Is(operand) => {
+                Group::Operand(operand) => {
                     let span = self.since(not);
                     let negated = negation(operand.body, operand.explicit, span);
                     return self.fold_logical_tail(Operand::of(negated));
                 }
-                Group::Wrong => return None,
-                Group::Not => {}
+                Group::Error => return None,
+                Group::Term => {}
             }
         }
         let mut expr = self.expr()?;
@@ -308,7 +310,7 @@ impl Parser<'_> {
         self.report(Problem::parse(span, message).hint(hint));
     }
 
-    /// What follows a whole operand: operators or nothing.
+    /// Parses what follows a complete operand: further operators, or nothing.
     fn fold_logical_tail(&mut self, operand: Operand) -> Option<Expr> {
         let expr = if self.at_logical() {
             self.logical_or(operand)?
@@ -409,7 +411,7 @@ impl Parser<'_> {
         Some(expr)
     }
 
-    /// `{ … }` after `not`.
+    /// Parses `{ … }` after `not`.
     fn not_body(&mut self, not: u32) -> Option<Operand> {
         let open = self.here();
         let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
@@ -431,7 +433,8 @@ impl Parser<'_> {
         Some(Operand::of(negation(body, true, span)))
     }
 
-    /// `or` and `and` after a first operand, from the left; `and` binds tighter.
+    /// Parses the operators after a first operand. They associate to the left, and `and` binds
+    /// tighter.
     fn logical_or(&mut self, first: Operand) -> Option<Expr> {
         self.nested(|parser| {
             let mut left = first;
@@ -482,7 +485,7 @@ impl Parser<'_> {
         Some(expr(kind(Box::new(node)), span))
     }
 
-    /// An operand after `operator`, or in parentheses where none is known yet.
+    /// Parses an operand after `operator`, or the first one within parentheses.
     fn logical_operand(&mut self, operator: Option<&str>) -> Option<Operand> {
         if self.tok() == Tok::LBrace {
             let span = self.here();
@@ -517,13 +520,13 @@ impl Parser<'_> {
             && (not.is_none() || self.not_bodies)
         {
             match self.logical_group(true) {
-                Group::Is(operand) => {
+                Group::Operand(operand) => {
                     let Some(not) = not else { return Some(operand) };
                     let span = self.since(not);
                     return Some(Operand::of(negation(operand.body, operand.explicit, span)));
                 }
-                Group::Wrong => return None,
-                Group::Not => {}
+                Group::Error => return None,
+                Group::Term => {}
             }
         }
         let start = self.start();
@@ -539,10 +542,10 @@ impl Parser<'_> {
         Some(Operand::of(expr))
     }
 
-    /// At a parenthesis: operands in it, or a term.
+    /// Interprets a parenthesis: as operands, or as part of a term.
     fn logical_group(&mut self, operand_context: bool) -> Group {
         self.nested(|parser| Some(parser.logical_group_inner(operand_context)))
-            .unwrap_or(Group::Wrong)
+            .unwrap_or(Group::Error)
     }
 
     fn logical_group_inner(&mut self, operand_context: bool) -> Group {
@@ -552,70 +555,70 @@ impl Parser<'_> {
         if self.tok() == Tok::RParen {
             if operand_context {
                 self.error(open, "empty parenthesized group");
-                return Group::Wrong;
+                return Group::Error;
             }
             self.restore(saved);
-            return Group::Not;
+            return Group::Term;
         }
         let Some(mut left) = self.attempt(|parser| parser.logical_operand(None)) else {
             self.restore(saved);
-            return Group::Not;
+            return Group::Term;
         };
         match self.tok() {
             Tok::LogicalAnd | Tok::LogicalOr => {
-                let Some(expr) = self.logical_or(left) else { return Group::Wrong };
-                let Some(expr) = self.attach_with(expr) else { return Group::Wrong };
+                let Some(expr) = self.logical_or(left) else { return Group::Error };
+                let Some(expr) = self.attach_with(expr) else { return Group::Error };
                 if !self.close_group() {
-                    return Group::Wrong;
+                    return Group::Error;
                 }
                 let span = self.since(open.start);
-                Group::Is(Operand { body: vec![expr], explicit: false, span })
+                Group::Operand(Operand { body: vec![expr], explicit: false, span })
             }
             Tok::With if !left.explicit && left.body.len() == 1 => {
                 let with_span = self.here();
-                let Some(with) = self.with() else { return Group::Wrong };
+                let Some(with) = self.with() else { return Group::Error };
                 if let Some(only) = left.body.first_mut() {
                     only.with = with;
                 }
                 if self.at_logical() {
                     let operator = self.tok().name();
                     self.error_with_on_operand(with_span, operator);
-                    return Group::Wrong;
+                    return Group::Error;
                 }
                 if !self.close_group() {
-                    return Group::Wrong;
+                    return Group::Error;
                 }
                 if operand_context || self.at_logical() {
                     let span = self.since(open.start);
-                    return Group::Is(Operand { body: left.body, explicit: false, span });
+                    return Group::Operand(Operand { body: left.body, explicit: false, span });
                 }
                 self.restore(saved);
-                Group::Not
+                Group::Term
             }
             _ if left.explicit => {
-                // Parentheses don't hold a body, but perhaps a value in braces.
+                // Parentheses can't contain a body, but the braces may be a value.
                 self.restore(saved.clone());
                 self.scan();
                 let term = self.attempt(Self::term);
                 self.restore(saved);
                 if term.is_some() {
-                    return Group::Not;
+                    return Group::Term;
                 }
                 let message = "`(...)` in an operand position cannot contain a body";
                 let hint = "drop the parentheses to keep the body";
                 self.report(Problem::parse(open, message).hint(hint));
-                Group::Wrong
+                Group::Error
             }
             _ if is_logical(&left.body) || is_negated(&left.body) => {
                 if !self.close_group() {
-                    return Group::Wrong;
+                    return Group::Error;
                 }
                 let span = self.since(open.start);
-                Group::Is(Operand { span, ..left })
+                Group::Operand(Operand { span, ..left })
             }
             _ => {
                 self.restore(saved);
-                Group::Not
+                Group::Term
             }
         }
     }
@@ -629,7 +632,7 @@ impl Parser<'_> {
         true
     }
 
-    /// A term, a call as a statement, `x := y` or `x = y`.
+    /// Parses a term, a call as a statement, `x := y` or `x = y`.
     fn expr(&mut self) -> Option<Expr> {
         let start = self.start();
         let left = self.term_infix()?;
@@ -650,7 +653,8 @@ impl Parser<'_> {
         Some(expr(kind, self.since(start)))
     }
 
-    /// `{x | y}` as a body looks like a comprehension, unless the union is in parentheses.
+    /// Returns `true` if a body such as `{x | y}` looks like a comprehension; parentheses around
+    /// the union prevent that.
     fn is_ambiguous_union(&self, body: &Body) -> bool {
         let Some(first) = body.first() else { return false };
         let ExprKind::Call(parts) = &first.kind else { return false };
@@ -660,7 +664,7 @@ impl Parser<'_> {
             && !self.slice(first.span.start, first.span.end).starts_with('(')
     }
 
-    /// An operand that only prints can't fail.
+    /// Reports an operand that only prints, because it can't fail.
     fn check_void_calls(&mut self, left: &Body, right: &Body, operator: &str) {
         for body in [left, right] {
             let prints = |expr: &Expr| !expr.negated && is_print(expr);
@@ -688,7 +692,7 @@ fn is_var(term: &Term) -> bool {
     }
 }
 
-/// The number of parts a call of `in` has, by its function.
+/// The number of parts of a call of `in`, including the function.
 fn member_arity(parts: &[Term]) -> Option<usize> {
     let TermKind::Ref(operator) = &parts.first()?.kind else { return None };
     let [first, second] = operator.as_slice() else { return None };
@@ -704,7 +708,7 @@ fn member_arity(parts: &[Term]) -> Option<usize> {
     }
 }
 
-/// The only functions that give nothing.
+/// Returns `true` for a call of a function without a result; there are no others than these.
 fn is_print(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Call(parts) => parts.first().is_some_and(|operator| match &operator.kind {

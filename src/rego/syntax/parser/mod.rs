@@ -1,8 +1,9 @@
-//! Tokens to tree: what OPA's parser takes, and the same tree.
+//! Turns tokens into a tree: accepts the same texts as OPA's parser, and makes the same tree.
 //!
-//! The grammar can't be read with one token of lookahead (a brace opens a body, a set, an object or
-//! a comprehension), so the parser tries one reading and goes back for the next, in OPA's order of
-//! preference. What was read once at a place is kept, so that going back costs no time.
+//! The grammar can't be parsed with one token of lookahead (a brace opens a body, a set, an object
+//! or a comprehension), so the parser tries one alternative and backtracks to the next, in OPA's
+//! order of preference. Results are memoized by position, so that backtracking doesn't take
+//! exponential time.
 
 mod hints;
 mod literals;
@@ -22,54 +23,54 @@ use super::tree::{Body, Expr, FileId, Module, Span, Term, TermKind, Version};
 use super::{MAX_DEPTH, normalize};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
 
-/// How to read a text.
+/// The options for parsing a text.
 #[derive(Debug, Clone, Default)]
 pub struct ParseOptions {
     /// The version of the language before any import.
     pub version: BaseVersion,
-    /// All keywords that may be imported are, as `import future.keywords` does.
+    /// `true` to import all keywords that may be imported, as `import future.keywords` does.
     pub all_future_keywords: bool,
-    /// These keywords are imported.
+    /// The keywords that are imported.
     pub future_keywords: Vec<String>,
-    /// Keep [`TermKind::Group`] and the author's order of sets and objects, for printing.
+    /// `true` to keep [`TermKind::Group`] and the author's order of sets and objects, for printing.
     pub keep_layout: bool,
 }
 
-/// The version of the language that a text is read in before any import.
+/// The version of the language in which a text is parsed before any import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BaseVersion {
     /// `--v0`
     V0,
     /// v0 with v1's rules for heads: `--v0-v1`.
     V0CompatV1,
-    /// What OPA 1.x reads.
+    /// The default of OPA 1.x.
     #[default]
     V1,
-    /// With `and`, `or` and the newer `not`.
+    /// v1 with `and`, `or` and the newer `not`.
     V2,
 }
 
 impl ParseOptions {
-    /// The options of a version.
+    /// Creates the options for a version.
     pub fn version(version: BaseVersion) -> Self {
         Self { version, ..Self::default() }
     }
 }
 
-/// Reads a file.
+/// Parses a file.
 ///
 /// # Errors
-/// What is wrong with it, in order; never empty.
+/// The problems, in order; never empty.
 pub fn parse_module(file: FileId, text: &str, options: &ParseOptions) -> Result<Module, Problems> {
     let mut parser = Parser::new(file, text, options)?;
     let statements = parser.statements(false);
     parser.finish(statements)
 }
 
-/// Reads a query: expressions, separated by `;` or line breaks.
+/// Parses a query: expressions, separated by `;` or line breaks.
 ///
 /// # Errors
-/// What is wrong with it, in order; never empty.
+/// The problems, in order; never empty.
 pub fn parse_query(file: FileId, text: &str, options: &ParseOptions) -> Result<Body, Problems> {
     let mut parser = Parser::new(file, text, options)?;
     let statements = parser.statements(true);
@@ -80,10 +81,10 @@ pub fn parse_query(file: FileId, text: &str, options: &ParseOptions) -> Result<B
     Ok(body)
 }
 
-/// Reads one term.
+/// Parses a single term.
 ///
 /// # Errors
-/// What is wrong with it, in order; never empty.
+/// The problems, in order; never empty.
 pub fn parse_term(file: FileId, text: &str, options: &ParseOptions) -> Result<Term, Problems> {
     let body = parse_query(file, text, options)?;
     let span = whole(file, text);
@@ -97,10 +98,10 @@ pub fn parse_term(file: FileId, text: &str, options: &ParseOptions) -> Result<Te
     }
 }
 
-/// Reads one reference; `input` and `data` alone are references, too.
+/// Parses a single reference; a bare `input` or `data` is one, too.
 ///
 /// # Errors
-/// What is wrong with it, in order; never empty.
+/// The problems, in order; never empty.
 pub fn parse_ref(file: FileId, text: &str, options: &ParseOptions) -> Result<Vec<Term>, Problems> {
     let term = parse_term(file, text, options)?;
     match term.kind {
@@ -110,7 +111,7 @@ pub fn parse_ref(file: FileId, text: &str, options: &ParseOptions) -> Result<Vec
     }
 }
 
-/// `data` and `input`.
+/// Returns `true` for `data` and `input`.
 pub(super) fn is_root(name: &str) -> bool {
     matches!(name, "data" | "input")
 }
@@ -119,36 +120,36 @@ fn whole(file: FileId, text: &str) -> Span {
     Span { file, start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) }
 }
 
-/// Errors beyond these aren't reported.
+/// The largest number of problems that are reported.
 const MAX_PROBLEMS: usize = 20;
 
-/// Where the parser is. It is kept before an attempt and put back after it.
+/// The state of the parser, which is saved before an attempt and restored after it.
 #[derive(Debug, Clone)]
 struct State {
-    /// The current token.
+    /// The index of the current token.
     at: usize,
-    /// The space before it hasn't been skipped.
+    /// `true` if the space before the token hasn't been skipped.
     at_space: bool,
-    /// What the current token is: a word as a keyword or not.
+    /// The kind of the current token; for a word, whether it's a keyword has been decided.
     tok: Tok,
-    /// The number of wildcards there have been.
+    /// The number of wildcards so far.
     wildcards: u32,
-    /// How deep the trees are that were read within the term or statement that is being read.
+    /// The depth of the trees parsed within the current term or statement.
     height: usize,
     errors: Vec<Problem>,
 }
 
-/// A reading that is kept: where it began, what it gave, where it ended.
-type Kept<T> = (Option<T>, State);
+/// A memoized result, with the state after it.
+type Memo<T> = (Option<T>, State);
 
-/// A statement of a body that is kept.
+/// A memoized statement of a body.
 #[derive(Debug, Clone)]
-struct KeptLiteral {
+struct LiteralMemo {
     expr: Option<Expr>,
     state: State,
-    /// Where it begins with a keyword that is a name there: the term of that, which OPA's parser
-    /// then finds again also where the word would be a keyword.
-    named: Option<Kept<Term>>,
+    /// The memoized term, if the statement begins with a keyword that is used as a name there.
+    /// OPA's parser then finds this term again even where the word would be a keyword.
+    named: Option<Memo<Term>>,
 }
 
 struct Parser<'a> {
@@ -159,19 +160,19 @@ struct Parser<'a> {
     options: ParseOptions,
     state: State,
     keywords: Keywords,
-    /// `not` takes a body, and its operand is one.
+    /// `true` if the operand of `not` is a body.
     not_bodies: bool,
     depth: usize,
-    /// The number of attempts that are under way that may be gone back on.
+    /// The number of attempts in progress, from which the parser may backtrack.
     attempts: usize,
-    /// Terms that were read, by their first token in ascending order; those behind a term that was
-    /// read later are dropped. OPA's parser remembers the same ones, which shows where the same
-    /// word is read as a keyword first and as a name then.
-    terms: Vec<(usize, Kept<Term>)>,
-    /// All terms that were read while that could be gone back on, where braces may be bodies.
-    tried: HashMap<usize, Kept<Term>>,
-    /// Statements of bodies that were read while that could be gone back on.
-    literals: HashMap<usize, KeptLiteral>,
+    /// The memoized terms, ascending by their first token; those after a term that was parsed later
+    /// are dropped. OPA's parser memoizes the same ones, which is observable where a word is first
+    /// read as a keyword and then as a name.
+    terms: Vec<(usize, Memo<Term>)>,
+    /// All terms parsed during attempts, if braces may be bodies.
+    attempted_terms: HashMap<usize, Memo<Term>>,
+    /// The statements of bodies parsed during attempts.
+    literals: HashMap<usize, LiteralMemo>,
 }
 
 impl<'a> Parser<'a> {
@@ -191,7 +192,7 @@ impl<'a> Parser<'a> {
             BaseVersion::V1 => Keywords::V0_FUTURE.with(Keywords::NOT),
             BaseVersion::V2 => Keywords::ALL,
         };
-        // The word `not` is a keyword always; this is about its newer meaning.
+        // The word `not` is always a keyword; this flag is about its newer meaning.
         let mut not_bodies = options.version == BaseVersion::V2 || options.all_future_keywords;
         if options.all_future_keywords {
             keywords = Keywords::ALL;
@@ -223,10 +224,10 @@ impl<'a> Parser<'a> {
             depth: 0,
             attempts: 0,
             terms: Vec::new(),
-            tried: HashMap::new(),
+            attempted_terms: HashMap::new(),
             literals: HashMap::new(),
         };
-        parser.arrive();
+        parser.classify_current();
         Ok(parser)
     }
 
@@ -246,7 +247,7 @@ impl<'a> Parser<'a> {
         self.token(self.state.at)
     }
 
-    /// The author's text of the current token; empty where it isn't a word or a literal.
+    /// The text of the current token; empty unless it's a word or a literal.
     fn literal(&self) -> &'a str {
         let token = self.current();
         match token.kind {
@@ -264,7 +265,7 @@ impl<'a> Parser<'a> {
         self.text.get(range).unwrap_or_default()
     }
 
-    /// What a token is with these keywords.
+    /// The kind of a token, given the current keywords.
     fn kind_at(&self, at: usize) -> Tok {
         let token = self.token(at);
         if token.kind == Tok::Ident {
@@ -274,8 +275,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Looks at the token that was moved to.
-    fn arrive(&mut self) {
+    /// Classifies the current token, and reports its errors.
+    fn classify_current(&mut self) {
         self.state.at_space = false;
         self.state.tok = self.kind_at(self.state.at);
         if self.state.tok == Tok::Illegal {
@@ -298,15 +299,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes to the next token.
+    /// Advances to the next token.
     fn scan(&mut self) {
         if !self.state.at_space && self.state.at + 1 < self.tokens.len() {
             self.state.at += 1;
         }
-        self.arrive();
+        self.classify_current();
     }
 
-    /// Goes to the next token or, if there is any, the space before it.
+    /// Advances to the next token or to the space before it, if there is any.
     fn scan_space(&mut self) {
         if self.state.at_space || self.state.at + 1 >= self.tokens.len() {
             self.scan();
@@ -317,11 +318,11 @@ impl<'a> Parser<'a> {
             self.state.at_space = true;
             self.state.tok = Tok::Space;
         } else {
-            self.arrive();
+            self.classify_current();
         }
     }
 
-    /// The kind of the token after this one, space counting as one.
+    /// The kind of the next token; space counts as a token.
     fn next_or_space(&self) -> Tok {
         if self.state.at_space {
             return self.kind_at(self.state.at);
@@ -330,12 +331,12 @@ impl<'a> Parser<'a> {
         if next.space { Tok::Space } else { self.kind_at(self.state.at + 1) }
     }
 
-    /// Where the current token (or the space before it) begins.
+    /// The start of the current token, or of the space before it.
     fn start(&self) -> u32 {
         if self.state.at_space { self.last_end() } else { self.current().start }
     }
 
-    /// Where the last token before the current one ends.
+    /// The end of the token before the current one.
     fn last_end(&self) -> u32 {
         match self.state.at.checked_sub(1) {
             Some(last) => self.token(last).end,
@@ -343,7 +344,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where the current token ends.
+    /// The end of the current token.
     fn token_end(&self) -> u32 {
         if self.state.at_space { self.last_end() } else { self.current().end }
     }
@@ -352,12 +353,12 @@ impl<'a> Parser<'a> {
         Span { file: self.file, start, end: end.max(start) }
     }
 
-    /// The current token's place.
+    /// The span of the current token.
     fn here(&self) -> Span {
         self.span(self.start(), self.token_end())
     }
 
-    /// From a place to the end of the last token.
+    /// The span from a position to the end of the last token.
     fn since(&self, start: u32) -> Span {
         self.span(start, self.last_end())
     }
@@ -372,7 +373,7 @@ impl<'a> Parser<'a> {
         self.state = state;
     }
 
-    /// Does something that may be gone back on.
+    /// Runs a closure from which the parser may backtrack.
     fn attempt<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         self.attempts += 1;
         let result = run(self);
@@ -380,33 +381,33 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// What was read at the current token before.
-    fn kept_term(&self) -> Option<&Kept<Term>> {
+    /// The memoized term that begins at the current token.
+    fn memoized_term(&self) -> Option<&Memo<Term>> {
         let at = self.state.at;
         let index = self.terms.binary_search_by_key(&at, |(first, _)| *first).ok()?;
         self.terms.get(index).map(|(_, kept)| kept)
     }
 
-    fn keep_term(&mut self, first: usize, term: Option<&Term>) {
+    fn memoize_term(&mut self, first: usize, term: Option<&Term>) {
         while self.terms.last().is_some_and(|(last, _)| *last >= first) {
             self.terms.pop();
         }
-        // A statement that can't be gone back on is never read again.
+        // Outside of attempts, nothing is parsed twice.
         if self.attempts > 0 {
             let kept = (term.cloned(), self.state.clone());
             self.terms.push((first, kept));
         }
     }
 
-    /// Forgets what was read, between statements.
+    /// Drops the memoized results, between statements.
     fn forget(&mut self) {
         self.state.height = 0;
         self.terms.clear();
-        self.tried.clear();
+        self.attempted_terms.clear();
         self.literals.clear();
     }
 
-    /// One level deeper; nothing where that is too deep.
+    /// Runs a closure one level deeper, or reports that the nesting is too deep.
     fn nested<T>(&mut self, run: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= MAX_DEPTH {
             self.report_depth();
@@ -418,8 +419,8 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// A tree became one level deeper; nothing where that is too deep. Chains of operators are
-    /// trees as deep as they are long.
+    /// Counts a level of the tree, or reports that it's too deep. A chain of operators is a tree as
+    /// deep as the chain is long.
     fn grow(&mut self) -> Option<()> {
         self.state.height += 1;
         if self.state.height <= MAX_DEPTH {
@@ -455,10 +456,10 @@ impl<'a> Parser<'a> {
         self.error(here, message);
     }
 
-    /// The current token can't stand here.
+    /// Reports that the current token isn't allowed here.
     fn illegal(&mut self, note: &str) {
         let tok = self.tok();
-        // What is wrong with the token was reported when it was reached.
+        // The token's own error was reported when it became the current one.
         if tok == Tok::Illegal && self.failed() {
             return;
         }
@@ -472,13 +473,13 @@ impl<'a> Parser<'a> {
 
     // Words.
 
-    /// True if a token may stand for its word in a reference although it is a keyword.
+    /// Returns `true` if a keyword may be used as a name in a reference.
     fn may_be_name(&self, tok: Tok) -> bool {
         let word = tok.name();
         keyword_in(self.options.version, word) || self.keywords.contains(word)
     }
 
-    /// At a keyword that begins a reference (`if.x`, `not["x"]`): takes it for a name.
+    /// At a keyword that begins a reference (`if.x`, `not["x"]`), treats it as a name.
     fn name_of_reference(&mut self) -> bool {
         let is = self.may_be_name(self.tok())
             && matches!(self.next_or_space(), Tok::Dot | Tok::LBracket);
@@ -501,7 +502,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// True if a word is a keyword of a version, imports aside.
+/// Returns `true` if a word is a keyword of a version, without any imports.
 fn keyword_in(version: BaseVersion, word: &str) -> bool {
     let keywords = match version {
         BaseVersion::V0 => Keywords::NOT,
@@ -511,8 +512,8 @@ fn keyword_in(version: BaseVersion, word: &str) -> bool {
     keywords.contains(word)
 }
 
-/// The version of a module with these imports.
-fn raised(base: BaseVersion, v1: bool, v2: bool) -> Version {
+/// The version of a module that imports `rego.v1` or `rego.v2`.
+fn module_version(base: BaseVersion, v1: bool, v2: bool) -> Version {
     match (base, v1, v2) {
         (_, _, true) | (BaseVersion::V2, ..) => Version::V2,
         (BaseVersion::V1, ..) => Version::V1,

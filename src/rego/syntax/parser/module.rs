@@ -1,4 +1,4 @@
-//! Statements to a module: which expressions are rules, and what v1 demands of rules.
+//! Assembles statements into a module: turns expressions into rules, and checks v1's requirements.
 
 use super::super::normalize;
 use super::super::tree::{
@@ -7,11 +7,11 @@ use super::super::tree::{
 use super::super::words::{is_function, is_keyword_v1};
 use super::rules::true_body;
 use super::statements::{Statement, rego_version, value_name};
-use super::{Parser, hints, raised, whole};
+use super::{Parser, hints, module_version, whole};
 use crate::rego::problem::{Problem, Problems};
 
 impl Parser<'_> {
-    /// The module of these statements.
+    /// Makes the module of these statements.
     pub(super) fn finish(mut self, statements: Vec<Statement>) -> Result<Module, Problems> {
         if self.failed() {
             return Err(self.problems());
@@ -53,7 +53,7 @@ impl Parser<'_> {
         }
         let v1 = imports.iter().any(|import| rego_version(import).0);
         let v2 = imports.iter().any(|import| rego_version(import).1);
-        let version = raised(self.options.version, v1, v2);
+        let version = module_version(self.options.version, v1, v2);
         if version != Version::V0 {
             for rule in &rules {
                 let mut next = Some(rule);
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(module)
     }
 
-    /// The expressions of these statements.
+    /// Makes the body of these statements.
     pub(super) fn finish_query(mut self, statements: Vec<Statement>) -> Result<Body, Problems> {
         let mut body = Vec::new();
         for statement in statements {
@@ -138,10 +138,10 @@ impl Statement {
     }
 }
 
-type Refusal = (Span, String);
+type HeadError = (Span, String);
 
-/// The rule that an expression between rules is: `p["a"]`, `f("a")`, `p = 1`.
-fn rule_from_body(body: Body) -> Result<Rule, Refusal> {
+/// Turns an expression between rules into the rule that it means: `p["a"]`, `f("a")`, `p = 1`.
+fn rule_from_body(body: Body) -> Result<Rule, HeadError> {
     let first = body.first().map(|first| first.span).unwrap_or_default();
     let mut exprs = body.into_iter();
     match (exprs.next(), exprs.next()) {
@@ -195,7 +195,7 @@ fn empty_head(span: Span) -> Head {
     }
 }
 
-fn bare(head: Head, span: Span) -> Rule {
+fn rule_without_body(head: Head, span: Span) -> Rule {
     let body = true_body(span);
     Rule { default: false, head, body, generated_body: true, else_rule: None, span }
 }
@@ -204,7 +204,7 @@ fn begins_with_var(parts: &[Term]) -> bool {
     matches!(parts.first().map(|first| &first.ungrouped().kind), Some(TermKind::Var(_)))
 }
 
-/// `a.b.c` is true; `p[x]` puts an element into a set.
+/// Makes a rule of `a.b.c`, with the value `true`, or of `p[x]`, an element of a set.
 fn rule_from_term(term: Term) -> Result<Rule, String> {
     let name = value_name(&term);
     let TermKind::Ref(mut parts) = term.kind else {
@@ -225,7 +225,7 @@ fn rule_from_term(term: Term) -> Result<Rule, String> {
         head.key = parts.pop();
     }
     head.reference = parts;
-    Ok(bare(head, term.span))
+    Ok(rule_without_body(head, term.span))
 }
 
 fn rule_from_equality(parts: Vec<Term>, span: Span, assign: bool) -> Result<Rule, String> {
@@ -256,7 +256,7 @@ fn rule_from_equality(parts: Vec<Term>, span: Span, assign: bool) -> Result<Rule
         left @ Term { kind: TermKind::Var(_), .. } => head.reference = vec![left],
         _ => return Err(format!("{name} cannot be used for rule name")),
     }
-    Ok(bare(head, span))
+    Ok(rule_without_body(head, span))
 }
 
 fn reference(operator: Term) -> Vec<Term> {
@@ -274,7 +274,7 @@ fn operator_is_named(call: &[Term]) -> bool {
     }
 }
 
-/// `f("a")` is true.
+/// Makes a rule of `f("a")`, with the value `true`.
 fn rule_from_call(parts: Vec<Term>) -> Result<Rule, String> {
     if parts.len() <= 1 {
         return Err("rule argument list must take at least one argument".to_owned());
@@ -290,5 +290,5 @@ fn rule_from_call(parts: Vec<Term>) -> Result<Rule, String> {
     head.args = parts.collect();
     head.is_function = true;
     head.value = Some(Term { kind: TermKind::Bool(true), span });
-    Ok(bare(head, span))
+    Ok(rule_without_body(head, span))
 }

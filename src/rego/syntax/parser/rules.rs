@@ -1,4 +1,4 @@
-//! Rules: heads, bodies, `else`, defaults.
+//! Parses rules: heads, bodies, `else`, defaults.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::statements::value_name;
 use super::{Parser, is_root};
 use crate::rego::problem::Problem;
 
-/// The body of a rule without one.
+/// The body of a rule for which none is written.
 pub(super) fn true_body(span: Span) -> Body {
     let term = Box::new(Term { kind: TermKind::Bool(true), span });
     let kind = ExprKind::Term(term);
@@ -29,8 +29,8 @@ fn is_wildcard(term: &Term) -> bool {
 }
 
 impl Parser<'_> {
-    /// A rule, with its chained bodies as rules of their own. Nothing and no error where it may be
-    /// an expression.
+    /// Parses a rule, with its chained bodies as rules of their own. Returns `None` without an
+    /// error if the text may be an expression.
     #[allow(clippy::too_many_lines)]
     pub(super) fn rules(&mut self) -> Option<Vec<Rule>> {
         let start = self.start();
@@ -95,7 +95,7 @@ impl Parser<'_> {
             self.scan();
             let saved = self.save();
             let brace = self.tok() == Tok::LBrace;
-            // Braces may be a value or an operand; a set is never false, so they aren't that.
+            // Braces may hold an operand here. A set would never be false, so it's taken for a body.
             let expr = if brace { self.attempt(Self::literal_expr) } else { self.literal_expr() };
             let is_set = brace
                 && matches!(&expr, Some(Expr { kind: ExprKind::Term(term), .. })
@@ -165,7 +165,7 @@ impl Parser<'_> {
         Some(body)
     }
 
-    /// Parameters that are wildcards are others in each definition.
+    /// Gives the wildcards among the parameters new names, since they differ in each definition.
     fn fresh_wildcards(&mut self, head: &mut Head) {
         for arg in &mut head.args {
             if is_wildcard(arg) {
@@ -234,7 +234,7 @@ impl Parser<'_> {
         }
         let span = self.since(start);
         if !braces && self.options.keep_layout {
-            // There OPA has the body at its keyword, and lays it out accordingly.
+            // OPA gives the body the position of the `else` keyword here, which affects the layout.
             locate_body(&mut body, span);
         }
         Some(Rule { default: false, head, body, generated_body: false, else_rule, span })
@@ -271,7 +271,7 @@ impl Parser<'_> {
                     TermKind::Ref(parts) => parts,
                     _ => vec![operator],
                 };
-                // What a call gives can't be defined.
+                // The result of a call can't be defined by a rule.
                 if !matches!(head.reference.first().map(|part| &part.kind), Some(TermKind::Var(_)))
                 {
                     self.illegal("rule head ref invalid");
@@ -346,7 +346,7 @@ impl Parser<'_> {
         Some(head)
     }
 
-    /// A default value is known without evaluating anything but comprehensions.
+    /// Checks that a default value needs no evaluation, except of comprehensions.
     fn check_default_value(&mut self, rule: Span, head: &Head) -> Option<()> {
         let Some(value) = &head.value else {
             self.error(rule, "illegal default rule (must have a value)");

@@ -1,4 +1,4 @@
-//! Statements: packages, imports, rules and, where nothing else fits, expressions.
+//! Parses statements: packages, imports, rules and, if nothing else fits, expressions.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::rego::problem::Problem;
 pub(super) enum Statement {
     Package(Package),
     Import(Import),
-    /// A rule and where it was written.
+    /// A rule.
     Rule(Box<Rule>),
-    /// Expressions. Some are rules: `p["a"]`, `f("a")`, `x = 1`.
+    /// Expressions, some of which are rules: `p["a"]`, `f("a")`, `x = 1`.
     Body(Body),
 }
 
 impl Parser<'_> {
-    /// All statements, in order. After one that is wrong it goes on with the next that begins at
-    /// the beginning of a line, so that all are reported at once.
+    /// Parses all statements. After an erroneous one, continues with the next one at the beginning
+    /// of a line, so that all errors are reported at once.
     pub(super) fn statements(&mut self, skip_rules: bool) -> Vec<Statement> {
         let mut statements = Vec::new();
         while self.tok() != Tok::Eof {
@@ -30,7 +30,7 @@ impl Parser<'_> {
                 continue;
             }
             if self.state.errors.len() == errors {
-                // OPA stops reading without a word.
+                // OPA stops parsing here without an error.
                 if errors == 0 {
                     break;
                 }
@@ -42,7 +42,7 @@ impl Parser<'_> {
         statements
     }
 
-    /// Goes to what looks like the next statement.
+    /// Skips to the apparent beginning of the next statement.
     fn recover(&mut self, first: usize) -> bool {
         let mut at = first.max(self.state.at.saturating_sub(1));
         loop {
@@ -59,7 +59,7 @@ impl Parser<'_> {
                 let errors = std::mem::take(&mut self.state.errors);
                 self.state.at = at;
                 self.depth = 0;
-                self.arrive();
+                self.classify_current();
                 let new = std::mem::replace(&mut self.state.errors, errors);
                 self.state.errors.extend(new);
                 return true;
@@ -67,9 +67,9 @@ impl Parser<'_> {
         }
     }
 
-    /// One statement; false where there is none.
+    /// Parses a statement; returns `false` if there is none.
     fn statement(&mut self, skip_rules: bool, out: &mut Vec<Statement>) -> bool {
-        // What counts as an error of this statement: earlier ones were recovered from.
+        // Sets aside the errors of earlier statements, from which the parser has recovered.
         let earlier = std::mem::take(&mut self.state.errors);
         let result = self.statement_inner(skip_rules, out);
         let new = std::mem::replace(&mut self.state.errors, earlier);
@@ -138,7 +138,7 @@ impl Parser<'_> {
         false
     }
 
-    /// At a keyword that is used as a rule's name (`every := 1`): says so.
+    /// Reports a keyword that is used as a rule's name (`every := 1`).
     pub(super) fn keyword_as_rule_name(&mut self, is_default: bool) -> bool {
         use Tok::{Assign, Contains, If, LParen, Unify};
         let tok = self.tok();
@@ -158,16 +158,16 @@ impl Parser<'_> {
         true
     }
 
-    /// At a name, or a keyword that may stand for one.
+    /// Returns `true` at a name, or at a keyword that can be used as one.
     fn name_or_keyword(&mut self) -> bool {
         if self.tok() == Tok::Ident {
             return true;
         }
-        let may = self.may_be_name(self.tok());
-        if may {
+        let is_name = self.may_be_name(self.tok());
+        if is_name {
             self.state.tok = Tok::Ident;
         }
-        may
+        is_name
     }
 
     fn package(&mut self) -> Option<Package> {
@@ -232,7 +232,7 @@ impl Parser<'_> {
             self.illegal("");
             return None;
         }
-        // Keywords that had to be imported once are names here; the token after the path is, too.
+        // Keywords that v0 has to import are names here, and so is the token after the path.
         let keywords = std::mem::replace(&mut self.keywords, Keywords::NONE);
         let terms = std::mem::take(&mut self.terms);
         let term = self.term();
@@ -288,7 +288,7 @@ impl Parser<'_> {
         Some(Import { path, alias: None, span: self.since(start) })
     }
 
-    /// The path of an import: words, of which the first says what is imported.
+    /// Checks the path of an import: words, the first of which determines the kind of import.
     fn import_path(&mut self, path: Term) -> Option<Term> {
         match &path.kind {
             TermKind::Var(_) => {}
@@ -381,7 +381,8 @@ impl Parser<'_> {
         self.add_keywords(keywords);
     }
 
-    /// More keywords, from the current token on, which was read before they were known.
+    /// Adds keywords, and classifies the current token again, which was read before they were
+    /// known.
     fn add_keywords(&mut self, keywords: Keywords) {
         self.keywords = self.keywords.with(keywords);
         if self.tok() == Tok::Ident {
@@ -415,7 +416,7 @@ pub(in super::super) fn head_word(path: &Term) -> &str {
     }
 }
 
-/// True if an import is `rego.v1` or `rego.v2`.
+/// Returns two flags: `true` for `rego.v1`, and `true` for `rego.v2`.
 pub(super) fn rego_version(import: &Import) -> (bool, bool) {
     let TermKind::Ref(parts) = &import.path.kind else { return (false, false) };
     match parts.as_slice() {

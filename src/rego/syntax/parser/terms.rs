@@ -1,4 +1,4 @@
-//! Terms: values, references, calls, operators, collections, comprehensions.
+//! Parses terms: values, references, calls, operators, collections, comprehensions.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use super::statements::value_name;
 use super::{BaseVersion, Parser, is_root};
 use crate::rego::value::{Number, NumberError};
 
-/// The binding strength of an operator, from the loosest.
+/// The precedence of an operator, from the loosest to the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Relation,
     Or,
     And,
@@ -22,7 +22,7 @@ enum Level {
     Product,
 }
 
-impl Level {
+impl Precedence {
     fn of(tok: Tok) -> Option<Self> {
         Some(match tok {
             Tok::Equal | Tok::Neq | Tok::Lt | Tok::Gt | Tok::Lte | Tok::Gte => Self::Relation,
@@ -46,12 +46,12 @@ impl Level {
 }
 
 impl Parser<'_> {
-    /// A term with operators, among them `k, v in xs`.
+    /// Parses a term with operators, including `k, v in xs`.
     pub(super) fn term_infix(&mut self) -> Option<Term> {
         self.term_in(true)
     }
 
-    /// A term with operators in a list, where a comma ends it.
+    /// Parses a term with operators in a list, where a comma ends it.
     fn term_infix_in_list(&mut self) -> Option<Term> {
         self.term_in(false)
     }
@@ -65,16 +65,16 @@ impl Parser<'_> {
 
     fn term_in_chain(&mut self, key_value: bool) -> Option<Term> {
         let start = self.start();
-        let mut left = self.term_level(Level::Relation, None, start)?;
+        let mut left = self.term_with_operators(Precedence::Relation, None, start)?;
         loop {
             if key_value && self.tok() == Tok::Comma {
                 let saved = self.save();
                 let found = self.attempt(|parser| {
                     parser.scan();
-                    let value = parser.term_level(Level::Relation, None, start)?;
+                    let value = parser.term_with_operators(Precedence::Relation, None, start)?;
                     let operator = parser.member_operator(true)?;
                     let rest = parser.start();
-                    let domain = parser.term_level(Level::Relation, None, rest)?;
+                    let domain = parser.term_with_operators(Precedence::Relation, None, rest)?;
                     Some((operator, value, domain))
                 });
                 if let Some((operator, value, domain)) = found {
@@ -91,7 +91,7 @@ impl Parser<'_> {
             self.name_of_reference();
             let Some(operator) = self.member_operator(false) else { return Some(left) };
             let rest = self.start();
-            let Some(right) = self.term_level(Level::Relation, None, rest) else {
+            let Some(right) = self.term_with_operators(Precedence::Relation, None, rest) else {
                 return Some(left);
             };
             self.grow()?;
@@ -103,7 +103,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `in`, as the function it stands for.
+    /// Parses `in` and returns the function that it stands for.
     fn member_operator(&mut self, with_key: bool) -> Option<Term> {
         if self.tok() != Tok::In {
             return None;
@@ -118,25 +118,30 @@ impl Parser<'_> {
         Some(Term { kind: TermKind::Ref(parts), span })
     }
 
-    /// Operators of a level and tighter ones, from the left.
-    fn term_level(&mut self, level: Level, first: Option<Term>, start: u32) -> Option<Term> {
+    /// Parses operators of this precedence and tighter ones, which associate to the left.
+    fn term_with_operators(
+        &mut self,
+        level: Precedence,
+        first: Option<Term>,
+        start: u32,
+    ) -> Option<Term> {
         let mut left = match (first, level.tighter()) {
             (Some(first), _) => first,
-            (None, Some(tighter)) => self.term_level(tighter, None, start)?,
+            (None, Some(tighter)) => self.term_with_operators(tighter, None, start)?,
             (None, None) => self.term()?,
         };
-        while Level::of(self.tok()) == Some(level) {
+        while Precedence::of(self.tok()) == Some(level) {
             let tok = self.tok();
             let operator = Term { kind: TermKind::Var(Arc::from(tok.name())), span: self.here() };
             self.scan();
             let right = match level.tighter() {
                 Some(tighter) => {
                     let rest = self.start();
-                    self.term_level(tighter, None, rest)
+                    self.term_with_operators(tighter, None, rest)
                 }
                 None => self.term(),
             };
-            // What is wrong was reported; the left operand is what there is.
+            // The error has been reported; the left operand is returned as it is.
             let Some(right) = right else { break };
             self.grow()?;
             let kind = TermKind::Call(vec![operator, left, right]);
@@ -145,33 +150,33 @@ impl Parser<'_> {
         Some(left)
     }
 
-    /// A term without operators around it.
+    /// Parses a term, without operators around it.
     pub(super) fn term(&mut self) -> Option<Term> {
-        if let Some((term, state)) = self.kept_term().cloned() {
+        if let Some((term, state)) = self.memoized_term().cloned() {
             self.restore(state);
             return term;
         }
         let first = self.state.at;
-        // Read in an attempt that was gone back on.
+        // The term may have been parsed during an abandoned attempt.
         let again = self.logical_keywords() && !self.tok().is_keyword() && !self.failed();
-        if again && let Some((term, state)) = self.tried.get(&first).cloned() {
+        if again && let Some((term, state)) = self.attempted_terms.get(&first).cloned() {
             self.restore(state);
-            self.keep_term(first, term.as_ref());
+            self.memoize_term(first, term.as_ref());
             return term;
         }
         let outer = std::mem::take(&mut self.state.height);
         let term = self.nested(Self::term_inner);
         let term = if self.grow().is_some() { term } else { None };
         self.state.height = self.state.height.max(outer);
-        self.keep_term(first, term.as_ref());
+        self.memoize_term(first, term.as_ref());
         if again && self.attempts > 0 {
-            self.tried.insert(first, (term.clone(), self.save()));
+            self.attempted_terms.insert(first, (term.clone(), self.save()));
         }
         term
     }
 
     fn term_inner(&mut self) -> Option<Term> {
-        // `and(x, y)` and `or(x, y)` are calls also where the words are keywords.
+        // `and(x, y)` and `or(x, y)` are calls even where these words are keywords.
         if matches!(self.tok(), Tok::LogicalAnd | Tok::LogicalOr)
             && self.next_or_space() == Tok::LParen
         {
@@ -227,7 +232,7 @@ impl Parser<'_> {
         Some(Term { kind: TermKind::Group(Box::new(inner)), span })
     }
 
-    /// What follows a term directly: operands of a reference, arguments of a call.
+    /// Parses the operands of a reference or the arguments of a call directly after a term.
     fn term_finish(&mut self, head: Term) -> Option<Term> {
         let start = head.span.start;
         self.scan_space();
@@ -241,12 +246,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The name in a rule's head, with operands or parameters. Space may stand before them.
+    /// Parses the operands or parameters after the name of a rule. Space may precede them.
     pub(super) fn head_finish(&mut self, head: Term) -> Option<Term> {
         let start = head.span.start;
         self.scan_space();
         match self.tok() {
-            tok if Level::of(tok).is_some() => self.illegal(""),
+            tok if Precedence::of(tok).is_some() => self.illegal(""),
             Tok::Space => self.scan(),
             _ => {}
         }
@@ -256,7 +261,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Operands and arguments after `head`, at the first of them.
+    /// Parses the operands and arguments after `head`, at the first of them.
     fn reference(&mut self, head: Term, start: u32) -> Option<Term> {
         self.nested(|parser| {
             parser.grow()?;
@@ -291,7 +296,7 @@ impl Parser<'_> {
                     self.scan_space();
                 }
                 Tok::LParen => {
-                    let operator = joined(parts, self.span(start, self.start()));
+                    let operator = reference_or_name(parts, self.span(start, self.start()));
                     let call = self.call(operator, start)?;
                     return match self.tok() {
                         Tok::Space => {
@@ -317,13 +322,13 @@ impl Parser<'_> {
                     if tok == Tok::Space {
                         self.scan();
                     }
-                    return Some(joined(parts, self.span(start, end)));
+                    return Some(reference_or_name(parts, self.span(start, end)));
                 }
             }
         }
     }
 
-    /// A call, at its parenthesis.
+    /// Parses a call, at its opening parenthesis.
     fn call(&mut self, operator: Term, start: u32) -> Option<Term> {
         self.scan();
         let is_set = matches!(&operator.ungrouped().kind, TermKind::Var(name) if &**name == "set");
@@ -406,7 +411,7 @@ impl Parser<'_> {
             return None;
         }
         let mut parts = Vec::new();
-        // `$"`, which only the first part begins with.
+        // Only the first part begins with `$"`.
         let mut begin = 2;
         while let Tok::Template { last, .. } = self.tok() {
             let literal = self.literal();
@@ -493,7 +498,7 @@ impl Parser<'_> {
             self.scan();
         }
         let saved = self.save();
-        // One term first, without operators: `[x | y]` is a comprehension and no union.
+        // The first term is parsed without operators: `[x | y]` is a comprehension, not a union.
         let head = self.attempt(Self::term)?;
         match self.tok() {
             Tok::RBracket => return Some(self.closed(TermKind::Array(vec![head]), start)),
@@ -523,7 +528,7 @@ impl Parser<'_> {
         Some(self.closed(TermKind::Array(terms), start))
     }
 
-    /// A term that ends with the current token.
+    /// Makes a term that ends with the current token.
     fn closed(&self, kind: TermKind, start: u32) -> Term {
         Term { kind, span: self.span(start, self.token_end()) }
     }
@@ -588,7 +593,7 @@ impl Parser<'_> {
         Some(TermKind::Set(compare::unique(terms)))
     }
 
-    /// An object or a comprehension of one, at the colon after its first key.
+    /// Parses an object or an object comprehension, at the colon after its first key.
     fn object(&mut self, key: Term, may_be_comprehension: bool) -> Option<TermKind> {
         self.scan();
         let saved = self.save();
@@ -661,8 +666,8 @@ impl Parser<'_> {
     }
 }
 
-/// A reference, or a name alone.
-fn joined(mut parts: Vec<Term>, span: Span) -> Term {
+/// Makes a reference, or returns a single name as it is.
+fn reference_or_name(mut parts: Vec<Term>, span: Span) -> Term {
     if parts.len() == 1
         && let Some(only) = parts.pop()
     {
@@ -685,7 +690,7 @@ fn may_be_head(kind: &TermKind) -> bool {
     )
 }
 
-/// The number of a literal, which may begin with its point.
+/// Parses a number, which may begin with its decimal point.
 fn read_number(text: &str) -> Result<Number, NumberError> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(text) => ("-", text),
@@ -697,7 +702,7 @@ fn read_number(text: &str) -> Result<Number, NumberError> {
         return Err(NumberError::Invalid);
     }
     match Number::read(&text) {
-        // So far below one, OPA computes with zero.
+        // OPA rounds a number of this size down to zero.
         Err(NumberError::TooBig) if exponent(&text).is_some_and(|at| at < -646_456_993) => {
             Ok(Number::from(0_i64))
         }
@@ -705,7 +710,7 @@ fn read_number(text: &str) -> Result<Number, NumberError> {
     }
 }
 
-/// The decimal exponent of a number, roughly.
+/// The exponent of a number, as written.
 fn exponent(text: &str) -> Option<i64> {
     let (_, exponent) = text.split_once(['e', 'E'])?;
     exponent.parse().ok()
