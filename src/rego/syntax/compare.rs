@@ -1,11 +1,12 @@
-//! OPA's order of terms: sets and objects are iterated in it, and it says which elements are equal.
+//! OPA's order of terms, in which sets and objects are iterated. Elements that compare equal are
+//! the same.
 
 use std::cmp::Ordering;
 
 use super::parser::is_root;
 use super::tree::{Body, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With};
 
-/// The order of two terms. Places and groups don't matter.
+/// Compares two terms. Positions and parentheses don't matter.
 pub fn terms(a: &Term, b: &Term) -> Ordering {
     let (a, b) = (a.ungrouped(), b.ungrouped());
     let order = rank(&a.kind).cmp(&rank(&b.kind));
@@ -64,7 +65,7 @@ fn rank(kind: &TermKind) -> u8 {
     }
 }
 
-/// The parts of a reference, of one part where it is a name.
+/// The parts of a reference; a name is a reference of one part.
 fn parts(term: &Term) -> &[Term] {
     match &term.kind {
         TermKind::Ref(parts) => parts,
@@ -75,7 +76,7 @@ fn parts(term: &Term) -> &[Term] {
 fn references(a: &[Term], b: &[Term]) -> Ordering {
     match (a.split_first(), b.split_first()) {
         (Some((a_first, a_rest)), Some((b_first, b_rest))) => {
-            // The first part is a name also where it is `data` or `input`.
+            // The first part is compared as a name even if it's `data` or `input`.
             let order = match (&a_first.kind, &b_first.kind) {
                 (TermKind::Var(a), TermKind::Var(b)) => a.cmp(b),
                 _ => terms(a_first, b_first),
@@ -133,13 +134,13 @@ fn templates(a: &Template, b: &Template) -> Ordering {
     })
 }
 
-/// The order of two bodies.
+/// Compares two bodies.
 pub fn bodies(a: &Body, b: &Body) -> Ordering {
     let order = a.iter().zip(b).map(|(a, b)| exprs(a, b)).find(|order| order.is_ne());
     order.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
-/// The order of two statements at the same place of a body.
+/// Compares two statements, regardless of their positions.
 pub fn exprs(a: &Expr, b: &Expr) -> Ordering {
     let rank = |expr: &Expr| match expr.kind {
         ExprKind::Some(_) => 0,
@@ -186,14 +187,15 @@ fn withs(a: &With, b: &With) -> Ordering {
     terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
 }
 
-/// The elements of a set, each once, in their order: the first of equal ones.
+/// Removes duplicates from the elements of a set and keeps the first of equal ones, without
+/// sorting.
 pub fn unique(elements: Vec<Term>) -> Vec<Term> {
     let mut order: Vec<usize> = (0..elements.len()).collect();
     let compare = |a: usize, b: usize| match (elements.get(a), elements.get(b)) {
         (Some(a), Some(b)) => terms(a, b),
         _ => Ordering::Equal,
     };
-    // Stable: of equal ones the first comes first.
+    // The sort is stable, so that the first of equal elements stays first.
     order.sort_by(|a, b| compare(*a, *b));
     let mut kept = vec![true; elements.len()];
     let mut first = None;

@@ -1,9 +1,9 @@
-//! A module's text in the one layout that `opa fmt` gives it.
+//! Formats a module in the layout of `opa fmt`.
 //!
-//! The layout follows the author's line breaks: what stood on a line of its own stays there, what
-//! stood together stays together; only space, separators and forms are made uniform. Comments go
-//! where they were. Where a comment is at a place that the layout has no room for, the author's
-//! text is taken over as it is.
+//! The layout follows the author's line breaks: text on a line of its own stays there, text on one
+//! line stays together; only spaces, separators and alternative forms are made uniform. Comments
+//! stay where they were. If the layout has no place for a comment, the author's text is copied as
+//! it is.
 
 mod writer;
 
@@ -14,21 +14,22 @@ use super::print::is_name;
 use super::tree::{ExprKind, Head, Import, Module, Name, Rule, Span, Term, TermKind, Version};
 use super::visit::{Visit, VisitMut, walk_term, walk_term_mut};
 use crate::rego::problem::{Problem, Problems, Source};
-use writer::{Options, Writer};
+use writer::{Style, Writer};
 
-/// The text of a module in OPA's layout, for this version. It must have been read with
-/// [`ParseOptions::keep_layout`](super::ParseOptions), from `text`.
+/// Formats a module in OPA's layout, for this version. It must have been parsed from `text` with
+/// [`ParseOptions::keep_layout`](super::ParseOptions).
 ///
 /// # Errors
-/// Where an operator is called with a wrong number of arguments, which has no form.
+/// An operator is called with a wrong number of arguments and can't be written in infix form.
 pub fn format_module(module: &Module, text: &str, base: BaseVersion) -> Result<String, Problems> {
     format_module_with(module, text, base, false)
 }
 
-/// [`format_module`], and drops imports that v1 doesn't need where `drop_imports` says so.
+/// Does the same as [`format_module`]. With `drop_imports`, leaves out imports that v1 doesn't
+/// need.
 ///
 /// # Errors
-/// As [`format_module`].
+/// The same as those of [`format_module`].
 pub fn format_module_with(
     module: &Module,
     text: &str,
@@ -60,7 +61,7 @@ pub fn format_module_with(
         (BaseVersion::V0, _) => Version::V0,
         _ => Version::V1,
     };
-    let options = Options {
+    let options = Style {
         contains: modern("contains"),
         ifs: modern("if"),
         ref_heads,
@@ -77,32 +78,32 @@ pub fn format_module_with(
 }
 
 /// An import and its row.
-struct Placed {
+struct ImportLine {
     import: Import,
     row: i64,
-    /// Made by the formatter.
+    /// `true` if the formatter added it.
     added: bool,
 }
 
-/// The imports that stay, and directive imports that are missing.
+/// The imports that are kept, with the missing directive imports added.
 fn imports(
     module: &Module,
     source: &Source,
     base: BaseVersion,
     (v1_imported, v2_imported): (bool, bool),
     drop_imports: bool,
-) -> Vec<Placed> {
+) -> Vec<ImportLine> {
     let row = |import: &Import| i64::from(source.line_column(import.span.start).0);
-    let placed =
-        |import: &Import| Placed { import: import.clone(), row: row(import), added: false };
-    let mut imports: Vec<Placed> = module.imports.iter().map(placed).collect();
-    let is_future = |placed: &Placed| super::parser::head_word(&placed.import.path) == "future";
+    let line =
+        |import: &Import| ImportLine { import: import.clone(), row: row(import), added: false };
+    let mut imports: Vec<ImportLine> = module.imports.iter().map(line).collect();
+    let is_future = |line: &ImportLine| super::parser::head_word(&line.import.path) == "future";
     if base == BaseVersion::V2 {
         if drop_imports {
-            imports.retain(|placed| {
-                !is_path(&placed.import, &["rego", "v1"])
-                    && !is_path(&placed.import, &["rego", "v2"])
-                    && !is_future(placed)
+            imports.retain(|line| {
+                !is_path(&line.import, &["rego", "v1"])
+                    && !is_path(&line.import, &["rego", "v2"])
+                    && !is_future(line)
             });
         }
         return imports;
@@ -110,22 +111,22 @@ fn imports(
     let mut v1_imported = v1_imported || v2_imported;
     let drop_v1 = drop_imports && base == BaseVersion::V1;
     if v2_imported || drop_v1 {
-        imports.retain(|placed| !is_path(&placed.import, &["rego", "v1"]));
+        imports.retain(|line| !is_path(&line.import, &["rego", "v1"]));
         v1_imported = v2_imported;
     } else if base == BaseVersion::V0CompatV1 && !v1_imported {
         add_import(&mut imports, &["rego", "v1"]);
         v1_imported = true;
     }
     if v1_imported || drop_imports && base != BaseVersion::V0 {
-        imports.retain(|placed| !is_future(placed));
+        imports.retain(|line| !is_future(line));
     }
     let modern = base != BaseVersion::V0 || v1_imported;
     let used = used_keywords(module);
     for (keyword, is_used) in used {
         let needed = is_used
             && if modern { !v2_imported && !matches!(keyword, "in" | "every") } else { true };
-        let there = imports.iter().any(|placed| {
-            let import = &placed.import;
+        let there = imports.iter().any(|line| {
+            let import = &line.import;
             is_path(import, &["future", "keywords"])
                 || is_path(import, &["future", "keywords", keyword])
                 || keyword == "in" && is_path(import, &["future", "keywords", "every"])
@@ -137,15 +138,15 @@ fn imports(
     imports
 }
 
-/// Adds an import behind the last one of its kind.
-fn add_import(imports: &mut Vec<Placed>, path: &[&str]) {
+/// Adds an import after the last one of its kind.
+fn add_import(imports: &mut Vec<ImportLine>, path: &[&str]) {
     let last = imports
         .iter()
-        .filter(|placed| {
-            super::parser::head_word(&placed.import.path) == "future"
-                || is_path(&placed.import, &["rego", "v1"])
+        .filter(|line| {
+            super::parser::head_word(&line.import.path) == "future"
+                || is_path(&line.import, &["rego", "v1"])
         })
-        .map(|placed| placed.row)
+        .map(|line| line.row)
         .max();
     let span = Span::default();
     let part = |(index, word): (usize, &&str)| {
@@ -155,10 +156,10 @@ fn add_import(imports: &mut Vec<Placed>, path: &[&str]) {
     };
     let path = Term { kind: TermKind::Ref(path.iter().enumerate().map(part).collect()), span };
     let row = last.map_or(1, |row| row + 1);
-    imports.push(Placed { import: Import { path, alias: None, span }, row, added: true });
+    imports.push(ImportLine { import: Import { path, alias: None, span }, row, added: true });
 }
 
-/// Keywords that had to be imported once, and whether there are statements with them.
+/// The keywords that had to be imported in v0, each with `true` if the module uses it.
 fn used_keywords(module: &Module) -> [(&'static str, bool); 5] {
     let (mut and, mut every, mut member, mut not, mut or) = (false, false, false, false, false);
     super::visit::walk_exprs(module, &mut |expr| {
@@ -204,10 +205,11 @@ fn future_keyword(import: &Import) -> Option<Name> {
     }
 }
 
-/// Wildcards of a head are the same in each of its definitions; OPA then gives them names.
+/// Names wildcards that occur repeatedly. The wildcards of a head are the same in each of its
+/// definitions, and OPA names those.
 fn name_repeated_wildcards(module: &mut Module, text: &str) {
-    struct Count(HashMap<Name, u32>);
-    impl Visit for Count {
+    struct CountWildcards(HashMap<Name, u32>);
+    impl Visit for CountWildcards {
         fn term(&mut self, term: &Term) {
             if let TermKind::Var(name) = &term.kind
                 && name.starts_with('$')
@@ -222,8 +224,8 @@ fn name_repeated_wildcards(module: &mut Module, text: &str) {
             }
         }
     }
-    struct Rename(HashMap<Name, u32>);
-    impl VisitMut for Rename {
+    struct RenameWildcards(HashMap<Name, u32>);
+    impl VisitMut for RenameWildcards {
         fn term(&mut self, term: &mut Term) {
             if let TermKind::Var(name) = &mut term.kind
                 && self.0.get(name).is_some_and(|count| *count > 1)
@@ -239,14 +241,14 @@ fn name_repeated_wildcards(module: &mut Module, text: &str) {
             }
         }
     }
-    let mut count = Count(HashMap::new());
+    let mut count = CountWildcards(HashMap::new());
     count.module(module);
     if count.0.values().all(|count| *count < 2) {
         return;
     }
-    let mut rename = Rename(count.0);
+    let mut rename = RenameWildcards(count.0);
     rename.module(module);
-    // A key that is an operand of the head is one term with it, but not in chained bodies.
+    // A key that is also an operand of the head is the same term in OPA, except in chained bodies.
     for rule in &mut module.rules {
         let chained = is_chained(rule, text);
         if let (Some(key), 2, false) = (&rule.head.key, rule.head.reference.len(), chained)
@@ -260,18 +262,18 @@ fn name_repeated_wildcards(module: &mut Module, text: &str) {
     }
 }
 
-/// True if a rule is a further body of the one before it.
+/// Returns `true` if a rule is a further body of the previous one.
 fn is_chained(rule: &Rule, text: &str) -> bool {
     let at = usize::try_from(rule.head.span.start).unwrap_or(usize::MAX);
     text.as_bytes().get(at) == Some(&b'{')
 }
 
-/// True if a string stands after a dot.
+/// Returns `true` if a string can be written after a dot.
 fn may_follow_dot(text: &str) -> bool {
     is_name(text)
 }
 
-/// An error that is no problem of layout.
+/// The problem of an operator with a wrong number of arguments.
 fn arity_problem(operator: &Term) -> Problem {
     Problem::types(operator.span, format!("{operator}: arity mismatch"))
 }

@@ -1,7 +1,7 @@
-//! Text to tokens, in one pass.
+//! Splits a text into tokens, in one pass.
 //!
-//! The whole text is read before parsing begins, so that the parser can go back for nothing. Only
-//! template strings need to know where they are: a stack of open ones says which `}` ends an
+//! The whole text is read before parsing begins, so that the parser can backtrack cheaply. Only
+//! template strings depend on the context: a stack of open ones determines which `}` ends an
 //! expression.
 
 use std::sync::{Arc, LazyLock};
@@ -12,19 +12,19 @@ use super::token::{Tok, Token};
 use super::tree::{Comment, FileId, Span};
 use crate::rego::problem::Problem;
 
-/// What a text consists of.
+/// The tokens and comments of a text.
 pub(super) struct Lexed {
-    /// The last is [`Tok::Eof`].
+    /// The tokens; the last is [`Tok::Eof`].
     pub(super) tokens: Vec<Token>,
     pub(super) comments: Vec<Comment>,
-    /// What is wrong, with the index of the token (a [`Tok::Illegal`]) that it is wrong in.
+    /// The errors, each with the index of the [`Tok::Illegal`] token that it's in.
     pub(super) errors: Vec<(usize, Problem)>,
 }
 
-/// Errors beyond these aren't kept.
+/// The largest number of errors that are kept.
 const MAX_ERRORS: usize = 20;
 
-/// Decimal digits beyond ASCII are letters of names, too.
+/// As in OPA, non-ASCII decimal digits may be part of names.
 static DIGIT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d$").ok());
 
 fn is_letter(ch: char) -> bool {
@@ -40,7 +40,7 @@ fn is_name_part(ch: char) -> bool {
     DIGIT.as_ref().is_some_and(|digit| digit.is_match(text))
 }
 
-/// Reads a text.
+/// Splits a text into tokens.
 pub(super) fn lex(file: FileId, text: &str) -> Lexed {
     let mut lexer = Lexer {
         file,
@@ -59,9 +59,10 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     out: Lexed,
-    /// Template strings that are open: raw, and how many braces are open in the expression.
+    /// The open template strings: `true` for a raw one, and the number of open braces in its
+    /// expression.
     templates: Vec<(bool, u32)>,
-    /// The token that is being read has an error.
+    /// `true` if the current token has an error.
     failed: bool,
 }
 
@@ -91,7 +92,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The next character, which is looked at: some are allowed nowhere.
+    /// Consumes a character, and reports it if it isn't allowed anywhere.
     fn next(&mut self) -> Option<char> {
         let ch = self.peek()?;
         let at = self.at;
@@ -146,7 +147,7 @@ impl Lexer<'_> {
                 }
                 Tok::RBrace => match self.templates.last_mut() {
                     Some((raw, 0)) => {
-                        // The end of an expression: the text goes on.
+                        // After the expression, the text of the template string continues.
                         let (raw, start) = (*raw, self.at);
                         let kind = self.template(raw);
                         self.end_template(kind);
@@ -296,7 +297,7 @@ impl Lexer<'_> {
         Tok::Number
     }
 
-    /// The character after a backslash. Its meaning is looked at when the string is used.
+    /// Consumes the character after a backslash. The escape is decoded when the string is used.
     fn escape(&mut self, template: bool) {
         match self.peek() {
             Some('\\' | '"' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => self.at += 1,
@@ -348,7 +349,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The text of a template string from here to an expression or the end.
+    /// Consumes the text of a template string up to an expression or the end.
     fn template(&mut self, raw: bool) -> Tok {
         let start = self.at - 1;
         loop {
@@ -376,7 +377,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The text between the quotes of a string, without its escapes; nothing where one is wrong.
+/// Decodes the escapes in the text between the quotes of a string; `None` if one is invalid.
 pub(super) fn unescape(inner: &str) -> Option<String> {
     if !inner.contains('\\') {
         return Some(inner.to_owned());
@@ -411,7 +412,7 @@ fn unescape_one<'a>(rest: &'a str, out: &mut String) -> Option<&'a str> {
                 out.push(ch);
                 return Some(after);
             }
-            // Half of a pair: with the other half it is one character, without it none.
+            // A surrogate: combined with the other half it's one character, alone it's replaced.
             if let Some(next) = after.strip_prefix("\\u")
                 && let Some(low) = hex4(next)
                 && (0xD800..0xDC00).contains(&unit)
@@ -436,8 +437,8 @@ fn hex4(text: &str) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// The text of a part of a template string: without the backslashes before braces, and where it
-/// isn't raw without its other escapes.
+/// Decodes the text of a part of a template string: removes the backslashes before braces and,
+/// unless it's raw, decodes the other escapes.
 pub(super) fn unescape_template(inner: &str, raw: bool) -> Option<String> {
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars().peekable();
@@ -448,7 +449,7 @@ pub(super) fn unescape_template(inner: &str, raw: bool) -> Option<String> {
         }
         match chars.peek() {
             Some('{') => {}
-            // Not raw: an escaped backslash doesn't escape what follows.
+            // If the text isn't raw, an escaped backslash doesn't escape the next character.
             Some(next) if !raw => {
                 text.push(ch);
                 text.push(*next);

@@ -16,5 +16,5 @@ pub mod words;
 pub use format::{format_module, format_module_with};
 pub use parser::{BaseVersion, ParseOptions, parse_module, parse_query, parse_ref, parse_term};
 
-/// How deep a tree may be. Everything that walks one may count on it.
+/// The maximum depth of a tree, on which all code that walks one relies.
 pub const MAX_DEPTH: usize = 500;

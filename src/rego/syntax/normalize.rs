@@ -1,5 +1,5 @@
-//! What the author's layout means nothing for: grouping parentheses go, sets and objects come in
-//! OPA's order.
+//! Removes differences of layout: drops grouping parentheses, and puts sets and objects in OPA's
+//! order.
 
 use super::compare;
 use super::tree::{Body, Module, Term, TermKind};

@@ -1,4 +1,4 @@
-//! The tree as OPA prints it (`String()`): on one line, canonical, with calls for operators.
+//! Prints the tree as OPA's `String()` does: on one line, canonical, with calls for operators.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::LazyLock;
@@ -94,7 +94,7 @@ fn print_call(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char(')')
 }
 
-/// Operators before the bar of a comprehension are printed as such, in parentheses.
+/// Prints operators in the head of a comprehension in infix form, within parentheses.
 fn comprehension_term(term: &Term, f: &mut Formatter<'_>) -> fmt::Result {
     if let TermKind::Call(parts) = &term.ungrouped().kind
         && let [operator, left, right] = parts.as_slice()
@@ -131,14 +131,15 @@ fn print_ref(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// True if a string can be written after a dot.
+/// Returns `true` if a string can be written after a dot.
 pub fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What Go prints as it is: letters, marks, numbers, punctuation, symbols, and the plain space.
+/// The characters that Go prints unescaped: letters, marks, numbers, punctuation, symbols and the
+/// plain space.
 static PRINTABLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$").ok());
 
@@ -151,7 +152,7 @@ fn is_printable(ch: char) -> bool {
     PRINTABLE.as_ref().is_some_and(|printable| printable.is_match(text))
 }
 
-/// A string in quotes, as Go's `strconv.Quote` writes it.
+/// Quotes a string like Go's `strconv.Quote`.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -169,7 +170,7 @@ pub fn quote(text: &str) -> String {
             ch if is_printable(ch) => out.push(ch),
             ch => {
                 let code = u32::from(ch);
-                // Writing to a string can't fail.
+                // Writing to a `String` can't fail.
                 let _ = match code {
                     0..=0x1f | 0x7f => write!(out, "\\x{code:02x}"),
                     0..=0xffff => write!(out, "\\u{code:04x}"),
@@ -200,7 +201,7 @@ fn print_template(template: &Template, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Text of a template string, in which a brace would begin an expression.
+/// Escapes the braces in the text of a template string, where they would begin an expression.
 pub fn escape_braces(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;
@@ -214,14 +215,14 @@ pub fn escape_braces(text: &str) -> String {
     out
 }
 
-/// A body, to be printed.
+/// Prints a body.
 pub fn body(body: &Body) -> impl Display + '_ {
-    Many(body, "; ")
+    Separated(body, "; ")
 }
 
-struct Many<'a, T>(&'a [T], &'static str);
+struct Separated<'a, T>(&'a [T], &'static str);
 
-impl<T: Display> Display for Many<'_, T> {
+impl<T: Display> Display for Separated<'_, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         list(self.0, self.1, f)
     }
@@ -285,7 +286,8 @@ fn print_operand(
     }
 }
 
-/// True if the operand of an implicit `not` must be in parentheses to be read as it is.
+/// Returns `true` if the operand of an implicit `not` needs parentheses to be parsed as the same
+/// tree.
 pub fn not_needs_parens(expr: &Expr) -> bool {
     !expr.with.is_empty()
         || match &expr.kind {
@@ -295,7 +297,7 @@ pub fn not_needs_parens(expr: &Expr) -> bool {
         }
 }
 
-/// True if an operand of `and` or `or` must be in parentheses to be read as it is.
+/// Returns `true` if an operand of `and` or `or` needs parentheses to be parsed as the same tree.
 pub fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
     !expr.with.is_empty()
         || match &expr.kind {
@@ -306,7 +308,7 @@ pub fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
         }
 }
 
-/// True if a term is printed with a brace first.
+/// Returns `true` if the printed term begins with a brace.
 pub fn begins_with_brace(term: &Term) -> bool {
     match &term.ungrouped().kind {
         TermKind::Set(elements) => !elements.is_empty(),
@@ -356,36 +358,36 @@ impl Display for Import {
 }
 
 impl Head {
-    /// As it is printed in a module of this version.
+    /// Prints the head as in a module of this version.
     pub fn display(&self, version: Version) -> impl Display + '_ {
-        At(self, version)
+        InVersion(self, version)
     }
 }
 
 impl Rule {
-    /// As it is printed in a module of this version.
+    /// Prints the rule as in a module of this version.
     pub fn display(&self, version: Version) -> impl Display + '_ {
-        At(self, version)
+        InVersion(self, version)
     }
 }
 
-/// As it is printed in a module of v1.
+/// Prints the head as in a module of v1.
 impl Display for Head {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(&self.display(Version::V1), f)
     }
 }
 
-/// As it is printed in a module of v1.
+/// Prints the rule as in a module of v1.
 impl Display for Rule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(&self.display(Version::V1), f)
     }
 }
 
-struct At<'a, T>(&'a T, Version);
+struct InVersion<'a, T>(&'a T, Version);
 
-impl Display for At<'_, Head> {
+impl Display for InVersion<'_, Head> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self(head, version) = self;
         print_ref(&head.reference, f)?;
@@ -416,7 +418,7 @@ impl Display for At<'_, Head> {
     }
 }
 
-impl Display for At<'_, Rule> {
+impl Display for InVersion<'_, Rule> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self(rule, version) = self;
         let condition = if *version == Version::V0 { "" } else { "if " };

@@ -26,7 +26,7 @@ fn messages(version: BaseVersion, text: &str) -> Vec<String> {
     module(version, text).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
-/// Something of everything.
+/// A policy with all kinds of statements and terms.
 const POLICY: &str = r#"# METADATA
 # title: t
 package a.b["c-d"]
@@ -68,7 +68,7 @@ fn the_tree_is_printed_as_opa_prints_it() {
 }
 
 #[test]
-fn braces_are_what_opa_takes_them_for() {
+fn braces_are_parsed_as_opa_parses_them() {
     let query = |version, text: &str| {
         let body = parse_query(FileId(0), text, &ParseOptions::version(version));
         body.map(|body| print::body(&body).to_string()).unwrap_or_default()
@@ -79,12 +79,12 @@ fn braces_are_what_opa_takes_them_for() {
     assert_eq!(query(BaseVersion::V1, "x = {2, 1, 2.0}"), "x = {1, 2}");
     assert_eq!(query(BaseVersion::V2, "{x; y} and not {z}"), "{ x; y } and not {z}");
     assert_eq!(query(BaseVersion::V2, "({x}) or y"), "({x}) or y");
-    // Words that are keywords are names in references.
+    // Keywords can be used as names in references.
     assert_eq!(query(BaseVersion::V1, "not.x; [y | if.z, 1]"), "not.x; [or(y, if.z), 1]");
 }
 
 #[test]
-fn all_errors_of_a_file_come_with_what_was_meant() {
+fn all_errors_of_a_file_are_reported_with_hints() {
     let text =
         "package p\n\nallow if !x\n\ndeny[msg] { msg := 'a' }\n\nok if { x && y }\n\np { x }\n";
     let messages = messages(BaseVersion::V1, text);
@@ -98,7 +98,7 @@ fn all_errors_of_a_file_come_with_what_was_meant() {
 }
 
 #[test]
-fn depth_is_bounded_and_costs_nothing() {
+fn too_deep_nesting_is_refused_quickly() {
     let nest = |open: &str, middle: &str, close: &str, count: usize| {
         format!("package p\nx := {}{middle}{}", open.repeat(count), close.repeat(count))
     };
@@ -123,7 +123,7 @@ fn depth_is_bounded_and_costs_nothing() {
 }
 
 #[test]
-fn depth_is_of_a_statement_not_of_a_file() {
+fn depth_is_counted_for_each_statement_not_for_the_file() {
     let rule =
         |at| format!("f{at}(x) := y if {{ y := [x.a.b] }}\ng{at}(x) if x[_] == {at} else := 1\n");
     let text: String =
@@ -132,7 +132,7 @@ fn depth_is_of_a_statement_not_of_a_file() {
 }
 
 #[test]
-fn the_layout_is_opas() {
+fn the_layout_is_that_of_opa_fmt() {
     let text = "package   p\n\n\nallow   if {input.x==1;input.y}\n";
     assert_eq!(
         formatted(BaseVersion::V1, text).unwrap(),
@@ -220,17 +220,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_text_is_parsed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         check(&String::from_utf8_lossy(&bytes));
     }
 
     #[test]
-    fn any_tokens_are_read_or_refused(tokens in prop::collection::vec(tokens(), 0..60)) {
+    fn any_tokens_are_parsed_or_refused(tokens in prop::collection::vec(tokens(), 0..60)) {
         check(&format!("package p\n{}", tokens.concat()));
     }
 
     #[test]
-    fn a_broken_policy_is_read_or_refused(
+    fn a_broken_policy_is_parsed_or_refused(
         at in 0..POLICY.len(),
         length in 0..20_usize,
         insert in prop::collection::vec(tokens(), 0..3),

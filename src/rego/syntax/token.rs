@@ -1,12 +1,12 @@
-//! What the lexer makes of a text.
+//! The tokens that the lexer makes.
 
-/// A kind of token. Words are [`Tok::Ident`] until the parser has looked whether they are keywords
-/// where they stand, which depends on the imports before them.
+/// A kind of token. Words are [`Tok::Ident`] until the parser has classified them, since the
+/// imports before them determine which are keywords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tok {
     Illegal,
     Eof,
-    /// The space before a token, where the parser asked to be told of it.
+    /// The space before a token, reported only if the parser asks for it.
     Space,
     Ident,
     Package,
@@ -29,7 +29,7 @@ pub(super) enum Tok {
     Number,
     String,
     RawString,
-    /// The text of a template string up to an expression or (`last`) up to its end.
+    /// The text of a template string up to an expression or, if `last`, up to its end.
     Template {
         raw: bool,
         last: bool,
@@ -62,7 +62,7 @@ pub(super) enum Tok {
 }
 
 impl Tok {
-    /// OPA's name of it: in messages, and for operators the name of the function.
+    /// OPA's name of the token in messages; for operators, the name of the function.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Illegal => "illegal",
@@ -118,7 +118,7 @@ impl Tok {
         }
     }
 
-    /// True if it is a word that is a keyword.
+    /// Returns `true` if the token is a keyword.
     pub(super) fn is_keyword(self) -> bool {
         matches!(
             self,
@@ -149,15 +149,15 @@ pub(super) struct Token {
     pub(super) kind: Tok,
     pub(super) start: u32,
     pub(super) end: u32,
-    /// There is space or a comment before it.
+    /// `true` if space or a comment precedes it.
     pub(super) space: bool,
-    /// There is a line break before it.
+    /// `true` if a line break precedes it.
     pub(super) newline: bool,
-    /// The number of comments there are before it in the text.
+    /// The number of comments before it in the text.
     pub(super) comments: u32,
 }
 
-/// Which words are keywords, of those that aren't always.
+/// A set of those keywords that aren't keywords in every context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Keywords(u8);
 
@@ -170,7 +170,7 @@ impl Keywords {
     pub(super) const NOT: Self = Self(16);
     pub(super) const AND: Self = Self(32);
     pub(super) const OR: Self = Self(64);
-    /// What v1 made keywords.
+    /// The keywords that v1 introduced.
     pub(super) const V0_FUTURE: Self = Self(1 | 2 | 4 | 8);
     pub(super) const ALL: Self = Self(127);
 
@@ -182,7 +182,7 @@ impl Keywords {
         self.0 & other.0 == other.0
     }
 
-    /// The keyword that may be imported by this name. `every` brings `in`.
+    /// The keywords that an import of this name adds. `every` also adds `in`.
     pub(super) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "in" => Self::IN,
@@ -196,7 +196,7 @@ impl Keywords {
         })
     }
 
-    /// What a word is.
+    /// The kind of token for a word.
     pub(super) fn classify(self, word: &str) -> Tok {
         let when = |keyword: Self, tok: Tok| if self.has(keyword) { tok } else { Tok::Ident };
         match word {
@@ -221,7 +221,7 @@ impl Keywords {
         }
     }
 
-    /// True if a word is a keyword.
+    /// Returns `true` if a word is a keyword.
     pub(super) fn contains(self, word: &str) -> bool {
         self.classify(word) != Tok::Ident
     }

@@ -1,7 +1,7 @@
-//! The tree of a policy, as the parser makes it and OPA's compile stages rewrite it.
+//! The syntax tree of a policy, as made by the parser and rewritten by OPA's compile stages.
 //!
-//! Its shapes are those of OPA's own tree, so that each compile stage can be compared with OPA's.
-//! Every node has a span; comments and grouping parentheses are kept for the printer.
+//! Its nodes correspond to those of OPA's own tree, so that each compile stage can be compared with
+//! OPA's. Every node has a span; comments and grouping parentheses are kept for the printer.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::rego::value::Number;
 /// The name of a variable.
 pub type Name = Arc<str>;
 
-/// Which file of a load; an index into its list of sources.
+/// A file of a load; an index into its list of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileId(pub u32);
 
-/// Where a node stands in the author's text: byte offsets, end exclusive.
+/// The position of a node in the text: byte offsets, exclusive at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Span {
     /// The file.
@@ -28,14 +28,14 @@ pub struct Span {
 /// A term.
 #[derive(Debug, Clone)]
 pub struct Term {
-    /// What it is.
+    /// The kind.
     pub kind: TermKind,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
 impl Term {
-    /// The term in the parentheses, where there are any.
+    /// The term within the parentheses, or the term itself if it has none.
     pub fn ungrouped(&self) -> &Self {
         let mut term = self;
         while let TermKind::Group(inner) = &term.kind {
@@ -44,7 +44,7 @@ impl Term {
         term
     }
 
-    /// The term in the parentheses, where there are any.
+    /// The term within the parentheses, or the term itself if it has none.
     #[must_use]
     pub fn into_ungrouped(mut self) -> Self {
         while let TermKind::Group(inner) = self.kind {
@@ -54,30 +54,30 @@ impl Term {
     }
 }
 
-/// What a term is.
+/// The kind of a term.
 #[derive(Debug, Clone)]
 pub enum TermKind {
     /// `null`
     Null,
     /// `true`, `false`
     Bool(bool),
-    /// A number, with the text that its author wrote.
+    /// A number, as the author wrote it.
     Number(Number),
-    /// A string, without its quotes and escapes.
+    /// A string, unquoted and unescaped.
     String(Arc<str>),
-    /// `$"…{x}…"` or, where `raw`, with backquotes.
+    /// `$"…{x}…"`, or the same with backquotes.
     Template(Template),
-    /// A variable. Wildcards have names that begin with `$`, one each, as in OPA.
+    /// A variable. Each wildcard has a unique name that begins with `$`, as in OPA.
     Var(Name),
-    /// A reference of two parts or more: a head and its operands. Constant operands with dots are
+    /// A reference with at least two parts: a head and its operands. Operands after a dot are
     /// strings.
     Ref(Vec<Term>),
     /// `[a, b]`
     Array(Vec<Term>),
-    /// `{a: b}`, in OPA's order of keys or, where the layout is kept, the author's. As in OPA's tree
-    /// a key may occur again; the last counts.
+    /// `{a: b}`, in OPA's order of keys or, if the layout is kept, in the author's. As in OPA's
+    /// tree, a key may be repeated; the last value wins.
     Object(Vec<(Term, Term)>),
-    /// `{a, b}`, each element once; ordered as objects are.
+    /// `{a, b}` without duplicates, in the same order as objects.
     Set(Vec<Term>),
     /// `[head | body]`
     ArrayComprehension(Box<Comprehension>),
@@ -86,18 +86,18 @@ pub enum TermKind {
     /// `{key: value | body}`
     ObjectComprehension(Box<ObjectComprehension>),
     /// A call: the function (a `Ref` or `Var` term), then its arguments. Infix operators are calls
-    /// of OPA's names (`plus`, `eq`, `internal.member_2`).
+    /// by OPA's names (`plus`, `eq`, `internal.member_2`).
     Call(Vec<Term>),
-    /// `(term)`: kept for the printer only, where the layout is asked for.
+    /// `(term)`; only kept for the printer, if the layout is asked for.
     Group(Box<Term>),
 }
 
 /// A template string.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// Literal text (`String` terms, unescaped) and expressions, in turn.
+    /// Literal text (`String` terms, unescaped) and expressions, alternating.
     pub parts: Vec<TemplatePart>,
-    /// Written with backquotes.
+    /// `true` if written with backquotes.
     pub raw: bool,
 }
 
@@ -113,49 +113,49 @@ pub enum TemplatePart {
 /// An array or set comprehension.
 #[derive(Debug, Clone)]
 pub struct Comprehension {
-    /// What each solution gives.
+    /// The head: the element for each solution.
     pub term: Term,
-    /// Its body.
+    /// The body.
     pub body: Body,
-    /// The variables by whose values its results can be kept; set by the last compile stage.
+    /// The variables by whose values the results can be cached; set by the last compile stage.
     pub keys: Vec<Name>,
 }
 
 /// An object comprehension.
 #[derive(Debug, Clone)]
 pub struct ObjectComprehension {
-    /// The key that each solution gives.
+    /// The key for each solution.
     pub key: Term,
-    /// The value that each solution gives.
+    /// The value for each solution.
     pub value: Term,
-    /// Its body.
+    /// The body.
     pub body: Body,
-    /// The variables by whose values its results can be kept; set by the last compile stage.
+    /// The variables by whose values the results can be cached; set by the last compile stage.
     pub keys: Vec<Name>,
 }
 
 /// Expressions that must all hold.
 pub type Body = Vec<Expr>;
 
-/// One statement of a body.
+/// A statement of a body.
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// What it is.
+    /// The kind.
     pub kind: ExprKind,
-    /// `not …` in its older meaning (v0, v1): only the expression is negated, not what is computed
-    /// before it.
+    /// `true` for `not …` in its older meaning (v0, v1), which negates only the expression, not
+    /// what is computed before it.
     pub negated: bool,
-    /// Its `with` modifiers.
+    /// The `with` modifiers.
     pub with: Vec<With>,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
-    /// Made by a compile stage.
+    /// `true` if a compile stage made it.
     pub generated: bool,
-    /// An equality that was written `:=`.
+    /// `true` for an equality that was written as `:=`.
     pub from_assignment: bool,
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
     /// A term that must be neither false nor undefined.
@@ -177,78 +177,79 @@ pub enum ExprKind {
 /// A declaration of variables.
 #[derive(Debug, Clone)]
 pub struct SomeDecl {
-    /// What is declared.
+    /// The declared variables, or the call of `some … in`.
     pub symbols: Vec<Term>,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
-/// `every`.
+/// An `every` statement.
 #[derive(Debug, Clone)]
 pub struct Every {
     /// The key's variable, if one was written.
     pub key: Option<Term>,
     /// The value's variable.
     pub value: Term,
-    /// What is looked through.
+    /// The collection.
     pub domain: Term,
-    /// What must hold for each.
+    /// The statements that must hold for each element.
     pub body: Body,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
-/// `not` over a body.
+/// A `not` with a body.
 #[derive(Debug, Clone)]
 pub struct Not {
-    /// What must not hold.
+    /// The statements that must not hold.
     pub body: Body,
-    /// Written `not { … }` or as a group of operands.
+    /// `true` if written as `not { … }` or as a group of operands.
     pub explicit: bool,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
-/// An operand pair of `and` or `or`.
+/// The operands of `and` or `or`.
 #[derive(Debug, Clone)]
 pub struct Logical {
     /// The left operand.
     pub left: Body,
     /// The right operand.
     pub right: Body,
-    /// Left written with braces.
+    /// `true` if the left operand is written with braces.
     pub explicit_left: bool,
-    /// Right written with braces.
+    /// `true` if the right operand is written with braces.
     pub explicit_right: bool,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
 /// `with target as value`
 #[derive(Debug, Clone)]
 pub struct With {
-    /// What is replaced.
+    /// The document or function that is replaced.
     pub target: Term,
-    /// By what.
+    /// The replacement.
     pub value: Term,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
-/// A file of policy.
+/// A policy file.
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// Its package.
+    /// The package.
     pub package: Package,
-    /// Its imports.
+    /// The imports.
     pub imports: Vec<Import>,
-    /// Its rules; chained bodies and several definitions are rules of their own, `else` is inside.
+    /// The rules. Chained bodies and further definitions are rules of their own; `else` branches
+    /// are nested.
     pub rules: Vec<Rule>,
-    /// Its comments, in order.
+    /// The comments, in order.
     pub comments: Vec<Comment>,
-    /// Which syntax it is written in.
+    /// The version of its syntax.
     pub version: Version,
-    /// The whole file.
+    /// The span of the whole file.
     pub span: Span,
 }
 
@@ -268,46 +269,46 @@ pub enum Version {
 /// `package a.b`
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// Its path, beginning with `data`.
+    /// The path, beginning with `data`.
     pub path: Vec<Term>,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
 /// `import a.b as c`
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// What is imported: a `Ref`, or the `Var` `input` or `data`.
+    /// The imported path: a `Ref`, or the `Var` `input` or `data`.
     pub path: Term,
     /// The name after `as`.
     pub alias: Option<(Name, Span)>,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
 /// A comment, without its `#`.
 #[derive(Debug, Clone)]
 pub struct Comment {
-    /// Its text.
+    /// The text.
     pub text: Arc<str>,
-    /// Where it stands, `#` included.
+    /// The position, including the `#`.
     pub span: Span,
 }
 
-/// A rule: one definition.
+/// A rule, with one definition.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// `default …`
+    /// `true` for `default …`.
     pub default: bool,
-    /// Its head.
+    /// The head.
     pub head: Head,
-    /// Its body; never empty: where none is written, the parser puts `true`.
+    /// The body; never empty, since the parser adds `true` if none is written.
     pub body: Body,
-    /// No body was written.
+    /// `true` if no body was written.
     pub generated_body: bool,
-    /// `else`.
+    /// The `else` branch.
     pub else_rule: Option<Box<Rule>>,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
@@ -317,22 +318,22 @@ pub struct Rule {
 pub struct Head {
     /// The rule's path within its package: a `Var`, then operands.
     pub reference: Vec<Term>,
-    /// A function's arguments. As in OPA, `f()` has none and isn't a function.
+    /// The arguments of a function. As in OPA, `f()` has none and isn't a function.
     pub args: Vec<Term>,
-    /// It has parentheses.
+    /// `true` if it has parentheses.
     pub is_function: bool,
     /// The element of a partial set, as OPA keeps it.
     pub key: Option<Term>,
     /// The value.
     pub value: Option<Term>,
-    /// The value wasn't written.
+    /// `true` if no value was written.
     pub generated_value: bool,
-    /// Written with `:=`.
+    /// `true` if written with `:=`.
     pub assign: bool,
-    /// Written with `if`.
+    /// `true` if written with `if`.
     pub has_if: bool,
-    /// Written with `contains`.
+    /// `true` if written with `contains`.
     pub has_contains: bool,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }

@@ -1,10 +1,10 @@
-//! Walks over the tree: one that looks ([`Visit`]), one that changes ([`VisitMut`]), and short
-//! forms of the first.
+//! Visitors of the tree: one that reads ([`Visit`]), one that changes ([`VisitMut`]), and shortcuts
+//! for the first.
 //!
-//! Both go everywhere, closures included: into the bodies of comprehensions, `every`, `not`, `and`,
-//! `or` and template strings. To leave something out, override its method and don't call the walk.
-//! Order is OPA's: an expression's terms before its `with`, a comprehension's head before its body,
-//! a rule's head before its body before its `else`.
+//! Both visit everything, including closures: the bodies of comprehensions, `every`, `not`, `and`,
+//! `or` and template strings. To skip a kind of node, override its method without calling the walk
+//! function. The order is OPA's: an expression's terms before its `with`, a comprehension's head
+//! before its body, a rule's head before its body before its `else`.
 
 use std::collections::BTreeSet;
 
@@ -13,43 +13,43 @@ use super::tree::{
     Template, TemplatePart, Term, TermKind, With,
 };
 
-/// Looks at each node. Each method's default goes on into the node's parts.
+/// A visitor that reads nodes. By default, each method visits the node's parts.
 pub trait Visit {
-    /// A term.
+    /// Visits a term.
     fn term(&mut self, term: &Term) {
         walk_term(self, term);
     }
-    /// A statement.
+    /// Visits a statement.
     fn expr(&mut self, expr: &Expr) {
         walk_expr(self, expr);
     }
-    /// A body.
+    /// Visits a body.
     fn body(&mut self, body: &Body) {
         walk_body(self, body);
     }
-    /// A `with`.
+    /// Visits a `with`.
     fn with(&mut self, with: &With) {
         walk_with(self, with);
     }
-    /// A rule's head.
+    /// Visits a rule's head.
     fn head(&mut self, head: &Head) {
         walk_head(self, head);
     }
-    /// A rule.
+    /// Visits a rule.
     fn rule(&mut self, rule: &Rule) {
         walk_rule(self, rule);
     }
-    /// An import.
+    /// Visits an import.
     fn import(&mut self, import: &Import) {
         self.term(&import.path);
     }
-    /// A module.
+    /// Visits a module.
     fn module(&mut self, module: &Module) {
         walk_module(self, module);
     }
 }
 
-/// A term's parts.
+/// Visits a term's parts.
 pub fn walk_term<V: Visit + ?Sized>(v: &mut V, term: &Term) {
     match &term.kind {
         TermKind::Null
@@ -92,7 +92,7 @@ pub fn walk_term<V: Visit + ?Sized>(v: &mut V, term: &Term) {
     }
 }
 
-/// A statement's parts.
+/// Visits a statement's parts.
 pub fn walk_expr<V: Visit + ?Sized>(v: &mut V, expr: &Expr) {
     match &expr.kind {
         ExprKind::Term(term) => v.term(term),
@@ -122,20 +122,21 @@ pub fn walk_expr<V: Visit + ?Sized>(v: &mut V, expr: &Expr) {
     }
 }
 
-/// A body's statements.
+/// Visits a body's statements.
 pub fn walk_body<V: Visit + ?Sized>(v: &mut V, body: &Body) {
     for expr in body {
         v.expr(expr);
     }
 }
 
-/// A `with`'s target and value.
+/// Visits the target and value of a `with`.
 pub fn walk_with<V: Visit + ?Sized>(v: &mut V, with: &With) {
     v.term(&with.target);
     v.term(&with.value);
 }
 
-/// A head's reference, parameters, key and value. The key of `p[x]` is also in its reference.
+/// Visits a head's reference, parameters, key and value. The key of `p[x]` is also part of the
+/// reference.
 pub fn walk_head<V: Visit + ?Sized>(v: &mut V, head: &Head) {
     let Head { reference, args, key, value, .. } = head;
     for term in reference.iter().chain(args).chain(key).chain(value) {
@@ -143,7 +144,7 @@ pub fn walk_head<V: Visit + ?Sized>(v: &mut V, head: &Head) {
     }
 }
 
-/// A rule's head, body and `else`.
+/// Visits a rule's head, body and `else` branch.
 pub fn walk_rule<V: Visit + ?Sized>(v: &mut V, rule: &Rule) {
     v.head(&rule.head);
     v.body(&rule.body);
@@ -152,7 +153,7 @@ pub fn walk_rule<V: Visit + ?Sized>(v: &mut V, rule: &Rule) {
     }
 }
 
-/// A module's package, imports and rules.
+/// Visits a module's package, imports and rules.
 pub fn walk_module<V: Visit + ?Sized>(v: &mut V, module: &Module) {
     for term in &module.package.path {
         v.term(term);
@@ -165,43 +166,43 @@ pub fn walk_module<V: Visit + ?Sized>(v: &mut V, module: &Module) {
     }
 }
 
-/// Changes each node. Each method's default goes on into the node's parts.
+/// A visitor that changes nodes. By default, each method visits the node's parts.
 pub trait VisitMut {
-    /// A term.
+    /// Visits a term.
     fn term(&mut self, term: &mut Term) {
         walk_term_mut(self, term);
     }
-    /// A statement.
+    /// Visits a statement.
     fn expr(&mut self, expr: &mut Expr) {
         walk_expr_mut(self, expr);
     }
-    /// A body.
+    /// Visits a body.
     fn body(&mut self, body: &mut Body) {
         walk_body_mut(self, body);
     }
-    /// A `with`.
+    /// Visits a `with`.
     fn with(&mut self, with: &mut With) {
         walk_with_mut(self, with);
     }
-    /// A rule's head.
+    /// Visits a rule's head.
     fn head(&mut self, head: &mut Head) {
         walk_head_mut(self, head);
     }
-    /// A rule.
+    /// Visits a rule.
     fn rule(&mut self, rule: &mut Rule) {
         walk_rule_mut(self, rule);
     }
-    /// An import.
+    /// Visits an import.
     fn import(&mut self, import: &mut Import) {
         self.term(&mut import.path);
     }
-    /// A module.
+    /// Visits a module.
     fn module(&mut self, module: &mut Module) {
         walk_module_mut(self, module);
     }
 }
 
-/// A term's parts.
+/// Visits a term's parts.
 pub fn walk_term_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
     match &mut term.kind {
         TermKind::Null
@@ -244,7 +245,7 @@ pub fn walk_term_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
     }
 }
 
-/// A statement's parts.
+/// Visits a statement's parts.
 pub fn walk_expr_mut<V: VisitMut + ?Sized>(v: &mut V, expr: &mut Expr) {
     match &mut expr.kind {
         ExprKind::Term(term) => v.term(term),
@@ -274,20 +275,21 @@ pub fn walk_expr_mut<V: VisitMut + ?Sized>(v: &mut V, expr: &mut Expr) {
     }
 }
 
-/// A body's statements.
+/// Visits a body's statements.
 pub fn walk_body_mut<V: VisitMut + ?Sized>(v: &mut V, body: &mut Body) {
     for expr in body {
         v.expr(expr);
     }
 }
 
-/// A `with`'s target and value.
+/// Visits the target and value of a `with`.
 pub fn walk_with_mut<V: VisitMut + ?Sized>(v: &mut V, with: &mut With) {
     v.term(&mut with.target);
     v.term(&mut with.value);
 }
 
-/// A head's reference, parameters, key and value. The key of `p[x]` is also in its reference.
+/// Visits a head's reference, parameters, key and value. The key of `p[x]` is also part of the
+/// reference.
 pub fn walk_head_mut<V: VisitMut + ?Sized>(v: &mut V, head: &mut Head) {
     let Head { reference, args, key, value, .. } = head;
     for term in reference.iter_mut().chain(args).chain(key).chain(value) {
@@ -295,7 +297,7 @@ pub fn walk_head_mut<V: VisitMut + ?Sized>(v: &mut V, head: &mut Head) {
     }
 }
 
-/// A rule's head, body and `else`.
+/// Visits a rule's head, body and `else` branch.
 pub fn walk_rule_mut<V: VisitMut + ?Sized>(v: &mut V, rule: &mut Rule) {
     v.head(&mut rule.head);
     v.body(&mut rule.body);
@@ -304,7 +306,7 @@ pub fn walk_rule_mut<V: VisitMut + ?Sized>(v: &mut V, rule: &mut Rule) {
     }
 }
 
-/// A module's package, imports and rules.
+/// Visits a module's package, imports and rules.
 pub fn walk_module_mut<V: VisitMut + ?Sized>(v: &mut V, module: &mut Module) {
     for term in &mut module.package.path {
         v.term(term);
@@ -317,11 +319,11 @@ pub fn walk_module_mut<V: VisitMut + ?Sized>(v: &mut V, module: &mut Module) {
     }
 }
 
-/// A node that a visitor can be sent into.
+/// A node that accepts visitors.
 pub trait Node {
-    /// Sends the visitor.
+    /// Calls the visitor's method for this kind of node.
     fn accept<V: Visit + ?Sized>(&self, v: &mut V);
-    /// Sends the visitor that changes.
+    /// Calls the mutable visitor's method for this kind of node.
     fn accept_mut<V: VisitMut + ?Sized>(&mut self, v: &mut V);
 }
 
@@ -372,7 +374,8 @@ impl Visit for Terms<'_> {
     }
 }
 
-/// All terms in a node, outer ones first; `look` says whether to go on into a term.
+/// Calls `look` with all terms of a node, outer ones first. If it returns `false`, the parts of the
+/// term are skipped.
 pub fn walk_terms<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Term) -> bool) {
     node.accept(&mut Terms(look));
 }
@@ -387,7 +390,8 @@ impl Visit for Exprs<'_> {
     }
 }
 
-/// All statements in a node, outer ones first; `look` says whether to go on into a statement.
+/// Calls `look` with all statements of a node, outer ones first. If it returns `false`, the parts
+/// of the statement are skipped.
 pub fn walk_exprs<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Expr) -> bool) {
     node.accept(&mut Exprs(look));
 }
@@ -402,7 +406,8 @@ impl Visit for Bodies<'_> {
     }
 }
 
-/// All bodies in a node, outer ones first; `look` says whether to go on into a body.
+/// Calls `look` with all bodies of a node, outer ones first. If it returns `false`, the statements
+/// of the body are skipped.
 pub fn walk_bodies<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Body) -> bool) {
     node.accept(&mut Bodies(look));
 }
@@ -418,12 +423,13 @@ impl Visit for Rules<'_> {
     }
 }
 
-/// All rules in a node, `else` included.
+/// Calls `look` with all rules of a node, including `else` branches.
 pub fn walk_rules<N: Node + ?Sized>(node: &N, look: &mut dyn FnMut(&Rule)) {
     node.accept(&mut Rules(look));
 }
 
-/// All variables in a node, closures, heads of references and functions' names included.
+/// All variables in a node, including those in closures, heads of references and names of
+/// functions.
 pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
     let mut vars = BTreeSet::new();
     walk_terms(node, &mut |term| {
@@ -435,8 +441,8 @@ pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
     vars
 }
 
-/// True if a term has no variables in it, apart from heads of references. `input` and `data` alone
-/// are references.
+/// Returns `true` if a term has no variables, apart from heads of references. A bare `input` or
+/// `data` is a reference.
 pub fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
@@ -457,7 +463,7 @@ pub fn is_ground(term: &Term) -> bool {
     }
 }
 
-/// True if a body has no variables in it.
+/// Returns `true` if a body has no variables.
 pub fn is_ground_body(body: &Body) -> bool {
     body.iter().all(|expr| {
         let withs =
@@ -487,13 +493,13 @@ impl VisitMut for Locate {
     }
 }
 
-/// Puts a head, with everything in it, at a place.
+/// Sets the span of a head and of all nodes in it.
 pub(super) fn locate_head(head: &mut Head, span: Span) {
     head.span = span;
     Locate(span).head(head);
 }
 
-/// Puts a body, with everything in it, at a place.
+/// Sets the span of a body and of all nodes in it.
 pub(super) fn locate_body(body: &mut Body, span: Span) {
     Locate(span).body(body);
 }

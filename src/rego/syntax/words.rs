@@ -1,17 +1,17 @@
-//! Words with a meaning: keywords, operators, names of functions.
+//! Words with a special meaning: keywords, operators, names of functions.
 
-/// What v1 doesn't take as the name of a rule.
+/// The words that v1 doesn't accept as the name of a rule.
 const KEYWORDS_V1: &[&str] = &[
     "not", "package", "import", "as", "default", "else", "with", "null", "true", "false", "some",
     "if", "contains", "in", "every",
 ];
 
-/// True if a word is a keyword of v1.
+/// Returns `true` if a word is a keyword of v1.
 pub fn is_keyword_v1(word: &str) -> bool {
     KEYWORDS_V1.contains(&word)
 }
 
-/// The operator that stands for a function, `in` aside.
+/// The infix operator of a function, except `in`.
 pub fn infix(function: &str) -> Option<&'static str> {
     Some(match function {
         "assign" => ":=",
@@ -33,7 +33,7 @@ pub fn infix(function: &str) -> Option<&'static str> {
     })
 }
 
-/// The names of OPA's functions, in order.
+/// The names of OPA's functions, sorted.
 const FUNCTIONS: &str = "\
 abs all and any array.concat array.flatten array.reverse array.slice assign base64.decode \
 base64.encode base64.is_valid base64url.decode base64url.encode base64url.encode_no_pad \
@@ -72,7 +72,7 @@ uri.is_valid uri.parse urlquery.decode urlquery.decode_object urlquery.encode \
 urlquery.encode_object uuid.parse uuid.rfc4122 walk yaml.is_valid yaml.marshal \
 yaml.unmarshal";
 
-/// True if OPA has a function of this name. A rule without a body can't have it.
+/// Returns `true` if OPA has a function with this name, which a rule without a body can't have.
 pub fn is_function(name: &str) -> bool {
     FUNCTIONS.split(' ').any(|function| function == name)
 }

@@ -13,32 +13,32 @@ use super::super::tree::{
 };
 use super::super::visit::{is_ground, walk_terms};
 use super::super::words::infix;
-use super::{Placed, arity_problem, may_follow_dot};
+use super::{ImportLine, arity_problem, may_follow_dot};
 use crate::rego::problem::{Problem, Problems, Source};
 
-/// What decides forms.
+/// The options that determine between alternative forms.
 #[allow(clippy::struct_excessive_bools)]
-pub(super) struct Options {
-    /// Elements of sets are written with `contains`.
+pub(super) struct Style {
+    /// `true` to write elements of sets with `contains`.
     pub(super) contains: bool,
-    /// Bodies are written with `if`.
+    /// `true` to write bodies with `if`.
     pub(super) ifs: bool,
-    /// Some head is a reference of more than one operand.
+    /// `true` if a head is a reference with more than one operand.
     pub(super) ref_heads: bool,
     pub(super) v1: bool,
     pub(super) v2: bool,
-    /// The version whose keywords are meant in references.
+    /// The version whose keywords need brackets in references.
     pub(super) keywords: Version,
-    /// Keywords that are imported.
+    /// The imported keywords.
     pub(super) future: Vec<Name>,
 }
 
-/// Where something stood in the author's text.
+/// A position in the author's text.
 #[derive(Clone, Copy, Debug)]
 struct Loc {
     row: i64,
     column: i64,
-    /// Its first byte; not always the first of its text, which may have parentheses.
+    /// The first byte of the node; its text may begin earlier, with parentheses.
     offset: usize,
     start: usize,
     end: usize,
@@ -51,7 +51,7 @@ struct Note {
     text: Rc<str>,
 }
 
-/// The comments that are yet to be written.
+/// The comments that haven't been written yet.
 #[derive(Clone)]
 struct Notes {
     all: Rc<Vec<Note>>,
@@ -67,7 +67,7 @@ impl Notes {
         self.all.get(self.from..).unwrap_or_default()
     }
 
-    /// Those before a row, the last one in it, and those behind.
+    /// Splits the comments: those before a row, the last one in it, and those after it.
     fn split(&self, row: i64) -> (&[Note], Option<Note>, Self) {
         let rest = self.rest();
         let before = rest.partition_point(|note| note.row < row);
@@ -78,55 +78,55 @@ impl Notes {
     }
 }
 
-/// Why something can't be laid out.
+/// The reason for which a node can't be laid out.
 #[derive(Debug)]
 enum Failure {
-    /// A comment stands where none can.
+    /// A comment is at a position that the layout doesn't have.
     Comment,
     /// Anything else.
     Other(String),
 }
 
-type Outcome = (Notes, Option<Failure>);
+type WriteResult = (Notes, Option<Failure>);
 
-/// Goes on with the comments that are left; at a failure ends and leaves none.
+/// Continues with the remaining comments; on failure, returns without comments.
 macro_rules! or_drop {
-    ($outcome:expr) => {
-        match $outcome {
+    ($result:expr) => {
+        match $result {
             (notes, None) => notes,
             (_, failure) => return (Notes::none(), failure),
         }
     };
 }
 
-/// Goes on with the comments that are left; at a failure ends with them.
+/// Continues with the remaining comments; on failure, returns with them.
 macro_rules! or_keep {
-    ($outcome:expr) => {
-        match $outcome {
+    ($result:expr) => {
+        match $result {
             (notes, None) => notes,
             (notes, failure) => return (notes, failure),
         }
     };
 }
 
-/// Goes on with the comments that are left, also where a comment was in the way; at another
-/// failure ends with what `$else` gives.
+/// Continues with the remaining comments, even if a comment couldn't be placed; on any other
+/// failure, returns with the comments dropped or kept.
 macro_rules! unless_comment {
-    ($outcome:expr, drop) => {
-        match $outcome {
+    ($result:expr, drop) => {
+        match $result {
             (notes, None | Some(Failure::Comment)) => notes,
             (_, failure) => return (Notes::none(), failure),
         }
     };
-    ($outcome:expr, keep) => {
-        match $outcome {
+    ($result:expr, keep) => {
+        match $result {
             (notes, None | Some(Failure::Comment)) => notes,
             (notes, failure) => return (notes, failure),
         }
     };
 }
 
-/// An element of something that is written in lines.
+/// An element of a collection or body that is written in lines.
 #[derive(Clone, Copy)]
 enum Element<'t> {
     Term(&'t Term),
@@ -136,7 +136,7 @@ enum Element<'t> {
 
 #[derive(Clone, Copy)]
 enum Entries {
-    /// Terms; unions in parentheses always, or where the author had them.
+    /// Terms. Unions are put in parentheses always, or only where the author did so.
     List {
         parens: bool,
     },
@@ -151,7 +151,7 @@ struct Operand<'t> {
     brace: Loc,
 }
 
-struct Step<'t> {
+struct LogicalStep<'t> {
     operator: &'static str,
     right: Operand<'t>,
     left_end_row: i64,
@@ -161,18 +161,18 @@ pub(super) struct Writer<'a> {
     text: &'a str,
     file: FileId,
     source: Source,
-    options: Options,
+    style: Style,
     out: String,
     level: usize,
     inline: bool,
-    /// A comment for the end of the line.
+    /// The comment to write at the end of the line.
     before_end: Option<Note>,
     delay: bool,
     comment_on_final_line: bool,
-    /// What must be written in parentheses.
+    /// The expression to write in parentheses.
     paren_expr: Option<*const Expr>,
     paren_term: Option<*const Term>,
-    /// Terms that are laid out as if they stood elsewhere.
+    /// Terms that are laid out as if they were at another position.
     moved: Vec<(*const Term, Loc)>,
     problems: Problems,
 }
@@ -192,7 +192,7 @@ fn unsigned(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The operator of a function: its sign and how many operands it takes.
+/// The operator of a function, with the number of its operands.
 fn operator(function: &Term) -> Option<(&'static str, usize)> {
     match function.to_string().as_str() {
         "internal.member_2" => Some(("in", 2)),
@@ -221,7 +221,7 @@ fn is_true(term: &Term) -> bool {
     matches!(term.ungrouped().kind, TermKind::Bool(true))
 }
 
-/// True if a body is `true` and nothing else.
+/// Returns `true` if a body is just `true`.
 fn is_true_body(body: &Body) -> bool {
     match body.as_slice() {
         [only] => {
@@ -239,8 +239,7 @@ fn is_set_expr(expr: &Expr) -> bool {
             if matches!(term.ungrouped().kind, TermKind::Set(_)))
 }
 
-/// True if an expression is written with a brace first, operators being written between their
-/// operands.
+/// Returns `true` if an expression begins with a brace when operators are written in infix form.
 fn leads_with_brace(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Term(term) => term_leads_with_brace(term),
@@ -267,7 +266,7 @@ fn term_leads_with_brace(term: &Term) -> bool {
     }
 }
 
-/// What is written first of an operator's call, with or without a result.
+/// The operand that is written first in the call of an operator, with or without a result.
 fn leading_operand(terms: &[Term]) -> Option<&Term> {
     let (function, operands) = terms.split_first()?;
     let (_, count) = operator(function)?;
@@ -293,7 +292,7 @@ fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
         }
 }
 
-/// True if a reference has operands that aren't known before the evaluation.
+/// Returns `true` if a reference has operands that aren't constant.
 fn is_dynamic(reference: &[Term]) -> bool {
     reference.iter().skip(1).any(|part| !is_constant(part))
 }
@@ -315,12 +314,12 @@ fn is_metadata(note: &Note) -> bool {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(text: &'a str, source: Source, file: FileId, options: Options) -> Self {
+    pub(super) fn new(text: &'a str, source: Source, file: FileId, style: Style) -> Self {
         Self {
             text,
             file,
             source,
-            options,
+            style,
             out: String::new(),
             level: 0,
             inline: false,
@@ -346,7 +345,7 @@ impl<'a> Writer<'a> {
         Ok(self.out)
     }
 
-    // Places.
+    // Positions.
 
     fn slice(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or_default()
@@ -370,7 +369,7 @@ impl<'a> Writer<'a> {
         self.at(start, start, end)
     }
 
-    /// Where a term stood. As OPA has it, parentheses belong to its text but not to its place.
+    /// The position of a term. As in OPA, its text includes parentheses and its position doesn't.
     fn loc(&self, term: &Term) -> Loc {
         if let Some((_, loc)) =
             self.moved.iter().rev().find(|(moved, _)| std::ptr::eq(*moved, term))
@@ -385,7 +384,8 @@ impl<'a> Writer<'a> {
         loc.row + newlines(self.loc_text(loc))
     }
 
-    /// Where what begins with `open` in a text ends; nowhere where it has none.
+    /// The row where the delimiters that open first in a text close, after those in `skip`; -1 if
+    /// they don't.
     fn closing(&self, skip: Option<(u8, u8)>, open: u8, close: u8, loc: Loc) -> i64 {
         let bytes = self.loc_text(loc).as_bytes();
         let mut row = loc.row;
@@ -483,8 +483,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the comments that belong before a row, and keeps the one in it for the line's end.
-    fn insert(&mut self, notes: Notes, row: i64) -> Outcome {
+    /// Writes the comments before a row, and keeps the one in it for the end of the line.
+    fn insert(&mut self, notes: Notes, row: i64) -> WriteResult {
         if notes.rest().is_empty() {
             return (notes, None);
         }
@@ -509,7 +509,7 @@ impl<'a> Writer<'a> {
 
     // Modules.
 
-    pub(super) fn module(&mut self, module: &Module, imports: &[Placed]) {
+    pub(super) fn module(&mut self, module: &Module, imports: &[ImportLine]) {
         let notes = module.comments.iter().map(|comment| {
             let loc = self.span_loc(comment.span);
             let text = comment.text.trim_end();
@@ -523,12 +523,12 @@ impl<'a> Writer<'a> {
         let mut rules: Vec<(i64, &Rule)> =
             module.rules.iter().map(|rule| (self.span_loc(rule.span).row, rule)).collect();
         rules.sort_by_key(|(row, rule)| (*row, rule.span.start));
-        let mut imports: Vec<&Placed> = imports.iter().collect();
+        let mut imports: Vec<&ImportLine> = imports.iter().collect();
         imports.sort_by_key(|placed| (placed.row, placed.import.span.start));
-        // Imports behind the first rule would have no effect.
+        // Imports after the first rule would have no effect.
         let first_rule = rules.first().map_or(i64::MAX, |(row, _)| *row);
         if imports.iter().any(|placed| placed.added && placed.row >= first_rule) {
-            let (added, own) = imports.into_iter().partition(|placed: &&Placed| placed.added);
+            let (added, own) = imports.into_iter().partition(|placed: &&ImportLine| placed.added);
             imports = own;
             match self.imports(&added, notes) {
                 (left, None) => notes = left,
@@ -567,7 +567,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn package(&mut self, package: &Package, notes: Notes) -> Outcome {
+    fn package(&mut self, package: &Package, notes: Notes) -> WriteResult {
         let row = self.span_loc(package.span).row;
         let notes = or_drop!(self.insert(notes, row));
         self.start_line();
@@ -586,7 +586,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn imports(&mut self, imports: &[&Placed], notes: Notes) -> Outcome {
+    fn imports(&mut self, imports: &[&ImportLine], notes: Notes) -> WriteResult {
         if imports.is_empty() {
             return (notes, None);
         }
@@ -596,7 +596,7 @@ impl<'a> Writer<'a> {
         for note in notes.rest() {
             match rows.binary_search(&note.row) {
                 Ok(index) => {
-                    // The first of several in one row.
+                    // Of several imports in one row, the first gets the comment.
                     let first = rows.partition_point(|row| *row < note.row).min(index);
                     if let Some(slot) = trailing.get_mut(first) {
                         *slot = Some(Rc::clone(&note.text));
@@ -646,13 +646,13 @@ impl<'a> Writer<'a> {
 
     fn import(&mut self, import: &Import) {
         self.write("import ");
-        // Keywords are plain words there.
-        let keywords = self.options.keywords;
-        let future = std::mem::take(&mut self.options.future);
+        // Keywords are plain words in import paths.
+        let keywords = self.style.keywords;
+        let future = std::mem::take(&mut self.style.future);
         if super::future_keyword(import).is_some() {
-            self.options.keywords = Version::V0;
+            self.style.keywords = Version::V0;
         } else {
-            self.options.future.clone_from(&future);
+            self.style.future.clone_from(&future);
         }
         let path = parts(&import.path);
         if let Some((first, rest)) = path.split_first() {
@@ -662,8 +662,8 @@ impl<'a> Writer<'a> {
                 self.ref_operand(part, Notes::none());
             }
         }
-        self.options.keywords = keywords;
-        self.options.future = future;
+        self.style.keywords = keywords;
+        self.style.future = future;
         if let Some((alias, _)) = &import.alias {
             let alias = format!(" as {alias}");
             self.write(&alias);
@@ -693,24 +693,24 @@ impl<'a> Writer<'a> {
         notes
     }
 
-    /// True if a rule may be followed by another without a blank line.
+    /// Returns `true` if no blank line is needed between this rule and the next.
     fn is_one_liner(&self, rule: &Rule) -> bool {
         rule.body.len() <= 1
             && !rule.default
             && rule.else_rule.is_none()
             && !rule.body.first().is_some_and(is_set_expr)
-            && (self.options.v1 || self.options.ifs)
-            && (self.options.contains || rule.head.value.is_some())
+            && (self.style.v1 || self.style.ifs)
+            && (self.style.contains || rule.head.value.is_some())
     }
 
-    fn rule(&mut self, rule: &Rule, is_else: bool, notes: Notes) -> Outcome {
+    fn rule(&mut self, rule: &Rule, is_else: bool, notes: Notes) -> WriteResult {
         if !is_else {
             self.start_line();
         }
         if rule.default {
             self.write("default ");
         }
-        // `p := 1` is a rule whose body is `true`.
+        // The body of a rule such as `p := 1` is `true`.
         let is_constant = is_true_body(&rule.body) && rule.else_rule.is_none();
         self.comment_on_final_line = is_constant;
         let mut in_the_way = false;
@@ -727,8 +727,8 @@ impl<'a> Writer<'a> {
             return (notes, None);
         }
         self.comment_on_final_line = true;
-        let uses_if = (self.options.v1 || self.options.ifs)
-            && (self.options.contains || rule.head.value.is_some());
+        let uses_if =
+            (self.style.v1 || self.style.ifs) && (self.style.contains || rule.head.value.is_some());
         if uses_if {
             self.write(" if");
             if let [only] = rule.body.as_slice() {
@@ -776,7 +776,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn else_rule(&mut self, rule: &Rule, next: &Rule, notes: Notes) -> Outcome {
+    fn else_rule(&mut self, rule: &Rule, next: &Rule, notes: Notes) -> WriteResult {
         let (outer, loc) = (self.span_loc(rule.span), self.span_loc(next.span));
         let row = usize::try_from(loc.row - outer.row).unwrap_or(0);
         let inline = row > 0
@@ -804,7 +804,7 @@ impl<'a> Writer<'a> {
         self.rule(next, true, notes)
     }
 
-    fn head(&mut self, rule: &Rule, is_else: bool, is_constant: bool, notes: Notes) -> Outcome {
+    fn head(&mut self, rule: &Rule, is_else: bool, is_constant: bool, notes: Notes) -> WriteResult {
         let Head { reference, args, key, value, .. } = &rule.head;
         let loc = self.span_loc(rule.head.span);
         let mut notes = notes;
@@ -817,7 +817,7 @@ impl<'a> Writer<'a> {
                 let ground = path.iter().skip(1).take_while(|part| is_ground(part)).count() + 1;
                 path = path.get(..ground).unwrap_or(path);
             }
-            if self.options.ref_heads || path.len() == 1 {
+            if self.style.ref_heads || path.len() == 1 {
                 notes = or_drop!(self.reference(path, notes));
             } else if let [first, second, ..] = path {
                 let row = self.loc(second).row;
@@ -844,7 +844,7 @@ impl<'a> Writer<'a> {
             }
         }
         if let (Some(key), None) = (key, value) {
-            if self.options.contains {
+            if self.style.contains {
                 self.write(" contains ");
                 notes = or_keep!(self.term(key, notes));
             } else {
@@ -857,15 +857,15 @@ impl<'a> Writer<'a> {
         if key.is_none() && is_true(value) && !is_constant && !rule.default {
             return (notes, None);
         }
-        let ref_constant = self.options.v1 && is_constant && key.is_none() && args.is_empty();
+        let ref_constant = self.style.v1 && is_constant && key.is_none() && args.is_empty();
         if !is_else && is_true(value) && !ref_constant && self.is_implied(rule, value) {
             return (notes, None);
         }
-        self.write(if rule.head.assign || self.options.v1 { " := " } else { " = " });
+        self.write(if rule.head.assign || self.style.v1 { " := " } else { " = " });
         self.term(value, notes)
     }
 
-    /// True if a head's value `true` is one that OPA puts at the head's own place, which means that
+    /// Returns `true` if OPA gives a head's value `true` the position of the head, which means that
     /// it isn't written.
     fn is_implied(&self, rule: &Rule, value: &Term) -> bool {
         let head = &rule.head;
@@ -878,7 +878,7 @@ impl<'a> Writer<'a> {
 
     // Bodies.
 
-    fn body(&mut self, body: &Body, notes: Notes) -> Outcome {
+    fn body(&mut self, body: &Body, notes: Notes) -> WriteResult {
         let Some(first) = body.first() else { return (notes, None) };
         let row = self.span_loc(first.span).row;
         let mut notes = or_keep!(self.insert(notes, row));
@@ -898,7 +898,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn expr(&mut self, expr: &Expr, notes: Notes) -> Outcome {
+    fn expr(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
         let parens = self.paren_expr.is_some_and(|marked| std::ptr::eq(marked, expr));
         if parens {
             self.paren_expr = None;
@@ -909,7 +909,7 @@ impl<'a> Writer<'a> {
             self.start_line();
         }
         let negated_parens =
-            expr.negated && (is_logical(expr) || self.options.v2 && leads_with_brace(expr));
+            expr.negated && (is_logical(expr) || self.style.v2 && leads_with_brace(expr));
         if expr.negated {
             self.write(if negated_parens { "not (" } else { "not " });
         }
@@ -933,7 +933,7 @@ impl<'a> Writer<'a> {
         self.withs(expr, loc, notes)
     }
 
-    fn withs(&mut self, expr: &Expr, loc: Loc, notes: Notes) -> Outcome {
+    fn withs(&mut self, expr: &Expr, loc: Loc, notes: Notes) -> WriteResult {
         let Some(first) = expr.with.first() else { return (notes, None) };
         let mut notes = notes;
         let first = self.span_loc(first.span);
@@ -968,7 +968,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn with(&mut self, with: &With, indented: bool, notes: Notes) -> Outcome {
+    fn with(&mut self, with: &With, indented: bool, notes: Notes) -> WriteResult {
         let row = self.span_loc(with.span).row;
         let notes = or_drop!(self.insert(notes, row));
         self.write(if indented { "with " } else { " with " });
@@ -978,7 +978,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn some(&mut self, some: &SomeDecl, notes: Notes) -> Outcome {
+    fn some(&mut self, some: &SomeDecl, notes: Notes) -> WriteResult {
         let mut row = self.span_loc(some.span).row;
         let mut notes = or_drop!(self.insert(notes, row));
         self.write("some ");
@@ -1010,7 +1010,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn every(&mut self, every: &Every, loc: Loc, notes: Notes) -> Outcome {
+    fn every(&mut self, every: &Every, loc: Loc, notes: Notes) -> WriteResult {
         let mut notes = or_drop!(self.insert(notes, loc.row));
         self.write("every ");
         if let Some(key) = &every.key {
@@ -1021,8 +1021,8 @@ impl<'a> Writer<'a> {
         self.write(" in ");
         notes = or_drop!(self.term(&every.domain, notes));
         self.write(" {");
-        let outcome = self.comprehension_body(b'{', b'}', &every.body, loc, loc, notes);
-        notes = unless_comment!(outcome, drop);
+        let result = self.comprehension_body(b'{', b'}', &every.body, loc, loc, notes);
+        notes = unless_comment!(result, drop);
         if let [only] = every.body.as_slice()
             && self.span_loc(only.span).row == self.span_loc(every.span).row
         {
@@ -1032,7 +1032,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn not(&mut self, not: &Not, loc: Loc, notes: Notes) -> Outcome {
+    fn not(&mut self, not: &Not, loc: Loc, notes: Notes) -> WriteResult {
         let mut notes = or_drop!(self.insert(notes, loc.row));
         self.write("not ");
         match not.body.as_slice() {
@@ -1053,8 +1053,8 @@ impl<'a> Writer<'a> {
                     self.paren_expr = Some(std::ptr::from_ref(first));
                 }
                 self.write("{");
-                let outcome = self.comprehension_body(b'{', b'}', &not.body, loc, loc, notes);
-                notes = unless_comment!(outcome, drop);
+                let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc, notes);
+                notes = unless_comment!(result, drop);
                 if body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row) {
                     self.write(" ");
                 }
@@ -1066,7 +1066,7 @@ impl<'a> Writer<'a> {
 
     // `and`, `or`.
 
-    fn logical(&mut self, expr: &Expr, notes: Notes) -> Outcome {
+    fn logical(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
         let Some((first, steps)) = self.flatten(expr) else { return (notes, None) };
         let mut notes = unless_comment!(self.operand(&first, notes), keep);
         let level = self.level;
@@ -1087,9 +1087,9 @@ impl<'a> Writer<'a> {
             }
             match self.operand(&step.right, notes) {
                 (left, None | Some(Failure::Comment)) => notes = left,
-                outcome => {
+                result => {
                     self.level = level;
-                    return outcome;
+                    return result;
                 }
             }
         }
@@ -1097,18 +1097,18 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn operand(&mut self, operand: &Operand<'_>, notes: Notes) -> Outcome {
+    fn operand(&mut self, operand: &Operand<'_>, notes: Notes) -> WriteResult {
         let first = operand.body.first();
         if !operand.explicit {
             let Some(first) = first else { return (notes, None) };
             if operand.parens {
                 self.write("(");
             }
-            let outcome = self.expr(first, notes);
+            let result = self.expr(first, notes);
             if operand.parens {
                 self.write(")");
             }
-            return outcome;
+            return result;
         }
         let Some(first) = first else {
             self.write("{}");
@@ -1119,8 +1119,8 @@ impl<'a> Writer<'a> {
         }
         self.write("{");
         let brace = operand.brace;
-        let outcome = self.comprehension_body(b'{', b'}', operand.body, brace, brace, notes);
-        let notes = unless_comment!(outcome, keep);
+        let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace, notes);
+        let notes = unless_comment!(result, keep);
         if operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row) {
             self.write(" ");
         }
@@ -1128,8 +1128,8 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    /// The operands of a chain of `and` and `or`.
-    fn flatten<'t>(&self, expr: &'t Expr) -> Option<(Operand<'t>, Vec<Step<'t>>)> {
+    /// Flattens a chain of `and` and `or` into its operands.
+    fn flatten<'t>(&self, expr: &'t Expr) -> Option<(Operand<'t>, Vec<LogicalStep<'t>>)> {
         let (name, logical) = match &expr.kind {
             ExprKind::And(logical) => ("and", logical),
             ExprKind::Or(logical) => ("or", logical),
@@ -1144,7 +1144,7 @@ impl<'a> Writer<'a> {
         {
             let (first, mut steps) = self.flatten(left)?;
             let left_end_row = self.body_end_row(&logical.left);
-            steps.push(Step { operator: name, right, left_end_row });
+            steps.push(LogicalStep { operator: name, right, left_end_row });
             return Some((first, steps));
         }
         let first = self.new_operand(&logical.left, logical.explicit_left, name, false, loc);
@@ -1156,7 +1156,7 @@ impl<'a> Writer<'a> {
         } else {
             self.body_end_row(first.body)
         };
-        Some((first, vec![Step { operator: name, right, left_end_row }]))
+        Some((first, vec![LogicalStep { operator: name, right, left_end_row }]))
     }
 
     fn new_operand<'t>(
@@ -1176,7 +1176,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The brace before a body.
+    /// The position of the brace before a body.
     fn brace(&self, node: Loc, body: &Body) -> Loc {
         let Some(first) = body.first() else { return node };
         let text = self.loc_text(node).as_bytes();
@@ -1202,7 +1202,8 @@ impl<'a> Writer<'a> {
         loc.row + newlines(self.loc_text(loc).trim_end_matches([' ', '\t', '\r', '\n']))
     }
 
-    /// A union at the beginning of a body in braces would look like a comprehension.
+    /// Marks a union at the beginning of a body in braces for parentheses; otherwise it would look
+    /// like a comprehension.
     fn mark_leading_union(&mut self, expr: &Expr) {
         if expr.negated {
             return;
@@ -1231,7 +1232,7 @@ impl<'a> Writer<'a> {
 
     // Calls.
 
-    fn statement_call(&mut self, terms: &[Term], notes: Notes) -> Outcome {
+    fn statement_call(&mut self, terms: &[Term], notes: Notes) -> WriteResult {
         let Some((function, operands)) = terms.split_first() else { return (notes, None) };
         let Some((sign, count)) = operator(function) else {
             return self.plain_call(function, operands, notes);
@@ -1262,19 +1263,19 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> Outcome {
+    fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> WriteResult {
         let notes = or_keep!(self.reference(parts(function), notes));
         self.write("(");
         let loc = self.loc(function);
-        // A function's own text has no parentheses.
+        // The text of a function's name contains no parentheses.
         let close = self.closing(None, b'(', b')', loc);
         let elements = operands.iter().map(Element::Term).collect();
-        let outcome = self.iterable(elements, loc, close, notes, Entries::List { parens: false });
+        let result = self.iterable(elements, loc, close, notes, Entries::List { parens: false });
         self.write(")");
-        (or_drop!(outcome), None)
+        (or_drop!(result), None)
     }
 
-    fn call(&mut self, parens: bool, terms: &[Term], notes: Notes) -> Outcome {
+    fn call(&mut self, parens: bool, terms: &[Term], notes: Notes) -> WriteResult {
         let Some((function, operands)) = terms.split_first() else { return (notes, None) };
         let Some((sign, _)) = operator(function) else {
             return self.plain_call(function, operands, notes);
@@ -1305,7 +1306,7 @@ impl<'a> Writer<'a> {
         function: &Term,
         operands: &[Term],
         notes: Notes,
-    ) -> Outcome {
+    ) -> WriteResult {
         let count = operator(function).map_or(0, |(_, count)| count);
         if operands.len() != count {
             self.problems.push(arity_problem(function));
@@ -1322,11 +1323,11 @@ impl<'a> Writer<'a> {
                 if parens {
                     self.write("(");
                 }
-                let outcome = self.member_with_key(key, value, domain, notes);
+                let result = self.member_with_key(key, value, domain, notes);
                 if parens {
                     self.write(")");
                 }
-                outcome
+                result
             }
             _ => (notes, None),
         }
@@ -1338,7 +1339,7 @@ impl<'a> Writer<'a> {
         value: &Term,
         domain: &Term,
         notes: Notes,
-    ) -> Outcome {
+    ) -> WriteResult {
         let notes = or_drop!(self.term_parens(true, key, notes));
         self.write(", ");
         let notes = or_drop!(self.term_parens(true, value, notes));
@@ -1349,7 +1350,7 @@ impl<'a> Writer<'a> {
 
     // Terms.
 
-    fn term(&mut self, term: &Term, notes: Notes) -> Outcome {
+    fn term(&mut self, term: &Term, notes: Notes) -> WriteResult {
         if notes.rest().is_empty() {
             return self.term_parens(false, term, notes);
         }
@@ -1375,7 +1376,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The author's text as it is, with the comments in it.
+    /// Copies the author's text as it is, with the comments in it.
     fn unformatted(&mut self, loc: Loc, notes: &Notes) -> Result<Notes, Failure> {
         let text = self.loc_text(loc);
         if text.is_empty() {
@@ -1395,7 +1396,7 @@ impl<'a> Writer<'a> {
         Ok(Notes { all: Rc::new(left), from: 0 })
     }
 
-    fn term_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> Outcome {
+    fn term_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
         let mut parens = parens;
         if self.paren_term.is_some_and(|marked| std::ptr::eq(marked, term)) {
             self.paren_term = None;
@@ -1413,18 +1414,18 @@ impl<'a> Writer<'a> {
                 let elements = pairs.iter().map(|(key, value)| Element::Pair(key, value)).collect();
                 self.write("{");
                 let close = self.closing(None, b'{', b'}', loc);
-                let outcome = self.iterable(elements, loc, close, notes, Entries::Pairs);
+                let result = self.iterable(elements, loc, close, notes, Entries::Pairs);
                 self.write("}");
-                or_drop!(outcome)
+                or_drop!(result)
             }
             TermKind::Array(terms) => {
                 let elements = terms.iter().map(Element::Term).collect();
                 self.write("[");
                 let close = self.closing(None, b'[', b']', loc);
                 let entries = Entries::List { parens: true };
-                let outcome = self.iterable(elements, loc, close, notes, entries);
+                let result = self.iterable(elements, loc, close, notes, entries);
                 self.write("]");
-                or_drop!(outcome)
+                or_drop!(result)
             }
             TermKind::Set(terms) if terms.is_empty() => {
                 self.write("set()");
@@ -1436,25 +1437,25 @@ impl<'a> Writer<'a> {
                 self.write("{");
                 let close = self.closing(None, b'{', b'}', loc);
                 let entries = Entries::List { parens: true };
-                let outcome = self.iterable(elements, loc, close, notes, entries);
+                let result = self.iterable(elements, loc, close, notes, entries);
                 self.write("}");
-                or_drop!(outcome)
+                or_drop!(result)
             }
             TermKind::ArrayComprehension(inner) => {
                 self.write("[");
-                let outcome = self.comprehension(b'[', b']', &inner.term, &inner.body, loc, notes);
+                let result = self.comprehension(b'[', b']', &inner.term, &inner.body, loc, notes);
                 self.write("]");
-                or_drop!(outcome)
+                or_drop!(result)
             }
             TermKind::SetComprehension(inner) => {
                 self.write("{");
-                let outcome = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc, notes);
+                let result = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc, notes);
                 self.write("}");
-                or_drop!(outcome)
+                or_drop!(result)
             }
             TermKind::ObjectComprehension(inner) => {
                 self.write("{");
-                // The value goes on the key's line.
+                // The value is written on the line of the key.
                 let value = self.loc(&inner.value);
                 let moved = Loc { row: loc.row, ..value };
                 self.moved.push((std::ptr::from_ref(&inner.value), moved));
@@ -1462,7 +1463,7 @@ impl<'a> Writer<'a> {
                 if parens {
                     self.write("(");
                 }
-                let outcome = match self.term(&inner.key, notes) {
+                let result = match self.term(&inner.key, notes) {
                     (notes, None) => {
                         self.write(if parens { "): " } else { ": " });
                         self.comprehension(b'{', b'}', &inner.value, &inner.body, loc, notes)
@@ -1470,7 +1471,7 @@ impl<'a> Writer<'a> {
                     (_, failure) => (Notes::none(), failure),
                 };
                 self.write("}");
-                or_drop!(outcome)
+                or_drop!(result)
             }
             TermKind::String(text) => {
                 self.string(text, loc);
@@ -1482,7 +1483,7 @@ impl<'a> Writer<'a> {
                 let literal = self.slice(unsigned(inner.span.start), unsigned(inner.span.end));
                 let compact: String = literal.split_whitespace().collect();
                 let text = inner.to_string();
-                // A point without a zero before it stays one.
+                // A number without a zero before its decimal point is kept as it is.
                 let digits = compact.strip_prefix('-').unwrap_or(&compact);
                 self.write(if digits.starts_with('.') { &compact } else { &text });
                 notes
@@ -1499,7 +1500,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    /// A string as the author wrote it, escapes included.
+    /// Writes a string as the author did, including escapes.
     fn string(&mut self, value: &str, loc: Loc) {
         let text = self.loc_text(loc);
         if text.starts_with('`') {
@@ -1512,12 +1513,12 @@ impl<'a> Writer<'a> {
                 self.out.push(mark);
                 self.write(after);
             }
-            // A name after a dot.
+            // The string is a name after a dot.
             None => self.write(&quote(value)),
         }
     }
 
-    fn template(&mut self, template: &Template, notes: Notes) -> Outcome {
+    fn template(&mut self, template: &Template, notes: Notes) -> WriteResult {
         let mark = if template.raw { "`" } else { "\"" };
         self.write("$");
         self.write(mark);
@@ -1577,7 +1578,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn reference(&mut self, path: &[Term], notes: Notes) -> Outcome {
+    fn reference(&mut self, path: &[Term], notes: Notes) -> WriteResult {
         let Some((first, rest)) = path.split_first() else { return (notes, None) };
         let parens = matches!(first.ungrouped().kind, TermKind::Call(_))
             && self.first_byte(self.loc(first)) == Some(b'(');
@@ -1588,7 +1589,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn ref_operand(&mut self, part: &Term, notes: Notes) -> Outcome {
+    fn ref_operand(&mut self, part: &Term, notes: Notes) -> WriteResult {
         match &part.ungrouped().kind {
             TermKind::String(text) => {
                 let written = if self.needs_brackets(text, part) {
@@ -1627,15 +1628,15 @@ impl<'a> Writer<'a> {
         if !may_follow_dot(text) {
             return true;
         }
-        let keywords = match self.options.keywords {
+        let keywords = match self.style.keywords {
             Version::V2 => Keywords::ALL,
             Version::V0 => Keywords::NOT,
             _ => Keywords::NOT.with(Keywords::V0_FUTURE),
         };
         let is_keyword = keywords.contains(text)
-            || self.options.keywords != Version::V2
-                && self.options.future.iter().any(|word| &**word == text);
-        // What was written in brackets stays there.
+            || self.style.keywords != Version::V2
+                && self.style.future.iter().any(|word| &**word == text);
+        // Names that were written in brackets keep them.
         is_keyword && self.first_byte(self.loc(part)) == Some(b'"')
     }
 
@@ -1649,7 +1650,7 @@ impl<'a> Writer<'a> {
         body: &Body,
         loc: Loc,
         notes: Notes,
-    ) -> Outcome {
+    ) -> WriteResult {
         let place = self.loc(term);
         if place.row > loc.row {
             self.end_line();
@@ -1670,23 +1671,23 @@ impl<'a> Writer<'a> {
         term: Loc,
         loc: Loc,
         notes: Notes,
-    ) -> Outcome {
+    ) -> WriteResult {
         let Some(first) = body.first() else { return (notes, None) };
         let lines = self.lines(body.iter().map(Element::Expr).collect(), term);
         let close_row = self.closing(None, open, close, loc);
         if self.span_loc(first.span).row > term.row || lines.len() > 1 {
             self.end_line();
             self.level += 1;
-            let outcome = match self.body(body, notes) {
+            let result = match self.body(body, notes) {
                 (notes, None) => match self.insert(notes, close_row) {
                     (notes, None) => (notes, None),
                     (_, failure) => (Notes::none(), failure),
                 },
-                outcome => outcome,
+                result => result,
             };
             self.down();
             self.start_line();
-            return outcome;
+            return result;
         }
         let mut notes = notes;
         for (index, expr) in body.iter().enumerate() {
@@ -1703,9 +1704,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Elements by the lines that they stood on.
+    /// Groups elements by the lines on which the author wrote them.
     fn lines<'t>(&self, elements: Vec<Element<'t>>, last: Loc) -> Vec<Vec<Element<'t>>> {
-        // What a compile stage made has no place of its own.
+        // A node that a compile stage generated has no position of its own.
         if elements.iter().any(|element| has_generated(*element)) {
             return vec![elements];
         }
@@ -1733,12 +1734,13 @@ impl<'a> Writer<'a> {
         close: i64,
         notes: Notes,
         entries: Entries,
-    ) -> Outcome {
+    ) -> WriteResult {
         let mut notes = notes;
         let lines = self.lines(elements, loc);
         let mut multiline = lines.len() > 1;
         if !multiline {
-            // Comments within one line leave no layout but the author's.
+            // If there are comments within a single line, only the author's layout has room for
+            // them.
             if notes.rest().iter().any(|note| note.row > loc.row && note.row < close) {
                 return (notes, Some(Failure::Comment));
             }
@@ -1782,7 +1784,7 @@ impl<'a> Writer<'a> {
         (notes, None)
     }
 
-    fn entry(&mut self, element: Element<'_>, entries: Entries, notes: Notes) -> Outcome {
+    fn entry(&mut self, element: Element<'_>, entries: Entries, notes: Notes) -> WriteResult {
         match (element, entries) {
             (Element::Pair(key, value), _) => {
                 let parens = is_union_call(key);
@@ -1795,11 +1797,11 @@ impl<'a> Writer<'a> {
                 if parens {
                     self.write("(");
                 }
-                let outcome = self.term(value, notes);
+                let result = self.term(value, notes);
                 if parens {
                     self.write(")");
                 }
-                outcome
+                result
             }
             (Element::Term(term), entries) => {
                 let always = matches!(entries, Entries::List { parens: true });
@@ -1808,11 +1810,11 @@ impl<'a> Writer<'a> {
                 if parens {
                     self.write("(");
                 }
-                let outcome = self.term(term, notes);
+                let result = self.term(term, notes);
                 if parens {
                     self.write(")");
                 }
-                outcome
+                result
             }
             (Element::Expr(expr), _) => self.expr(expr, notes),
         }
@@ -1840,7 +1842,8 @@ fn newlines(text: &str) -> i64 {
     signed(memchr::memchr_iter(b'\n', text.as_bytes()).count())
 }
 
-/// The end of what is open at `first`, and how many lines are between.
+/// The position at which the delimiter at `first` is closed, with the number of line breaks before
+/// it.
 fn balanced(bytes: &[u8], first: usize, open: u8, close: u8) -> Option<(usize, i64)> {
     let mut depth = 1;
     let mut lines = 0;
@@ -1866,7 +1869,7 @@ fn is_infix(terms: &[Term]) -> bool {
     }
 }
 
-/// The first byte of a term, parentheses aside.
+/// The first byte of a term, without parentheses.
 fn leftmost(term: &Term) -> usize {
     match &term.kind {
         TermKind::Group(inner) => leftmost(inner),
@@ -1879,7 +1882,8 @@ fn leftmost(term: &Term) -> usize {
     }
 }
 
-/// Where OPA has a term's text begin: for operands of a collection, at its end.
+/// The position at which OPA lets a term's text begin: if the head is a collection, at the head's
+/// end.
 fn text_start(term: &Term) -> usize {
     let first = match &term.kind {
         TermKind::Ref(parts) => parts.first(),
