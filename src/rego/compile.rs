@@ -1,8 +1,9 @@
 //! OPA's compile stages: from the parser's modules to those that are evaluated.
 //!
-//! Owns the stages of OPA 1.22.2's compiler, in its order, under its names, so that after each one
-//! our tree printed is OPA's. What a stage is for stands in its file. The modules are compiled in the
-//! order of their paths, which decides the names of the variables that the stages make.
+//! Owns the stages of OPA 1.22.2's compiler, in its order and under its names, so that our tree,
+//! printed after a stage, is OPA's. Each stage is explained in its file. The modules are compiled
+//! in the order of their paths, which determines the names of the variables that the stages
+//! generate.
 
 mod calls;
 mod check_types;
@@ -50,7 +51,7 @@ pub use text::{Quoted, RefText, Text};
 
 /// A compile stage, by OPA's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // each is explained where it is
+#[allow(missing_docs)] // each is explained in its file
 pub enum Stage {
     ResolveRefs,
     CheckUnusedImports,
@@ -124,40 +125,40 @@ pub const STAGES: [Stage; 33] = [
     Stage::BuildComprehensionIndices,
 ];
 
-/// Sees the modules after each stage.
+/// A callback that sees the modules after each stage.
 pub type Observer<'a> = &'a dyn Fn(Stage, &[Module]);
 
-/// Sees the modules after each stage, with the authors' names of variables that were renamed, and
-/// may change them.
+/// A callback that sees the modules after each stage, with the authors' names of renamed variables,
+/// and may change the modules.
 pub type Hook<'a> = &'a dyn Fn(Stage, &mut [Module], &NameMap<Name>);
 
-/// How to compile.
+/// The options of a compilation.
 #[derive(Clone)]
 pub struct CompileOptions<'a> {
     /// The functions that policies may call besides their own.
     pub functions: Arc<Functions>,
-    /// The base documents, for conflicts with rules.
+    /// The base documents, with which rules may conflict.
     pub data: Option<&'a Value>,
-    /// What documents from outside are said to be.
+    /// The schemas of documents from outside.
     pub schemas: Option<Arc<super::types::Schemas>>,
-    /// OPA's strict mode.
+    /// `true` for OPA's strict mode.
     pub strict: bool,
-    /// Calls of `print` stay; otherwise they are erased.
+    /// `true` to keep calls of `print`, which are otherwise erased.
     pub prints: bool,
-    /// What tests compare becomes visible in traces.
+    /// `true` to show the operands of comparisons in traces of tests.
     pub rewrite_test_rules: bool,
-    /// Functions that policies may not call although they exist.
+    /// Existing functions that policies may not call.
     pub unsafe_builtins: Vec<Arc<str>>,
-    /// The last stage to run; all if there is none.
+    /// The last stage to run; `None` runs all.
     pub stop_after: Option<Stage>,
-    /// Who sees the modules after each stage.
+    /// The observer of the modules after each stage.
     pub observer: Option<Observer<'a>>,
-    /// Who may change the modules after each stage.
+    /// The hook that may change the modules after each stage.
     pub hook: Option<Hook<'a>>,
 }
 
 impl CompileOptions<'_> {
-    /// With these functions and OPA's defaults, prints kept.
+    /// Creates options with these functions and OPA's defaults, except that `print` calls are kept.
     pub fn new(functions: Arc<Functions>) -> Self {
         Self {
             functions,
@@ -174,24 +175,24 @@ impl CompileOptions<'_> {
     }
 }
 
-/// Compiled modules and what was learnt of them.
+/// Compiled modules and the results of their analysis.
 #[derive(Debug, Clone, Default)]
 pub struct Compiled {
     /// The modules, in the order of their paths.
     pub modules: Vec<Module>,
-    /// Rules by path.
+    /// The rules by path.
     pub rule_tree: Arc<TreeNode>,
-    /// Modules by package.
+    /// The modules by package.
     pub module_tree: ModuleTreeNode,
     /// All rules.
     pub rules: Arc<Rules>,
-    /// Which rules read which.
+    /// The dependencies between rules.
     pub graph: Graph,
-    /// The author's name of each variable that the compiler renamed.
+    /// The author's name of each renamed variable.
     pub rewritten: NameMap<Name>,
-    /// What variables that the compiler made stand for, where that isn't to be seen in their bodies.
+    /// The terms that generated variables stand for, where their bodies don't show them.
     pub subjects: NameMap<Term>,
-    /// All rules, each after those that it reads.
+    /// All rules, each after those that it depends on.
     pub sorted: Vec<RuleId>,
     /// The functions that policies may call besides their own.
     pub functions: Arc<Functions>,
@@ -199,7 +200,7 @@ pub struct Compiled {
     pub types: super::types::TypeEnv,
 }
 
-/// A compilation under way.
+/// A compilation in progress.
 pub(crate) struct Compiler<'a> {
     sources: &'a Sources,
     options: &'a CompileOptions<'a>,
@@ -216,15 +217,15 @@ pub(crate) struct Compiler<'a> {
     annotations: super::annotations::AnnotationSet,
     unused_imports: Vec<Problem>,
     found: Vec<Problem>,
-    /// A problem was found after which the stages that follow would find others that aren't there.
+    /// `true` if later stages would report errors that only follow from those found.
     failed: bool,
 }
 
 /// Compiles modules, with a span `compile_stage` and an event for each stage.
 ///
 /// # Errors
-/// All problems of the stage that found the first, and those of stages before that don't hinder the
-/// next.
+/// All problems of the stage that ended the compilation, and those of earlier stages after which
+/// compilation could continue.
 pub fn compile(
     modules: Vec<Module>,
     sources: &Sources,
@@ -278,7 +279,7 @@ pub fn compile(
         };
         return Ok(all);
     }
-    super::problem::sort(&mut found, sources);
+    super::problem::sort_by_position(&mut found, sources);
     found.dedup();
     Err(found)
 }
@@ -332,7 +333,7 @@ impl<'a> Compiler<'a> {
             Stage::RewritePrintCalls => self.rewrite_print_calls(),
             Stage::RewriteExprTerms => self.rewrite_expr_terms(),
             Stage::ParseMetadataBlocks => self.parse_metadata_blocks(),
-            // Done with the blocks, since nothing else needs them.
+            // `ParseMetadataBlocks` has built the set already.
             Stage::SetAnnotationSet => {}
             Stage::RewriteRegoMetadataCalls => self.rewrite_rego_metadata_calls(),
             Stage::SetGraph => self.set_graph(),
@@ -354,41 +355,41 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Names for variables that no author uses.
+    /// Creates the generator of variable names, none of which occurs in a module.
     fn init_local_var_gen(&mut self) {
         self.generator = LocalVarGenerator::for_modules(&self.modules);
     }
 
-    /// A problem that ends the compilation after the stage.
+    /// Adds a problem that ends the compilation after this stage.
     fn problem(&mut self, problem: Problem) {
         self.found.push(problem);
         self.failed = true;
     }
 
-    /// Problems that end the compilation after the stage.
+    /// Adds problems that end the compilation after this stage.
     fn problems(&mut self, problems: Vec<Problem>) {
         self.failed |= !problems.is_empty();
         self.found.extend(problems);
     }
 
-    /// A problem beside which later stages can find others.
+    /// Adds a problem after which later stages can report further ones.
     fn recoverable(&mut self, problem: Problem) {
         self.found.push(problem);
     }
 
-    /// Where a span begins: path, line and column.
+    /// The path, line and column at which a span begins.
     fn place(&self, span: Span) -> (&str, u32, u32) {
         let position = self.sources.position(span);
         (position.path, position.line, position.column)
     }
 }
 
-/// A value as messages show it.
+/// Formats a value for messages.
 fn value_text(value: &Value) -> String {
     Text(&value_term(value, Span::default())).to_string()
 }
 
-/// A value as a term.
+/// Converts a value to a term.
 fn value_term(value: &Value, span: Span) -> Term {
     let kind = match value {
         Value::Null => TermKind::Null,

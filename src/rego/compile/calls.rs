@@ -1,4 +1,4 @@
-//! Calls name functions that exist, with as many arguments as they take.
+//! Checks that calls name existing functions and pass as many arguments as these take.
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Expr, Name, Term};
@@ -9,7 +9,7 @@ use super::text::RefText;
 use super::walk::Node;
 use super::{Compiler, exprs};
 
-/// Looks at all calls.
+/// Checks all calls.
 pub fn check_undefined_funcs<'a>(
     compiler: &Compiler<'_>,
     rewritten: &NameMap<Name>,
@@ -38,14 +38,14 @@ fn check(
     let name = || RefText(&super::recursion::author_ref(rewritten, operator)).to_string();
     let Some(arity) = compiler.arity(operator) else {
         let problem = Problem::types(expr.span, format!("undefined function {}", name()));
-        let hint = super::hints::function(compiler, &name());
+        let hint = super::hints::unknown_function(compiler, &name());
         return Some(match hint {
             Some(hint) => problem.hint(hint),
             None => problem,
         });
     };
     let operands = exprs::operands(expr).len();
-    // A call that was taken out of a term has a variable for its result.
+    // A call that was hoisted out of a term has an additional operand for its result.
     let given = if expr.generated { operands.saturating_sub(1) } else { operands };
     let fits = if expr.generated {
         exprs::is_equality(expr) || operands == arity + 1

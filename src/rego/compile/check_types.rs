@@ -1,4 +1,4 @@
-//! Types fit: rules are checked in the order of their dependencies, queries against them.
+//! Checks types: of rules in the order of their dependencies, and of queries against them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -15,9 +15,9 @@ use super::walk::{self, Node, NodeMut};
 use super::{Compiled, Compiler, RefText, exprs};
 
 impl Compiler<'_> {
-    /// Types fit.
+    /// Checks the types of all rules.
     pub(super) fn check_types(&mut self) {
-        // Recursion was found before, so there is an order.
+        // `CheckRecursion` has run, so the rules can be ordered.
         self.sorted = self.sorted_rules().unwrap_or_default();
         let mut types = std::mem::take(&mut self.types);
         for function in self.options.functions.iter() {
@@ -26,7 +26,7 @@ impl Compiler<'_> {
         if let Some(input) = self.options.schemas.as_ref().and_then(|schemas| schemas.input()) {
             types.set_input(input.clone());
         }
-        let hoisted = Hoisted::default();
+        let hoisted = HoistedTerms::default();
         let names = |parts: &[Term]| {
             let show = |f: &mut dyn FnMut(Node<'_>) -> bool| {
                 self.modules
@@ -34,10 +34,10 @@ impl Compiler<'_> {
                     .flat_map(|it| &it.rules)
                     .for_each(|it| walk::rule(it, &mut |node| f(node)));
             };
-            authors_reference(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
+            reference_as_written(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
         };
         let dependents = |target: &[Term]| dependents(self, &self.graph, &self.modules, target);
-        let annotated = Annotated::new(self);
+        let annotated = AnnotatedSchemas::new(self);
         let declared = |rule: &TypedRule<'_>| annotated.declared(rule);
         let mut checker = Checker::new().names(&names).dependents(&dependents);
         if annotated.any {
@@ -52,22 +52,22 @@ impl Compiler<'_> {
         });
         let found = checker.check_rules(&mut types, rules);
         self.types = types;
-        // Later stages find what they find in any case.
+        // Type errors don't keep later stages from running.
         self.found.extend(found);
     }
 }
 
-/// The schemas that annotations name.
-struct Annotated<'a> {
+/// The types that annotations declare by schemas.
+struct AnnotatedSchemas<'a> {
     annotations: &'a AnnotationSet,
     schemas: Option<&'a Schemas>,
-    /// True if any annotation names one.
+    /// `true` if an annotation has a schema.
     any: bool,
     /// The types of the schemas that were read, by their references.
     read: RefCell<HashMap<String, Type>>,
 }
 
-impl<'a> Annotated<'a> {
+impl<'a> AnnotatedSchemas<'a> {
     fn new(compiler: &'a Compiler<'_>) -> Self {
         let annotations = &compiler.annotations;
         Self {
@@ -78,8 +78,8 @@ impl<'a> Annotated<'a> {
         }
     }
 
-    /// The types that documents have in a rule: as the packages above it say, its own, its document,
-    /// and the rule itself, which counts most.
+    /// The types that documents have in a rule, in ascending order of precedence: as declared for
+    /// the packages above, for its package, for its document, and for the rule itself.
     fn declared(&self, rule: &TypedRule<'_>) -> Declared {
         let path = annotations::document_path_in(rule.package, rule.rule);
         let blocks = self
@@ -100,7 +100,8 @@ impl<'a> Annotated<'a> {
         (declared, problems)
     }
 
-    /// The type that an annotation says; nothing where it refers to a schema and none were given.
+    /// The type that an annotation declares; `None` if it refers to a schema and no schemas were
+    /// given.
     fn schema_type(&self, annotation: &SchemaAnnotation) -> Result<Option<Type>, String> {
         let reference = match &annotation.schema {
             Schema::Definition(schema) => return schema_type(schema).map(Some),
@@ -120,7 +121,7 @@ impl<'a> Annotated<'a> {
     }
 }
 
-/// What is wrong with the types of a query.
+/// The type errors of a query.
 pub(super) fn check_query(
     compiler: &Compiler<'_>,
     compiled: &Compiled,
@@ -128,22 +129,26 @@ pub(super) fn check_query(
     subjects: &NameMap<Term>,
     rewritten: &NameMap<Name>,
 ) -> Vec<Problem> {
-    let hoisted = Hoisted::default();
+    let hoisted = HoistedTerms::default();
     let names = |parts: &[Term]| {
         let show = |f: &mut dyn FnMut(Node<'_>) -> bool| walk::body(body, &mut |node| f(node));
-        authors_reference(parts, &[subjects, hoisted.get(show)], &[rewritten, &compiled.rewritten])
+        reference_as_written(
+            parts,
+            &[subjects, hoisted.get(show)],
+            &[rewritten, &compiled.rewritten],
+        )
     };
     let dependents =
         |target: &[Term]| dependents(compiler, &compiled.graph, &compiled.modules, target);
     Checker::new().names(&names).dependents(&dependents).check_body(&compiled.types, body)
 }
 
-/// What was taken out of terms into statements of its own, by the variable that stands for it; read
-/// from these statements once a message needs it.
+/// The terms that were hoisted into statements of their own, by the variable that replaces them.
+/// They are collected from these statements when the first message needs them.
 #[derive(Default)]
-struct Hoisted(OnceCell<NameMap<Term>>);
+struct HoistedTerms(OnceCell<NameMap<Term>>);
 
-impl Hoisted {
+impl HoistedTerms {
     fn get(&self, show: impl FnOnce(&mut dyn FnMut(Node<'_>) -> bool)) -> &NameMap<Term> {
         self.0.get_or_init(|| {
             let mut hoisted = NameMap::default();
@@ -163,14 +168,14 @@ impl Hoisted {
     }
 }
 
-/// A reference with the terms and names that its author wrote.
-fn authors_reference(
+/// Restores the terms and names that the author wrote in a reference.
+fn reference_as_written(
     parts: &[Term],
     subjects: &[&NameMap<Term>],
     renamed: &[&NameMap<Name>],
 ) -> Vec<Term> {
     let mut parts = parts.to_vec();
-    // What a variable stands for may hold others.
+    // The term of a hoisted variable may contain other such variables.
     for part in &mut parts {
         for _ in 0..16 {
             let mut again = false;
@@ -196,8 +201,8 @@ fn authors_reference(
     parts
 }
 
-/// The paths, up to their first variable, of the rules that a reference could mean and of all that
-/// depend on them.
+/// The paths, up to their first variable, of the rules that a reference may refer to and of all
+/// that depend on them.
 fn dependents(
     compiler: &Compiler<'_>,
     graph: &Graph,

@@ -1,4 +1,5 @@
-//! Which variables key a comprehension: its results can be computed once for all their values.
+//! Finds the variables by which a comprehension can be indexed, so that its results are computed
+//! once for all their values.
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
 
@@ -9,7 +10,8 @@ use super::vars::{SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
-/// In a body, where the variables in `candidates` have values.
+/// Sets the keys of the comprehensions of a body. The variables in `candidates` have values before
+/// it.
 pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     let mut candidates = candidates;
     walk::body_mut(body, walk::Order::Kept, &mut |node| {
@@ -79,22 +81,22 @@ fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>
     if !vars.found().iter().all(|name| outputs.contains(name) || reserved.contains(name)) {
         return None;
     }
-    if is_worse(body, candidates) || closes_over(body, candidates) {
+    if would_iterate(body, candidates) || closes_over(body, candidates) {
         return None;
     }
     let keys = candidates.intersect(&outputs).sorted();
     (!keys.is_empty()).then_some(keys)
 }
 
-/// True if a reference would be looked through for a variable that has a value.
-fn is_worse(body: &Body, candidates: &VarSet) -> bool {
+/// Returns `true` if indexing would iterate over a reference for a variable that has a value.
+fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
     let mut seen = VarSet::default();
-    let mut worse = false;
+    let mut iterates = false;
     walk::body(body, &mut |node| {
-        if worse {
+        if iterates {
             return true;
         }
-        let meets = |found: &VarSet, seen: &VarSet| {
+        let uses_candidate = |found: &VarSet, seen: &VarSet| {
             found.iter().any(|name| candidates.contains(name) && !seen.contains(name))
         };
         match node {
@@ -103,7 +105,7 @@ fn is_worse(body: &Body, candidates: &VarSet) -> bool {
                     .and_then(function_name)
                     .is_some_and(|name| name == "walk");
                 if let (true, Some(output)) = (walk, exprs::operands(expr).get(1)) {
-                    worse = meets(&super::vars::of_term(output), &seen);
+                    iterates = uses_candidate(&super::vars::of_term(output), &seen);
                 }
             }
             Node::Term(term) => match &term.kind {
@@ -111,7 +113,7 @@ fn is_worse(body: &Body, candidates: &VarSet) -> bool {
                     let mut vars =
                         Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
                     vars.reference(terms);
-                    worse = meets(vars.found(), &seen);
+                    iterates = uses_candidate(vars.found(), &seen);
                 }
                 TermKind::Var(name) => {
                     seen.add(name);
@@ -121,12 +123,12 @@ fn is_worse(body: &Body, candidates: &VarSet) -> bool {
             },
             _ => {}
         }
-        worse
+        iterates
     });
-    worse
+    iterates
 }
 
-/// True if a comprehension within the body uses variables from outside.
+/// Returns `true` if a comprehension within the body uses variables from outside.
 fn closes_over(body: &Body, candidates: &VarSet) -> bool {
     let mut found = false;
     walk::body(body, &mut |node| {
@@ -146,7 +148,7 @@ fn closes_over(body: &Body, candidates: &VarSet) -> bool {
 }
 
 impl Compiler<'_> {
-    /// Finds the keys of comprehensions.
+    /// Finds the keys of all comprehensions.
     pub(super) fn build_comprehension_indices(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         walk::rules_mut(&mut modules, |rule| {

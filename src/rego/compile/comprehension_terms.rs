@@ -1,6 +1,7 @@
-//! What must be evaluated leaves the terms of comprehensions and the heads of rules.
+//! Hoists terms that must be evaluated out of the heads of comprehensions and rules.
 //!
-//! `[x[0] | …]` becomes `[__local0__ | …; __local0__ = x[0]]`, and heads likewise.
+//! `[x[0] | …]` becomes `[__local0__ | …; __local0__ = x[0]]`, and heads of rules are rewritten
+//! likewise.
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
 
@@ -8,7 +9,7 @@ use super::names::LocalVarGenerator;
 use super::walk::{self, Node, deep};
 use super::{Compiler, exprs, order};
 
-/// `__local0__ = term`
+/// Generates the statement `__local0__ = term`.
 pub fn generate_equality(generator: &mut LocalVarGenerator, term: Term) -> Expr {
     let span = term.span;
     let mut equality = exprs::equality(exprs::var(generator.generate(), span), term, span);
@@ -16,7 +17,7 @@ pub fn generate_equality(generator: &mut LocalVarGenerator, term: Term) -> Expr 
     equality
 }
 
-/// Moves a term into a body, if it must be evaluated.
+/// Moves a term into a body if it must be evaluated.
 fn hoist(generator: &mut LocalVarGenerator, term: &mut Term, body: &mut Body) {
     if exprs::requires_eval(term) {
         let span = term.span;
@@ -28,15 +29,16 @@ fn hoist(generator: &mut LocalVarGenerator, term: &mut Term, body: &mut Body) {
     }
 }
 
-/// Rewrites comprehensions.
+/// Rewrites the heads of comprehensions.
 pub struct ComprehensionTerms<'a> {
     pub generator: &'a mut LocalVarGenerator,
 }
 
 impl ComprehensionTerms<'_> {
-    /// In a body.
+    /// Rewrites the comprehensions of a body.
     pub fn body(&mut self, body: &mut Body) {
-        // Statements that came from one have one `with`: it is rewritten once.
+        // Statements that came from the same statement have the same `with`, which is rewritten
+        // once.
         let mut shared: Option<(
             Vec<crate::rego::syntax::tree::With>,
             Vec<crate::rego::syntax::tree::With>,
@@ -97,7 +99,7 @@ impl ComprehensionTerms<'_> {
         }
     }
 
-    /// In a term.
+    /// Rewrites the comprehensions of a term.
     pub fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
             TermKind::Null
@@ -138,12 +140,12 @@ impl ComprehensionTerms<'_> {
 }
 
 impl Compiler<'_> {
-    /// `__local0__ = term`
+    /// Generates the statement `__local0__ = term`.
     pub(super) fn generate_equality(&mut self, term: Term) -> Expr {
         generate_equality(&mut self.generator, term)
     }
 
-    /// Terms of comprehensions need no evaluation.
+    /// Rewrites the heads of all comprehensions.
     pub(super) fn rewrite_comprehension_terms(&mut self) {
         let mut rewriter = ComprehensionTerms { generator: &mut self.generator };
         for module in &mut self.modules {
@@ -169,7 +171,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Heads need no evaluation.
+    /// Rewrites the heads of all rules.
     pub(super) fn rewrite_refs_in_head(&mut self) {
         let generator = &mut self.generator;
         walk::rules_mut(&mut self.modules, |rule| {

@@ -1,4 +1,4 @@
-//! Definitions that can't stand beside each other, or beside base documents.
+//! Finds definitions that conflict with each other, with packages or with base documents.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ impl Compiler<'_> {
         Some((module, self.rules.find(id, &self.modules)?))
     }
 
-    /// A rule's path with the author's variables.
+    /// A rule's path, with the author's variables.
     pub(super) fn rule_text(&self, id: RuleId) -> String {
         let path = self.rule(id).map(|(module, rule)| rule_path(module, rule)).unwrap_or_default();
         RefText(&author_ref(&self.rewritten, &path)).to_string()
     }
 
-    /// A place as messages have it within their text.
+    /// Formats a position for use within a message.
     pub(super) fn place_text(&self, span: Span) -> String {
         let (path, line, column) = self.place(span);
         if path.is_empty() { format!("{line}:{column}") } else { format!("{path}:{line}") }
     }
 
-    /// Definitions of one rule agree in kind, and have nothing beside them that they would hide.
+    /// Checks that the definitions of each rule are of the same kind and hide nothing.
     pub(super) fn check_rule_conflicts(&mut self) {
         let mut found = Vec::new();
         self.rule_tree.depth_first(&mut |node| {
@@ -51,7 +51,7 @@ impl Compiler<'_> {
         let below = |functions: bool| self.flatten_children(node, functions);
         let mut conflicts =
             if infos.iter().any(|(_, info)| is_ground(info)) { below(false) } else { Vec::new() };
-        // Functions don't stand where a rule's variables reach.
+        // A function must not have a path that a rule's variables can reach.
         if conflicts.is_empty() && infos.iter().any(|(_, info)| !is_ground(info)) {
             conflicts = below(true);
         }
@@ -95,7 +95,7 @@ impl Compiler<'_> {
         None
     }
 
-    /// The rules below a node, without those below another of them.
+    /// The rules below a node, except those below another rule that is included.
     fn flatten_children(&self, node: &TreeNode, functions: bool) -> Vec<RuleId> {
         let mut all: Vec<(RuleId, Vec<Term>)> = Vec::new();
         for child in node.children.values() {
@@ -113,7 +113,7 @@ impl Compiler<'_> {
         all.sort_by(|(_, a), (_, b)| super::order::slices(a, b));
         let mut kept: Vec<(RuleId, Vec<Term>)> = Vec::new();
         for (id, path) in all {
-            // Prefixes come before what they are prefixes of.
+            // A prefix is sorted before the paths that begin with it.
             let covered = kept.iter().rev().take(8).any(|(_, other)| {
                 path.get(..other.len())
                     .is_some_and(|start| super::order::slices(start, other).is_eq())
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         kept.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// Rules don't stand where base documents are.
+    /// Checks that no rule has the path of a base document.
     fn check_path_conflicts(
         &self,
         node: &TreeNode,
@@ -146,7 +146,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A rule isn't a package too.
+    /// Checks that no rule has the path of a package.
     fn check_package_conflicts(&self, found: &mut Vec<Problem>) {
         for (at, module) in self.modules.iter().enumerate() {
             let mut node = Some(&self.module_tree);

@@ -1,4 +1,5 @@
-//! References and comprehensions within terms become statements of their own; `==` becomes `=`.
+//! Hoists references and comprehensions within terms into statements of their own; replaces `==` by
+//! `=`.
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With};
 
@@ -7,13 +8,13 @@ use super::names::LocalVarGenerator;
 use super::walk::{self, NodeMut, deep};
 use super::{Compiler, exprs, order};
 
-/// Takes references and comprehensions out of terms.
+/// Hoists references and comprehensions out of terms.
 pub struct DynamicTerms<'a> {
     pub generator: &'a mut LocalVarGenerator,
 }
 
 impl DynamicTerms<'_> {
-    /// In a body.
+    /// Rewrites a body.
     pub fn body(&mut self, body: &mut Body) {
         let mut result = Vec::with_capacity(body.len());
         for mut expr in std::mem::take(body) {
@@ -36,11 +37,11 @@ impl DynamicTerms<'_> {
             }
             ExprKind::Call(terms) => {
                 for term in terms.iter_mut().skip(1) {
-                    self.one(term, with, result);
+                    self.hoist_in(term, with, result);
                 }
             }
             ExprKind::Every(every) => deep(|| {
-                self.one(&mut every.domain, with, result);
+                self.hoist_in(&mut every.domain, with, result);
                 self.body(&mut every.body);
             }),
             ExprKind::Not(not) => deep(|| self.body(&mut not.body)),
@@ -53,47 +54,47 @@ impl DynamicTerms<'_> {
         }
     }
 
-    /// A term that may itself be a reference or a comprehension.
+    /// Rewrites a term that may itself remain a reference or a comprehension.
     fn in_term(&mut self, term: &mut Term, with: &[With], result: &mut Body) {
         match &mut term.kind {
             TermKind::Ref(terms) => {
                 for term in terms.iter_mut().skip(1) {
-                    self.one(term, with, result);
+                    self.hoist_in(term, with, result);
                 }
             }
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
                 deep(|| self.body(&mut it.body));
             }
             TermKind::ObjectComprehension(it) => deep(|| self.body(&mut it.body)),
-            _ => self.one(term, with, result),
+            _ => self.hoist_in(term, with, result),
         }
     }
 
-    fn one(&mut self, term: &mut Term, with: &[With], result: &mut Body) {
+    fn hoist_in(&mut self, term: &mut Term, with: &[With], result: &mut Body) {
         match &mut term.kind {
             TermKind::Ref(terms) => {
                 deep(|| {
                     for term in terms.iter_mut().skip(1) {
-                        self.one(term, with, result);
+                        self.hoist_in(term, with, result);
                     }
                 });
                 self.hoist(term, with, result);
             }
             TermKind::Array(terms) => deep(|| {
                 for term in terms {
-                    self.one(term, with, result);
+                    self.hoist_in(term, with, result);
                 }
             }),
             TermKind::Object(pairs) => deep(|| {
                 for (key, value) in pairs.iter_mut() {
-                    self.one(key, with, result);
-                    self.one(value, with, result);
+                    self.hoist_in(key, with, result);
+                    self.hoist_in(value, with, result);
                 }
                 order::sort_object(pairs);
             }),
             TermKind::Set(terms) => deep(|| {
                 for term in terms.iter_mut() {
-                    self.one(term, with, result);
+                    self.hoist_in(term, with, result);
                 }
                 order::sort_set(terms);
             }),
@@ -120,12 +121,12 @@ impl DynamicTerms<'_> {
     }
 }
 
-/// `==` becomes `=`.
+/// Replaces `==` by `=` in a body.
 pub fn rewrite_equals(body: &mut Body) {
-    walk::body_mut(body, walk::Order::Sorted, &mut equals);
+    walk::body_mut(body, walk::Order::Sorted, &mut replace_equal);
 }
 
-fn equals(node: NodeMut<'_>) -> bool {
+fn replace_equal(node: NodeMut<'_>) -> bool {
     if let NodeMut::Expr(expr) = node
         && exprs::operator(expr).is_some_and(|it| exprs::is_name(it, "equal"))
         && let ExprKind::Call(terms) = &mut expr.kind
@@ -136,7 +137,7 @@ fn equals(node: NodeMut<'_>) -> bool {
     false
 }
 
-/// In tests, references and comprehensions that are compared become variables, which a trace shows.
+/// Hoists references and comprehensions that a test compares, so that a trace shows their values.
 fn rewrite_test_equalities(generator: &mut LocalVarGenerator, body: &mut Body) {
     let mut result = Vec::with_capacity(body.len());
     for mut expr in std::mem::take(body) {
@@ -167,21 +168,21 @@ fn rewrite_test_equalities(generator: &mut LocalVarGenerator, body: &mut Body) {
 }
 
 impl Compiler<'_> {
-    /// `==` becomes `=`.
+    /// Replaces `==` by `=` in all rules.
     pub(super) fn rewrite_equals(&mut self) {
         walk::rules_mut(&mut self.modules, |rule| {
             let head = &mut rule.head;
             let reference = head.reference.iter_mut().skip(1);
             for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
             {
-                walk::term_mut(term, walk::Order::Sorted, &mut equals);
+                walk::term_mut(term, walk::Order::Sorted, &mut replace_equal);
             }
             rewrite_equals(&mut rule.body);
             false
         });
     }
 
-    /// References and comprehensions within terms become statements.
+    /// Hoists references and comprehensions out of the terms of all rules.
     pub(super) fn rewrite_dynamic_terms(&mut self) {
         let mut rewriter = DynamicTerms { generator: &mut self.generator };
         walk::rules_mut(&mut self.modules, |rule| {
@@ -190,7 +191,7 @@ impl Compiler<'_> {
         });
     }
 
-    /// What tests compare becomes visible in traces.
+    /// Hoists the operands of comparisons in all tests, if the options ask for it.
     pub(super) fn rewrite_test_rules_for_tracing(&mut self) {
         if !self.options.rewrite_test_rules {
             return;

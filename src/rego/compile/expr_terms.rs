@@ -1,4 +1,5 @@
-//! Calls within terms become statements of their own, before the one that needs their results.
+//! Hoists calls within terms into statements of their own, before the statement that needs their
+//! results.
 //!
 //! `f(g(x)) == 1` becomes `g(x, __local0__); f(__local0__, __local1__); __local1__ == 1`.
 
@@ -8,15 +9,15 @@ use super::names::{LocalVarGenerator, NameMap};
 use super::walk::{self, deep};
 use super::{Compiler, exprs, order};
 
-/// Takes calls out of terms.
+/// Hoists calls out of terms.
 pub struct ExprTerms<'a> {
     pub generator: &'a mut LocalVarGenerator,
-    /// What a made variable stands for, as the author wrote it.
+    /// The terms that generated variables stand for, as the author wrote them.
     pub subjects: &'a mut NameMap<Term>,
 }
 
 impl ExprTerms<'_> {
-    /// In a body.
+    /// Rewrites a body.
     pub fn body(&mut self, body: &mut Body) {
         let mut result = Vec::with_capacity(body.len());
         for expr in std::mem::take(body) {
@@ -33,13 +34,13 @@ impl ExprTerms<'_> {
         match &mut expr.kind {
             ExprKind::Term(term) => {
                 self.term(term, result);
-                share(&expr.with, result, start);
+                apply_with(&expr.with, result, start);
             }
             ExprKind::Call(terms) => {
                 for term in terms.iter_mut().skip(1) {
                     self.term(term, result);
                 }
-                share(&expr.with, result, start);
+                apply_with(&expr.with, result, start);
             }
             ExprKind::Every(every) => deep(|| {
                 let span = every.domain.span;
@@ -50,7 +51,7 @@ impl ExprTerms<'_> {
                 equality.with.clone_from(&expr.with);
                 self.expr(equality, result);
                 if let Some(last) = result.last() {
-                    // The same `with` as that of the equality.
+                    // The domain must be evaluated under the same `with` as the equality.
                     expr.with.clone_from(&last.with);
                 }
                 self.body(&mut every.body);
@@ -65,7 +66,7 @@ impl ExprTerms<'_> {
         result.push(expr);
     }
 
-    /// In a term; what must be evaluated first is added to `support`.
+    /// Rewrites a term; the statements that must be evaluated first are added to `support`.
     pub fn term(&mut self, term: &mut Term, support: &mut Vec<Expr>) {
         let span = term.span;
         match &mut term.kind {
@@ -159,8 +160,8 @@ impl ExprTerms<'_> {
     }
 }
 
-/// What was taken out of an expression is evaluated under its `with`.
-fn share(with: &[With], result: &mut Body, start: usize) {
+/// Gives the statements hoisted out of an expression its `with`.
+fn apply_with(with: &[With], result: &mut Body, start: usize) {
     if !with.is_empty() {
         for expr in result.iter_mut().skip(start) {
             expr.with = with.to_vec();
@@ -169,7 +170,7 @@ fn share(with: &[With], result: &mut Body, start: usize) {
 }
 
 impl Compiler<'_> {
-    /// Calls within terms become statements.
+    /// Hoists calls out of the terms of all rules.
     pub(super) fn rewrite_expr_terms(&mut self) {
         let mut rewriter =
             ExprTerms { generator: &mut self.generator, subjects: &mut self.subjects };

@@ -1,4 +1,4 @@
-//! Small questions about expressions, terms and heads.
+//! Helpers that inspect and build expressions, terms and heads.
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Head, Name, Rule, Span, Term, TermKind};
 
@@ -6,7 +6,7 @@ use super::functions::function_name;
 use super::names::is_wildcard;
 use super::walk;
 
-/// The function that an expression calls.
+/// The name of the function that an expression calls.
 pub fn operator(expr: &Expr) -> Option<&[Term]> {
     match &expr.kind {
         ExprKind::Call(terms) => match terms.first() {
@@ -25,52 +25,52 @@ pub fn operands(expr: &Expr) -> &[Term] {
     }
 }
 
-/// True if a reference is this one name.
+/// Returns `true` if a reference consists of just this name.
 pub fn is_name(reference: &[Term], name: &str) -> bool {
     matches!(reference, [Term { kind: TermKind::Var(it), .. }] if **it == *name)
 }
 
-/// True if an expression is `… = …`.
+/// Returns `true` if an expression is `… = …`.
 pub fn is_equality(expr: &Expr) -> bool {
     operator(expr).is_some_and(|it| is_name(it, "eq"))
 }
 
-/// True if an expression is `… := …`.
+/// Returns `true` if an expression is `… := …`.
 pub fn is_assignment(expr: &Expr) -> bool {
     operator(expr).is_some_and(|it| is_name(it, "assign"))
 }
 
-/// True if an expression calls the function of this name.
+/// Returns `true` if an expression calls the function with this name.
 pub fn calls(expr: &Expr, name: &str) -> bool {
     operator(expr).is_some_and(|it| function_name(it).is_some_and(|it| it == name))
 }
 
-/// A term of a variable.
+/// Makes a variable.
 pub fn var(name: Name, span: Span) -> Term {
     Term { kind: TermKind::Var(name), span }
 }
 
-/// The name of a function without dots, as a called function stands in the tree.
+/// Makes the name of a function without dots, in the form that it has in a call.
 pub fn function(name: &str, span: Span) -> Term {
     Term { kind: TermKind::Ref(vec![var(name.into(), span)]), span }
 }
 
-/// `left = right`
+/// Makes `left = right`.
 pub fn equality(left: Term, right: Term, span: Span) -> Expr {
     expr(ExprKind::Call(vec![function("eq", span), left, right]), span)
 }
 
-/// An expression of this kind alone.
+/// Makes an expression of this kind, without modifiers.
 pub fn expr(kind: ExprKind, span: Span) -> Expr {
     Expr { kind, negated: false, with: Vec::new(), span, generated: false, from_assignment: false }
 }
 
-/// `true`
+/// Makes the expression `true`.
 pub fn truth(span: Span) -> Expr {
     expr(ExprKind::Term(Box::new(Term { kind: TermKind::Bool(true), span })), span)
 }
 
-/// True if a body is `true` alone.
+/// Returns `true` if a body consists of just `true`.
 pub fn is_empty_body(body: &Body) -> bool {
     matches!(
         body.as_slice(),
@@ -78,7 +78,7 @@ pub fn is_empty_body(body: &Body) -> bool {
     )
 }
 
-/// Appends to a body, in place of a lone `true`.
+/// Appends to a body, replacing a lone `true`.
 pub fn append(body: &mut Body, more: impl IntoIterator<Item = Expr>) {
     let mut more = more.into_iter().peekable();
     if more.peek().is_some() && is_empty_body(body) {
@@ -87,7 +87,7 @@ pub fn append(body: &mut Body, more: impl IntoIterator<Item = Expr>) {
     body.extend(more);
 }
 
-/// True if a term is a comprehension.
+/// Returns `true` if a term is a comprehension.
 pub fn is_comprehension(term: &Term) -> bool {
     matches!(
         term.kind,
@@ -97,7 +97,7 @@ pub fn is_comprehension(term: &Term) -> bool {
     )
 }
 
-/// True if a term is a string, a number, a boolean or null.
+/// Returns `true` if a term is a string, a number, a boolean or null.
 pub fn is_scalar(term: &Term) -> bool {
     matches!(
         term.kind,
@@ -105,7 +105,7 @@ pub fn is_scalar(term: &Term) -> bool {
     )
 }
 
-/// True if a term is a value: no variable, reference, call or closure anywhere in it.
+/// Returns `true` if a term is a value, without any variable, reference, call or closure.
 pub fn is_constant(term: &Term) -> bool {
     is_scalar(term)
         || !walk::any_in_term(term, |it| {
@@ -116,7 +116,7 @@ pub fn is_constant(term: &Term) -> bool {
         })
 }
 
-/// True if a term has no variables, as OPA counts: heads of references aren't looked at.
+/// Returns `true` if a term has no variables. As in OPA, heads of references don't count.
 pub fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
@@ -148,7 +148,7 @@ fn is_ground_expr(expr: &Expr) -> bool {
     }
 }
 
-/// True if the operands of a reference have no variables.
+/// Returns `true` if the operands of a reference have no variables.
 pub fn is_ground_ref(terms: &[Term]) -> bool {
     terms.iter().skip(1).all(is_ground)
 }
@@ -160,13 +160,13 @@ pub fn ground_prefix(terms: &[Term]) -> &[Term] {
     terms.get(..end).unwrap_or(terms)
 }
 
-/// True if a term contains a reference or a comprehension.
+/// Returns `true` if a term contains a reference or a comprehension.
 pub fn requires_eval(term: &Term) -> bool {
     !is_scalar(term)
         && walk::any_in_term(term, |it| matches!(it.kind, TermKind::Ref(_)) || is_comprehension(it))
 }
 
-/// True if a head has anything but scalars.
+/// Returns `true` if a head contains any term that isn't a scalar.
 pub fn head_may_have_vars(head: &Head) -> bool {
     let reference = head.reference.iter().skip(1);
     head.args
@@ -177,12 +177,12 @@ pub fn head_may_have_vars(head: &Head) -> bool {
         .any(|term| !is_scalar(term))
 }
 
-/// True if a rule is a definition of elements of a set.
+/// Returns `true` if a rule defines elements of a set.
 pub fn is_multi_value(head: &Head) -> bool {
     head.value.is_none() && head.key.is_some()
 }
 
-/// True if a rule has a value that is known and no condition.
+/// Returns `true` if a rule has a known value and no condition.
 pub fn is_constant_rule(rule: &Rule) -> bool {
     is_empty_body(&rule.body)
         && rule.head.value.as_ref().is_some_and(|value| match &value.kind {
@@ -192,7 +192,7 @@ pub fn is_constant_rule(rule: &Rule) -> bool {
         })
 }
 
-/// True if a term is `data` or `input` alone.
+/// The name of the document if a term is just `data` or `input`.
 pub fn root_document(term: &Term) -> Option<&Name> {
     match &term.kind {
         TermKind::Ref(terms) => match terms.as_slice() {
@@ -213,7 +213,7 @@ pub fn parts(term: &Term) -> &[Term] {
     }
 }
 
-/// A variable as it is shown.
+/// The name of a variable in messages.
 pub fn show_var(name: &str) -> &str {
     if is_wildcard(name) { "_" } else { name }
 }

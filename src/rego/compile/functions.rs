@@ -7,30 +7,30 @@ use std::sync::Arc;
 use crate::rego::builtins::Builtin;
 use crate::rego::syntax::tree::{Term, TermKind};
 
-/// A function that isn't a rule.
+/// A function that isn't defined by rules.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// Its name, such as `array.concat`.
+    /// The name, such as `array.concat`.
     pub name: Arc<str>,
-    /// Its types, in the grammar of signatures.
+    /// The types, in the grammar of signatures.
     pub signature: Arc<str>,
-    /// The number of arguments it takes; without the further ones of `print`.
+    /// The number of arguments, without the variadic ones of `print`.
     pub arity: usize,
-    /// It gives nothing (`print`).
+    /// `true` if it has no result (`print`).
     pub void: bool,
-    /// Its answer depends on more than its arguments.
+    /// `true` if its result depends on more than its arguments.
     pub nondeterministic: bool,
-    /// It gives any number of answers (`walk`).
+    /// `true` if it has any number of results (`walk`).
     pub relation: bool,
-    /// Rego v1 refuses it.
+    /// `true` if Rego v1 rejects it.
     pub deprecated: bool,
 }
 
 impl Function {
-    /// A function of this name and signature.
+    /// Makes a function with this name and signature.
     pub fn new(name: impl Into<Arc<str>>, signature: impl Into<Arc<str>>) -> Self {
         let signature = signature.into();
-        let (arity, void) = shape(&signature);
+        let (arity, void) = arity_and_void(&signature);
         Self {
             name: name.into(),
             arity,
@@ -53,8 +53,8 @@ impl From<&Builtin> for Function {
     }
 }
 
-/// The number of arguments a signature has, and whether it lacks a result.
-fn shape(signature: &str) -> (usize, bool) {
+/// The number of arguments in a signature, and `true` if it has no result.
+fn arity_and_void(signature: &str) -> (usize, bool) {
     let (arguments, result) = signature.rsplit_once("->").unwrap_or(("", signature));
     let mut depth = 0_usize;
     let mut parts = vec![String::new()];
@@ -84,12 +84,12 @@ fn shape(signature: &str) -> (usize, bool) {
 pub struct Functions(HashMap<Arc<str>, Function>);
 
 impl Functions {
-    /// Adds a function, or replaces the one of its name.
+    /// Adds a function, or replaces the one with the same name.
     pub fn insert(&mut self, function: Function) {
         self.0.insert(Arc::clone(&function.name), function);
     }
 
-    /// The function of a name.
+    /// The function with a name.
     pub fn get(&self, name: &str) -> Option<&Function> {
         self.0.get(name)
     }
@@ -99,7 +99,7 @@ impl Functions {
         self.get(&function_name(reference)?)
     }
 
-    /// All, in no particular order.
+    /// All functions, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Function> {
         self.0.values()
     }
@@ -115,7 +115,7 @@ impl FromIterator<Function> for Functions {
     }
 }
 
-/// The name that a reference could be of a function: `a.b.c` where all operands are strings.
+/// The name of the function that a reference may name: `a.b.c` if all operands are strings.
 pub fn function_name(reference: &[Term]) -> Option<Cow<'_, str>> {
     let (head, rest) = reference.split_first()?;
     let (TermKind::Var(name) | TermKind::String(name)) = &head.kind else { return None };
@@ -131,8 +131,8 @@ pub fn function_name(reference: &[Term]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// Knows how many arguments functions take, the policies' own included.
+/// Looks up the number of arguments of functions, including the policies' own.
 pub trait Arity {
-    /// The number of arguments of the function that the reference names.
+    /// Returns the number of arguments of the function that the reference names.
     fn arity(&self, reference: &[Term]) -> Option<usize>;
 }

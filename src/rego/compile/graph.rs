@@ -1,4 +1,4 @@
-//! Which rules read which.
+//! The graph of dependencies between rules.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::rule_tree::{RuleId, RuleInfo, is_scalar_value};
 use super::walk::{self, Node};
 use super::{Compiler, exprs};
 
-/// An edge that a reference with a variable makes: the variable may or may not select the rule.
+/// A dependency through a reference with a variable, which may or may not select the rule.
 #[derive(Debug, Clone)]
 pub struct DynamicDependency {
-    /// The reference as it stood when the graph was made.
+    /// The reference as it was when the graph was made.
     pub reference: Vec<Term>,
-    /// The reference with the values that its variables can only have.
+    /// The reference with those variables replaced that can have one value only.
     pub selected: Vec<Term>,
     /// The variables that may have values where the reference is evaluated.
     pub bound: VarSet,
@@ -22,7 +22,7 @@ pub struct DynamicDependency {
     pub rules: Vec<RuleId>,
 }
 
-/// The rules that each rule reads, and is read by.
+/// The rules that each rule depends on, and those that depend on it.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     reads: Vec<BTreeSet<RuleId>>,
@@ -31,22 +31,22 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The rules that a rule reads.
+    /// The rules that a rule depends on.
     pub fn dependencies(&self, rule: RuleId) -> impl Iterator<Item = RuleId> + '_ {
         self.reads.get(rule.index()).into_iter().flatten().copied()
     }
 
-    /// The rules that read a rule.
+    /// The rules that depend on a rule.
     pub fn dependents(&self, rule: RuleId) -> impl Iterator<Item = RuleId> + '_ {
         self.read_by.get(rule.index()).into_iter().flatten().copied()
     }
 
-    /// The number of rules there are.
+    /// The number of rules.
     pub fn len(&self) -> usize {
         self.reads.len()
     }
 
-    /// True if there are no rules.
+    /// Returns `true` if there are no rules.
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty()
     }
@@ -60,15 +60,15 @@ impl Graph {
         }
     }
 
-    /// The reference that may make one rule read another, where none does for certain.
+    /// The reference that may make one rule depend on another, if no reference certainly does.
     pub fn dynamic_cause(&self, from: RuleId, to: RuleId) -> Option<&DynamicDependency> {
         self.dynamic.get(from.index())?.iter().find(|it| it.rules.contains(&to))
     }
 
-    /// All rules, each after those that it reads; the first rule of a cycle that was met otherwise.
-    pub fn sort(&self, start: &[RuleId]) -> Result<Vec<RuleId>, RuleId> {
+    /// Returns all rules, each after those that it depends on; or, as an error, a rule of a cycle.
+    pub fn topological_order(&self, start: &[RuleId]) -> Result<Vec<RuleId>, RuleId> {
         let mut sorted = Vec::with_capacity(self.len());
-        // 0: not met; 1: being looked at; 2: done.
+        // 0: unvisited; 1: on the stack; 2: done.
         let mut state = vec![0_u8; self.len()];
         let mut stack: Vec<(RuleId, Vec<RuleId>)> = Vec::new();
         let rank: std::collections::HashMap<RuleId, usize> =
@@ -83,18 +83,18 @@ impl Graph {
                 continue;
             }
             stack.push((*root, edges(*root)));
-            set(&mut state, *root, 1);
+            set_state(&mut state, *root, 1);
             while let Some((id, rest)) = stack.last_mut() {
                 let Some(next) = rest.pop() else {
                     let id = *id;
-                    set(&mut state, id, 2);
+                    set_state(&mut state, id, 2);
                     sorted.push(id);
                     stack.pop();
                     continue;
                 };
                 match state.get(next.index()).copied() {
                     Some(0) => {
-                        set(&mut state, next, 1);
+                        set_state(&mut state, next, 1);
                         stack.push((next, edges(next)));
                     }
                     Some(1) => return Err(next),
@@ -106,28 +106,28 @@ impl Graph {
     }
 }
 
-fn set(state: &mut [u8], id: RuleId, to: u8) {
+fn set_state(state: &mut [u8], id: RuleId, to: u8) {
     if let Some(state) = state.get_mut(id.index()) {
         *state = to;
     }
 }
 
-/// A reference isn't expanded into more than these.
+/// The largest number of references into which one is expanded.
 const MAX_EXPANSION: usize = 64;
 
-/// A variable that the expression at `index` gives one of `values`.
+/// A variable to which the expression at `index` gives one of `values`.
 struct Binding<'a> {
     index: usize,
     name: &'a Name,
     values: Vec<&'a Term>,
 }
 
-type Known<'a> = NameMap<Vec<&'a Term>>;
+type KnownValues<'a> = NameMap<Vec<&'a Term>>;
 
-/// The variables of a body that can only have some constant values.
+/// The variables of a body that can only have certain constant values.
 fn ordered_bindings(body: &Body) -> Vec<Binding<'_>> {
     let mut bindings: Vec<Binding<'_>> = Vec::new();
-    let mut known: Known<'_> = Known::default();
+    let mut known: KnownValues<'_> = KnownValues::default();
     for (index, expr) in body.iter().enumerate() {
         if !exprs::is_equality(expr) || expr.negated || !expr.with.is_empty() {
             continue;
@@ -142,7 +142,7 @@ fn ordered_bindings(body: &Body) -> Vec<Binding<'_>> {
     bindings
 }
 
-fn binding<'a>(expr: &'a Expr, known: &Known<'a>) -> Option<(&'a Name, Vec<&'a Term>)> {
+fn binding<'a>(expr: &'a Expr, known: &KnownValues<'a>) -> Option<(&'a Name, Vec<&'a Term>)> {
     let [left, right, ..] = exprs::operands(expr) else { return None };
     for (name, value) in [(left, right), (right, left)] {
         if let TermKind::Var(name) = &name.kind
@@ -154,8 +154,8 @@ fn binding<'a>(expr: &'a Expr, known: &Known<'a>) -> Option<(&'a Name, Vec<&'a T
     None
 }
 
-/// The constants that a term can be.
-fn term_values<'a>(term: &'a Term, known: &Known<'a>) -> Option<Vec<&'a Term>> {
+/// The constants that a term can be equal to.
+fn term_values<'a>(term: &'a Term, known: &KnownValues<'a>) -> Option<Vec<&'a Term>> {
     match &term.kind {
         TermKind::Var(name) => known.get(name).cloned(),
         TermKind::Ref(terms) => {
@@ -207,13 +207,13 @@ fn members(of: &Term) -> Option<Vec<&Term>> {
     }
 }
 
-/// True if an operand of a reference isn't constant.
+/// Returns `true` if an operand of a reference isn't constant.
 pub fn has_var_term(reference: &[Term]) -> bool {
     reference.iter().skip(1).any(|term| !exprs::is_constant(term))
 }
 
-/// The references that a reference can be, with what is known of its variables.
-fn expand(reference: &[Term], known: &Known<'_>) -> Vec<Vec<Term>> {
+/// The references that a reference can be equal to, given the known values of its variables.
+fn expand(reference: &[Term], known: &KnownValues<'_>) -> Vec<Vec<Term>> {
     let mut expanded = vec![reference.to_vec()];
     for (index, term) in reference.iter().enumerate().skip(1) {
         if exprs::is_constant(term) {
@@ -257,8 +257,8 @@ fn vars_before(rule: &Rule, index: usize) -> VarSet {
     found
 }
 
-/// True if a reference selects a rule whatever its variables are; gives the operands that must equal
-/// the rule's path for that, or nothing where it can't.
+/// The operands that must equal those of a rule's path for a reference to select the rule; empty if
+/// it selects the rule in any case, `None` if it never does.
 pub fn selecting_positions(
     reference: &[Term],
     rule: &RuleInfo,
@@ -288,7 +288,7 @@ pub fn selecting_positions(
     Some(positions)
 }
 
-/// References to `data` under a node.
+/// Calls back with each reference to `data` under a node.
 fn each_ref<'a>(
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
     mut f: impl FnMut(&'a [Term]),
@@ -306,7 +306,7 @@ fn each_ref<'a>(
 }
 
 impl Compiler<'_> {
-    /// Which rules read which.
+    /// Builds the graph.
     pub(super) fn set_graph(&mut self) {
         let size = self.rules.0.len();
         let mut graph = Graph {
@@ -342,7 +342,7 @@ impl Compiler<'_> {
                     |it| references.push(it),
                 ),
             }
-            let mut known: Option<Known<'_>> = None;
+            let mut known: Option<KnownValues<'_>> = None;
             let mut bound: Option<VarSet> = None;
             for reference in references {
                 let mut found = BTreeSet::new();
@@ -396,7 +396,7 @@ impl Compiler<'_> {
         }
         for it in &mut dynamic {
             it.rules.retain(|rule| !certain.contains(rule));
-            // An `else` is read where its rule is.
+            // An `else` branch is read together with its rule.
             for index in 0..it.rules.len() {
                 let mut next = it
                     .rules
@@ -425,7 +425,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// All rules, each after those that it reads, in OPA's order of type checking.
+    /// All rules, each after those that it depends on, in OPA's order of type checking.
     pub(super) fn sorted_rules(&self) -> Result<Vec<RuleId>, RuleId> {
         let mut start: Vec<RuleId> = self.rules.iter().map(|(id, _)| id).collect();
         start.sort_by_cached_key(|id| {
@@ -433,6 +433,6 @@ impl Compiler<'_> {
             let (path, line, column) = self.place(span);
             (path.to_owned(), line, column)
         });
-        self.graph.sort(&start)
+        self.graph.topological_order(&start)
     }
 }

@@ -1,16 +1,16 @@
-//! What the author probably meant.
+//! Hints about the author's probable intention.
 
 use super::Compiler;
 use super::rule_tree::RuleId;
 
-/// The function that a name is close to.
-pub fn function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
+/// The hint about a function with a similar name, or about a missing import.
+pub fn unknown_function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     let rules = compiler.rules.iter().filter(|(_, info)| info.args > 0 && info.branch == 0);
     let rules = rules.map(|(id, _): (RuleId, _)| compiler.rule_text(id));
     let functions =
         compiler.options.functions.iter().filter(|it| !it.deprecated).map(|it| it.name.to_string());
     let near = closest(name, rules.chain(functions)).map(|name| format!("did you mean `{name}`?"));
-    // What isn't below a package, nor near a function, was probably to be imported.
+    // A name with an unknown namespace probably lacks its import.
     near.or_else(|| {
         let (first, _) = name.split_once('.').filter(|(first, _)| *first != "data")?;
         let builtin = compiler.options.functions.iter().any(|function| {
@@ -20,7 +20,7 @@ pub fn function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     })
 }
 
-/// What to write instead of a function that Rego v1 no longer has.
+/// The hint about the replacement of a function that Rego v1 has removed.
 pub fn deprecated(name: &str) -> String {
     let instead = match name {
         "all" => "`every x in xs { x }`",

@@ -1,4 +1,4 @@
-//! Checks of imports and of names that hide documents; then imports go.
+//! Checks imports, and names that hide documents; then removes the imports.
 
 use crate::rego::builtins::is_missing;
 use crate::rego::problem::Problem;
@@ -11,7 +11,7 @@ use super::text::Text;
 use super::walk::{self, Node};
 use super::{Compiler, Functions, exprs};
 
-/// The name of a root document that is assigned to.
+/// The name of the root document to which an expression assigns.
 fn assigned_root(expr: &crate::rego::syntax::tree::Expr) -> Option<&Name> {
     if !exprs::is_assignment(expr) {
         return None;
@@ -19,7 +19,7 @@ fn assigned_root(expr: &crate::rego::syntax::tree::Expr) -> Option<&Name> {
     exprs::operands(expr).first().and_then(root)
 }
 
-/// The root document that a term is, resolved already or not.
+/// The root document that a term names, resolved already or not.
 fn root(term: &Term) -> Option<&Name> {
     match &term.kind {
         TermKind::Var(name) if matches!(&**name, "data" | "input") => Some(name),
@@ -36,7 +36,7 @@ fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
     }
 }
 
-/// The assignments to `data` and `input` in a body.
+/// The problems of a body that assigns to `data` or `input`.
 pub fn check_root_document_overrides_in_body(body: &Body) -> Vec<Problem> {
     let mut found = Vec::new();
     walk::body(body, &mut |node| {
@@ -73,12 +73,12 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
     found
 }
 
-/// True if Rego v1's checks apply.
+/// Returns `true` if Rego v1's checks apply.
 pub fn is_v1_compatible(module: &Module) -> bool {
     module.version != Version::V0
 }
 
-/// True if a function's result is used although it has none.
+/// The problems of calls that are used as values although their functions have no result.
 pub fn check_void_calls<'a>(
     compiler: &Compiler<'_>,
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
@@ -101,7 +101,7 @@ pub fn check_void_calls<'a>(
     found
 }
 
-/// The deprecated functions that are called.
+/// The problems of calls of deprecated functions.
 pub fn check_deprecated_builtins<'a>(
     functions: &Functions,
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
@@ -149,8 +149,8 @@ fn duplicate_imports(module: &Module) -> Vec<Problem> {
     found
 }
 
-/// What keeps a module, as parsed, from being one of v1, whatever version it was read as, besides
-/// words that are missing.
+/// The problems that a parsed module, of whatever version, would have as a module of v1, besides
+/// missing keywords.
 pub fn check_v1(mut module: Module, functions: &Functions) -> Vec<Problem> {
     super::normalize::module(&mut module);
     let mut found = duplicate_imports(&module);
@@ -172,7 +172,7 @@ pub fn check_v1(mut module: Module, functions: &Functions) -> Vec<Problem> {
 }
 
 impl Compiler<'_> {
-    /// Rules, arguments and variables don't hide `data` or `input`.
+    /// Checks that rules, arguments and variables don't hide `data` or `input`.
     pub(super) fn check_keyword_overrides(&mut self) {
         let found =
             self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module));
@@ -181,7 +181,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Imports don't hide each other.
+    /// Checks that imports don't hide each other.
     pub(super) fn check_duplicate_imports(&mut self) {
         let mut found = Vec::new();
         for module in &self.modules {
@@ -195,14 +195,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Imports aren't needed any more.
+    /// Removes the imports, which are resolved by now.
     pub(super) fn remove_imports(&mut self) {
         for module in &mut self.modules {
             module.imports.clear();
         }
     }
 
-    /// Results of functions without one aren't used.
+    /// Checks that calls of functions without a result aren't used as values.
     pub(super) fn check_void_calls(&mut self) {
         let mut found = Vec::new();
         for rule in self.modules.iter().flat_map(|module| &module.rules) {
@@ -211,7 +211,7 @@ impl Compiler<'_> {
         self.problems(found);
     }
 
-    /// v1 modules call no deprecated functions.
+    /// Checks that v1 modules don't call deprecated functions.
     pub(super) fn check_deprecated_builtins(&mut self) {
         if !self.options.functions.iter().any(|function| function.deprecated) {
             return;
@@ -231,7 +231,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Functions that the host forbids aren't called.
+    /// Checks that functions that the host forbids aren't called.
     pub(super) fn check_unsafe_builtins(&mut self) {
         let found: Vec<_> = self
             .modules
@@ -245,7 +245,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The forbidden functions, and those that aren't there, that are called.
+/// The problems of calls of forbidden functions and of functions that aren't supported.
 pub fn check_unsafe_builtins<'a>(
     compiler: &Compiler<'_>,
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),

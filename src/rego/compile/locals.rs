@@ -1,4 +1,4 @@
-//! Variables that are declared (`:=`, `some`, `every`, arguments) get names of their own.
+//! Gives unique names to variables that are declared by `:=`, `some`, `every` or as arguments.
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
@@ -17,10 +17,11 @@ const ASSIGN_IN_NEGATED: &str = "cannot assign vars inside negated expression";
 const ASSIGN_IN_AND: &str = "cannot assign vars inside implicit and operand";
 const ASSIGN_IN_OR: &str = "cannot assign vars inside implicit or operand";
 
-/// Closures within closures are walked again and again as OPA does, up to this depth; beyond it once.
+/// The depth up to which nested closures are walked repeatedly, as OPA does; deeper ones are walked
+/// once.
 const MAX_REPEATED_DEPTH: usize = 8;
 
-/// How a variable came into a scope.
+/// The way in which a variable came into a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occurrence {
     Argument,
@@ -37,13 +38,14 @@ struct Scope {
     count: NameMap<usize>,
 }
 
-/// The variables that are declared, scope by scope.
+/// The declared variables, scope by scope.
 #[derive(Debug, Clone)]
 pub struct LocalDeclaredVars {
     scopes: Vec<Scope>,
-    /// The author's name of every new name.
+    /// The author's name for every new name.
     pub rewritten: NameMap<Name>,
-    /// In strict mode, and of `some`: variables that nothing uses.
+    /// The problems of unused variables: those declared by `some`, and in strict mode assigned
+    /// ones.
     pub unused: Vec<Problem>,
 }
 
@@ -59,7 +61,7 @@ impl LocalDeclaredVars {
             self.scopes.push(Scope::default());
         }
         let last = self.scopes.len() - 1;
-        #[allow(clippy::indexing_slicing)] // there is one
+        #[allow(clippy::indexing_slicing)] // never empty, see above
         &mut self.scopes[last]
     }
 
@@ -113,7 +115,7 @@ impl LocalDeclaredVars {
     }
 }
 
-/// Gives variables new names.
+/// Renames declared variables.
 pub struct LocalsRewriter<'a> {
     pub generator: &'a mut LocalVarGenerator,
     pub stack: LocalDeclaredVars,
@@ -123,7 +125,7 @@ pub struct LocalsRewriter<'a> {
 }
 
 impl<'a> LocalsRewriter<'a> {
-    /// With what is declared already.
+    /// Creates a rewriter with the variables that are declared already.
     pub fn new(
         generator: &'a mut LocalVarGenerator,
         stack: LocalDeclaredVars,
@@ -136,7 +138,7 @@ impl<'a> LocalsRewriter<'a> {
         self.problems.push(Problem::compile(span, message));
     }
 
-    /// In a body. `used` are variables that something else than the body uses.
+    /// Rewrites a body. The variables in `used` are used outside of it.
     pub fn body(&mut self, body: &mut Body, used: Option<&VarSet>) {
         let before = if self.strict { Some(body.clone()) } else { None };
         let mut declared_at: Vec<(Span, VarSet)> = Vec::new();
@@ -210,7 +212,7 @@ impl<'a> LocalsRewriter<'a> {
         let mut unused: Vec<(Name, Name)> = unused.into_iter().collect();
         unused.sort();
         let place = |new: &Name, name: &Name| {
-            // The bodies before and after have the same expressions but for declarations.
+            // Except for declarations, both bodies have the same expressions.
             let found = after.iter().find(|expr| {
                 let mut vars = Vars::new(VarsParams::default());
                 vars.expr(expr);
@@ -318,12 +320,12 @@ impl<'a> LocalsRewriter<'a> {
             *name = new;
         }
         deep(|| self.body(&mut every.body, Some(&VarSet::default())));
-        self.again_in_expr(expr);
+        self.walk_closure_again(expr);
         true
     }
 
-    /// OPA walks the expression of a closure once more after its body.
-    fn again_in_expr(&mut self, expr: &mut Expr) {
+    /// Walks the expression of a closure again after its body, as OPA does.
+    fn walk_closure_again(&mut self, expr: &mut Expr) {
         if self.depth < MAX_REPEATED_DEPTH {
             self.depth += 1;
             self.in_expr(expr);
@@ -331,7 +333,7 @@ impl<'a> LocalsRewriter<'a> {
             return;
         }
         if let ExprKind::And(logical) | ExprKind::Or(logical) = &mut expr.kind {
-            // Operands without braces weren't walked yet.
+            // Operands without braces haven't been walked yet.
             if !logical.explicit_left {
                 deep(|| self.in_exprs(&mut logical.left));
             }
@@ -344,7 +346,7 @@ impl<'a> LocalsRewriter<'a> {
         }
     }
 
-    /// Says whether the expression stays.
+    /// Rewrites `some`; returns `true` if the expression remains.
     fn some_decl(&mut self, expr: &mut Expr) -> bool {
         let ExprKind::Some(decl) = &mut expr.kind else { return true };
         let span = decl.span;
@@ -419,7 +421,7 @@ impl<'a> LocalsRewriter<'a> {
         }
         self.stack.push();
         deep(|| self.body(&mut not.body, Some(&VarSet::default())));
-        self.again_in_expr(expr);
+        self.walk_closure_again(expr);
         self.stack.pop();
     }
 
@@ -432,7 +434,7 @@ impl<'a> LocalsRewriter<'a> {
             self.operand(&mut logical.right, logical.explicit_right, message);
         }
         if self.problems.len() == before {
-            self.again_in_expr(expr);
+            self.walk_closure_again(expr);
         }
     }
 
@@ -448,7 +450,7 @@ impl<'a> LocalsRewriter<'a> {
         });
     }
 
-    /// The body of a closure without braces, which can't declare anything.
+    /// Rewrites the body of a closure without braces, which can't declare variables.
     fn implicit_body(&mut self, body: &mut Body, message: &'static str) {
         for expr in body {
             match &expr.kind {
@@ -540,7 +542,7 @@ impl<'a> LocalsRewriter<'a> {
         }
     }
 
-    /// In a term and all below it.
+    /// Rewrites a term and all its subterms.
     pub fn term_recursive(&mut self, term: &mut Term) {
         match &mut term.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
@@ -622,7 +624,7 @@ impl<'a> LocalsRewriter<'a> {
 
     fn with(&mut self, with: &mut With) {
         self.term_recursive(&mut with.target);
-        // `with input as …` means the document, whatever else is called `input`.
+        // `with input as …` refers to the document, even if a variable is called `input`.
         if let Some(shadow) = self.stack.declared("input") {
             match &mut with.target.kind {
                 TermKind::Var(name) if name == shadow => {
@@ -643,7 +645,7 @@ impl<'a> LocalsRewriter<'a> {
     }
 }
 
-/// What messages call a kind of term.
+/// The kind of a term, as messages name it.
 pub fn kind_name(term: &Term) -> &'static str {
     match &term.kind {
         TermKind::Null => "null",
@@ -664,7 +666,7 @@ pub fn kind_name(term: &Term) -> &'static str {
     }
 }
 
-/// The comprehensions of a head, each a scope of its own.
+/// Rewrites the comprehensions of a head, each of which is a scope of its own.
 fn rewrite_nested_head_vars(
     rewriter: &mut LocalsRewriter<'_>,
     rewritten: &mut NameMap<Name>,
@@ -716,7 +718,7 @@ fn rewrite_nested_head_vars(
 }
 
 impl Compiler<'_> {
-    /// Declared variables get names of their own.
+    /// Renames the declared variables of all rules.
     pub(super) fn rewrite_local_vars(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
@@ -816,7 +818,7 @@ impl Compiler<'_> {
         stack
     }
 
-    /// Variables with the name of a built-in function get names of their own too.
+    /// Renames variables that have the name of a built-in function, too.
     fn rename_shadows(&mut self, rule: &Rule, stack: &mut LocalDeclaredVars) {
         let params =
             VarsParams { skip_ref_call_head: true, skip_closures: true, ..VarsParams::default() };
@@ -854,7 +856,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Names of arguments.
+/// Renames the variables of an argument.
 fn rewrite_arg(
     term: &mut Term,
     stack: &mut LocalDeclaredVars,

@@ -1,4 +1,5 @@
-//! `rego.metadata.chain()` and `rego.metadata.rule()` become what they give, a constant.
+//! Replaces `rego.metadata.chain()` and `rego.metadata.rule()` by their results, which are
+//! constants.
 
 use crate::rego::annotations::{self, AnnotationSet};
 use crate::rego::problem::Problem;
@@ -29,7 +30,7 @@ fn first_call(rule: &Rule, is: impl Fn(&Expr) -> bool) -> Option<&Expr> {
     found
 }
 
-/// Puts the variables in place of the calls.
+/// Replaces the calls by the variables.
 fn replace(node: NodeMut<'_>, chain: Option<&Name>, own: Option<&Name>) -> bool {
     let NodeMut::Body(body) = node else { return false };
     for expr in body {
@@ -51,8 +52,8 @@ fn replace(node: NodeMut<'_>, chain: Option<&Name>, own: Option<&Name>) -> bool 
 }
 
 impl Compiler<'_> {
-    /// Reads annotations: `rego.metadata` and schemas ask for them, and OPA's commands refuse those
-    /// that can't be read in any case.
+    /// Reads all annotations. `rego.metadata` and schemas use them, and OPA's commands reject
+    /// invalid ones in any case.
     pub(super) fn parse_metadata_blocks(&mut self) {
         let mut all = Vec::new();
         let mut problems = Vec::new();
@@ -72,7 +73,7 @@ impl Compiler<'_> {
         self.problems(problems);
     }
 
-    /// Calls become constants.
+    /// Replaces the calls in all rules.
     pub(super) fn rewrite_rego_metadata_calls(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         let mut problems = Vec::new();

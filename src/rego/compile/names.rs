@@ -1,4 +1,4 @@
-//! Names of variables: sets of them, and those that the compiler makes.
+//! Names of variables: sets and maps of them, and the generator of new ones.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -7,7 +7,7 @@ use crate::rego::syntax::tree::{Module, Name};
 
 use super::vars::{Vars, VarsParams};
 
-/// FNV-1a: names are short, and authors gain nothing from collisions in their own policies.
+/// FNV-1a. Names are short, and authors gain nothing from collisions in their own policies.
 #[derive(Debug, Clone, Copy)]
 pub struct NameHasher(u64);
 
@@ -31,7 +31,7 @@ impl Hasher for NameHasher {
 
 type Build = BuildHasherDefault<NameHasher>;
 
-/// Something by name of variable.
+/// A map keyed by variables.
 pub type NameMap<T> = HashMap<Name, T, Build>;
 
 /// A set of variables.
@@ -41,83 +41,83 @@ pub struct VarSet(HashSet<Name, Build>);
 static NONE: VarSet = VarSet(HashSet::with_hasher(BuildHasherDefault::new()));
 
 impl VarSet {
-    /// No variables.
+    /// The empty set.
     pub fn none() -> &'static Self {
         &NONE
     }
 
-    /// The variables that always have a value: `data` and `input`.
+    /// The set of the variables that always have a value: `data` and `input`.
     pub fn reserved() -> Self {
         Self::from_iter([Name::from("data"), Name::from("input")])
     }
 
-    /// Adds a variable; says whether it wasn't there.
+    /// Adds a variable; returns `true` if the set didn't contain it.
     pub fn add(&mut self, name: &Name) -> bool {
         if self.0.contains(name) { false } else { self.0.insert(Name::clone(name)) }
     }
 
-    /// True if it has the variable.
+    /// Returns `true` if the set contains the variable.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
-    /// Takes a variable out.
+    /// Removes a variable.
     pub fn remove(&mut self, name: &str) {
         self.0.remove(name);
     }
 
-    /// True if it has none.
+    /// Returns `true` if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number that it has.
+    /// The number of variables.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Takes all out.
+    /// Removes all variables.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// In no particular order.
+    /// The variables, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Name> {
         self.0.iter()
     }
 
-    /// In the order of their names.
+    /// The variables, in alphabetical order.
     pub fn sorted(&self) -> Vec<Name> {
         let mut names: Vec<_> = self.0.iter().cloned().collect();
         names.sort_unstable();
         names
     }
 
-    /// Adds all of another set.
+    /// Adds all variables of another set.
     pub fn update(&mut self, other: &Self) {
         for name in &other.0 {
             self.add(name);
         }
     }
 
-    /// Those that aren't in the other.
+    /// The variables that the other set doesn't contain.
     #[must_use]
     pub fn diff(&self, other: &Self) -> Self {
         self.iter().filter(|name| !other.contains(name)).cloned().collect()
     }
 
-    /// True if none is missing in the other.
+    /// Returns `true` if the other set contains all variables.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.iter().all(|name| other.contains(name))
     }
 
-    /// Those that are in both.
+    /// The variables that both sets contain.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         self.iter().filter(|name| other.contains(name)).cloned().collect()
     }
 
-    /// Keeps those of which `keep` is true.
+    /// Keeps the variables for which `keep` returns `true`.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|name| keep(name));
     }
@@ -135,17 +135,17 @@ impl Extend<Name> for VarSet {
     }
 }
 
-/// True if the variable was written `_`.
+/// Returns `true` if the variable was written as `_`.
 pub fn is_wildcard(name: &str) -> bool {
     name.starts_with('$')
 }
 
-/// True if the compiler made it.
+/// Returns `true` if the compiler generated the variable.
 pub fn is_generated(name: &str) -> bool {
     name.starts_with("__local")
 }
 
-/// Makes names of variables that no author uses.
+/// A generator of names that no author uses.
 #[derive(Debug, Clone)]
 pub struct LocalVarGenerator {
     taken: VarSet,
@@ -154,7 +154,7 @@ pub struct LocalVarGenerator {
 }
 
 impl LocalVarGenerator {
-    /// For modules.
+    /// Creates a generator of names that the modules don't use.
     pub fn for_modules(modules: &[Module]) -> Self {
         let mut vars = Vars::new(VarsParams::default());
         for module in modules {
@@ -165,13 +165,13 @@ impl LocalVarGenerator {
         Self::new("__local", vars.take())
     }
 
-    /// With this prefix, without the names in `used`.
+    /// Creates a generator of names with this prefix, none of which is in `used`.
     pub fn new(prefix: &'static str, mut used: VarSet) -> Self {
         used.retain(is_generated);
         Self { taken: used, prefix, next: 0 }
     }
 
-    /// A name that wasn't there.
+    /// Generates a new name.
     pub fn generate(&mut self) -> Name {
         loop {
             let name = format!("{}{}__", self.prefix, self.next);

@@ -1,13 +1,13 @@
-//! From the parser's tree to the one that the compile stages know.
+//! Normalizes the parser's tree into the form that the compile stages expect.
 //!
-//! Parentheses go; the names of called functions, `input` and `data` become references, also where
-//! they stand alone; members of objects and elements of sets are put in order.
+//! Removes parentheses; turns the names of called functions, `input` and `data` into references,
+//! even where they are single names; sorts members of objects and elements of sets.
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Rule, Term, TermKind};
 
 use super::walk::{self, NodeMut, deep};
 
-/// A whole module.
+/// Normalizes a module.
 pub fn module(module: &mut Module) {
     for it in &mut module.rules {
         rule(it);
@@ -29,12 +29,12 @@ fn rule(first: &mut Rule) {
     }
 }
 
-/// A body.
+/// Normalizes a body.
 pub fn body(body: &mut Body) {
     walk::body_mut(body, walk::Order::Sorted, &mut node);
 }
 
-/// A term.
+/// Normalizes a term.
 pub fn visit(term: &mut Term) {
     walk::term_mut(term, walk::Order::Sorted, &mut node);
 }
@@ -77,7 +77,7 @@ fn ungroup(term: &mut Term) {
     }
 }
 
-/// The name of a called function.
+/// Normalizes the name of a called function.
 fn operator(term: &mut Term) {
     match &mut term.kind {
         TermKind::Var(_) => {
@@ -100,7 +100,7 @@ fn term(term: &mut Term) -> bool {
             if let Some(head) = terms.first_mut() {
                 ungroup(head);
                 if let TermKind::Ref(inner) = &mut head.kind {
-                    // A reference of a reference is one reference.
+                    // A reference whose head is a reference becomes one reference.
                     let inner = std::mem::take(inner);
                     terms.splice(0..1, inner);
                 }

@@ -1,6 +1,6 @@
-//! The order of terms, as OPA sorts members of objects and elements of sets.
+//! The order of terms, by which OPA sorts members of objects and elements of sets.
 //!
-//! Where a term stands doesn't matter: two terms are equal if they are written alike.
+//! Positions don't matter: two terms are equal if they are written alike.
 
 use std::cmp::Ordering;
 
@@ -60,7 +60,7 @@ pub fn terms(a: &Term, b: &Term) -> Ordering {
     }
 }
 
-/// True if two terms are written alike.
+/// Returns `true` if two terms are written alike.
 pub fn equal(a: &Term, b: &Term) -> bool {
     terms(a, b).is_eq()
 }
@@ -103,7 +103,7 @@ fn expr_rank(kind: &ExprKind) -> u8 {
     }
 }
 
-/// Compares two expressions, wherever in their bodies they stand.
+/// Compares two expressions, regardless of their positions.
 pub fn exprs(a: &Expr, b: &Expr) -> Ordering {
     let kinds = || match (&a.kind, &b.kind) {
         (ExprKind::Term(a), ExprKind::Term(b)) => terms(a, b),
@@ -135,12 +135,12 @@ fn withs(a: &With, b: &With) -> Ordering {
     terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
 }
 
-/// True if two lists of `with` are one and the same: at one place, and written alike.
+/// Returns `true` if two lists of `with` are the same ones: written alike, at the same position.
 pub fn same_withs(a: &[With], b: &[With]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.span == b.span && withs(a, b).is_eq())
 }
 
-/// Puts elements of a set in order; of equal ones the first stays.
+/// Sorts the elements of a set, and keeps the first of equal ones.
 pub fn sort_set(elements: &mut Vec<Term>) {
     if !elements.is_sorted_by(|a, b| terms(a, b).is_lt()) {
         elements.sort_by(terms);
@@ -148,7 +148,7 @@ pub fn sort_set(elements: &mut Vec<Term>) {
     }
 }
 
-/// Puts members of an object in order; of members with equal keys the last value stays.
+/// Sorts the members of an object, and keeps the last value of equal keys.
 pub fn sort_object(members: &mut Vec<(Term, Term)>) {
     if !members.is_sorted_by(|a, b| terms(&a.0, &b.0).is_lt()) {
         members.sort_by(|a, b| terms(&a.0, &b.0));

@@ -1,4 +1,4 @@
-//! `print` shows undefined values too: its arguments become sets.
+//! Turns the arguments of `print` into sets, so that it can show undefined values.
 //!
 //! `print("x:", input.x)` becomes
 //! `internal.print([{__local0__ | __local0__ = "x:"}, {__local1__ | __local1__ = input.x}])`.
@@ -13,7 +13,7 @@ use super::vars::{self, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
-/// True if a body has a call of `print`, in closures too.
+/// Returns `true` if a body or a closure in it calls `print`.
 pub fn has_print(body: &Body) -> bool {
     let mut found = false;
     walk::body(body, &mut |node| {
@@ -37,7 +37,7 @@ pub struct PrintRewriter<'a> {
 }
 
 impl PrintRewriter<'_> {
-    /// In a body, where the variables in `globals` have values.
+    /// Rewrites a body. The variables in `globals` have values before it.
     pub fn body(&mut self, body: &mut Body, globals: &VarSet) -> Vec<Problem> {
         if !has_print(body) {
             return Vec::new();
@@ -65,7 +65,7 @@ impl PrintRewriter<'_> {
                 }
             }
         }
-        // What the expressions before give values; found only where there is a print.
+        // The variables that have values before a `print` call; determined only where there is one.
         let mut safe = VarSet::default();
         let mut upto = 0;
         for index in 0..body.len() {
@@ -128,7 +128,7 @@ impl PrintRewriter<'_> {
         });
     }
 
-    /// True if a term is a closure, whose body is done then.
+    /// Rewrites the body of a term that is a closure; returns `true` if it is one.
     fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
         match &mut term.kind {
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
@@ -172,7 +172,7 @@ impl PrintRewriter<'_> {
     }
 }
 
-/// Takes calls of `print` out of a body and its closures.
+/// Removes calls of `print` from a body and its closures.
 pub fn erase(body: &mut Body) {
     walk::body_mut(body, walk::Order::Kept, &mut erase_in);
 }
@@ -191,7 +191,7 @@ fn erase_in(node: NodeMut<'_>) -> bool {
 }
 
 impl Compiler<'_> {
-    /// Arguments of `print` become sets.
+    /// Rewrites or removes the `print` calls of all rules.
     pub(super) fn rewrite_print_calls(&mut self) {
         if !self.options.prints {
             walk::rules_mut(&mut self.modules, |rule| {

@@ -1,4 +1,4 @@
-//! Queries have stages of their own.
+//! The compile stages of queries.
 
 use std::sync::Arc;
 
@@ -20,27 +20,27 @@ use super::{
     safety, walk,
 };
 
-/// Where a query stands.
+/// The context of a query.
 #[derive(Debug, Clone, Default)]
 pub struct QueryContext {
-    /// The package whose rules it may name.
+    /// The package whose rules the query can name.
     pub package: Option<Package>,
-    /// Its imports.
+    /// The imports.
     pub imports: Vec<Import>,
 }
 
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct CompiledQuery {
-    /// Its statements.
+    /// The statements.
     pub body: Body,
-    /// The author's name of each variable that the compiler renamed.
+    /// The author's name of each renamed variable.
     pub rewritten: NameMap<Name>,
-    /// What variables that the compiler made stand for, where that isn't to be seen in the body.
+    /// The terms that generated variables stand for, where the body doesn't show them.
     pub subjects: NameMap<Term>,
 }
 
-/// A generator of names for a stage; each stage of a query begins anew.
+/// Creates the generator of names for one stage; each stage of a query begins anew.
 fn generator(body: &Body) -> LocalVarGenerator {
     let mut vars = Vars::new(VarsParams::default());
     vars.body(body);
@@ -50,7 +50,7 @@ fn generator(body: &Body) -> LocalVarGenerator {
 /// Compiles a query against compiled modules.
 ///
 /// # Errors
-/// All problems of the stage that found the first.
+/// All problems of the stage that found the first one.
 pub fn compile_query(
     compiled: &Compiled,
     body: Body,
@@ -63,7 +63,7 @@ pub fn compile_query(
     compiler.rules = Arc::clone(&compiled.rules);
     let mut query = QueryCompiler { compiler: &compiler, compiled, problems: Vec::new() };
     query.run(body, context).map_err(|mut problems| {
-        crate::rego::problem::sort(&mut problems, sources);
+        crate::rego::problem::sort_by_position(&mut problems, sources);
         problems
     })
 }

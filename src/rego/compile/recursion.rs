@@ -1,4 +1,4 @@
-//! No rule needs its own value.
+//! Checks that no rule depends on its own value.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::rule_tree::RuleId;
 use super::text::{RefText, Text};
 use super::walk::{self, NodeMut};
 
-/// A reference with the author's variables.
+/// Restores the author's variables in a reference.
 pub fn author_ref(rewritten: &NameMap<Name>, reference: &[Term]) -> Vec<Term> {
     let mut reference = reference.to_vec();
     for term in &mut reference {
@@ -29,11 +29,11 @@ pub fn author_ref(rewritten: &NameMap<Name>, reference: &[Term]) -> Vec<Term> {
     reference
 }
 
-/// Conditions beyond these aren't spelled out.
+/// The number of conditions beyond which none is listed in a message.
 const MAX_CONDITIONS: usize = 2;
 
 impl Compiler<'_> {
-    /// No rule reads itself, however far around.
+    /// Checks that no rule depends on itself, directly or indirectly.
     pub(super) fn check_recursion(&mut self) {
         let component = self.components();
         let mut problems = Vec::new();
@@ -59,8 +59,8 @@ impl Compiler<'_> {
         self.problems(problems);
     }
 
-    /// The number of each rule's strongly connected component, so that only rules of cycles are
-    /// looked at closely.
+    /// The number of each rule's strongly connected component, so that only rules in cycles are
+    /// searched.
     fn components(&self) -> Vec<usize> {
         let size = self.graph.len();
         let ids = || (0..size).filter_map(|index| u32::try_from(index).ok()).map(RuleId);
@@ -95,7 +95,7 @@ impl Compiler<'_> {
         component
     }
 
-    /// A way from a rule back to itself.
+    /// Finds a path from a rule back to itself.
     fn path(&self, id: RuleId, component: &[usize], certain: bool) -> Option<Vec<RuleId>> {
         let of = |id: RuleId| component.get(id.index()).copied();
         let mut visited = HashSet::from([id]);
@@ -141,7 +141,7 @@ impl Compiler<'_> {
         Some(Problem::new(ProblemCode::Recursion, span, message))
     }
 
-    /// The reference that may close a cycle, and what its operands must be for that.
+    /// Describes the reference that may close a cycle, and the conditions under which it does.
     fn cause(&self, path: &[RuleId]) -> String {
         for (index, pair) in path.windows(2).enumerate() {
             let [from, to] = pair else { continue };

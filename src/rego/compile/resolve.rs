@@ -1,4 +1,4 @@
-//! References to rules and imports become references to `data` and `input`.
+//! Resolves the names of rules and imports to references to `data` and `input`.
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
@@ -10,17 +10,17 @@ use super::text::Text;
 use super::walk::{self, Node, deep};
 use super::{Compiler, exprs, order, vars};
 
-/// What a name stands for, and whether it was needed.
+/// The reference that a name stands for, with a flag that is set when it's used.
 pub struct Global {
     reference: Vec<Term>,
     used: bool,
 }
 
-/// What the names of rules and imports stand for in a module.
+/// The names of rules and imports that a module can use.
 #[derive(Default)]
 pub struct Globals(NameMap<Global>);
 
-/// The name that an import gives what it imports.
+/// The name under which an import is used.
 pub fn import_name(import: &Import) -> Option<Name> {
     if let Some((alias, _)) = &import.alias {
         return Some(Name::clone(alias));
@@ -31,7 +31,7 @@ pub fn import_name(import: &Import) -> Option<Name> {
     }
 }
 
-/// True if an import is of syntax rather than of a document.
+/// Returns `true` if an import is of syntax rather than of a document.
 pub fn is_language_import(import: &Import) -> bool {
     matches!(
         exprs::parts(&import.path),
@@ -40,7 +40,8 @@ pub fn is_language_import(import: &Import) -> bool {
 }
 
 impl Globals {
-    /// Of a module of this package, with the names of all rules of the package.
+    /// Collects the names for a module of this package, given the names of all rules of the
+    /// package.
     pub fn new<'a>(
         package: Option<&Package>,
         rules: impl IntoIterator<Item = &'a Name>,
@@ -67,7 +68,7 @@ impl Globals {
         globals
     }
 
-    /// The reference that a name at this place stands for.
+    /// The reference that a name at this position stands for.
     fn get(&mut self, name: &Name, at: &Term, ignore: &[VarSet]) -> Option<Vec<Term>> {
         let global = self.0.get_mut(name)?;
         if ignore.iter().any(|names| names.contains(name)) {
@@ -79,7 +80,7 @@ impl Globals {
     }
 }
 
-/// The variables that a body declares, closures but for comprehensions included.
+/// The variables that a body declares, including those in closures except comprehensions.
 pub fn declared_body_vars(body: &Body) -> VarSet {
     let mut declared = VarSet::default();
     for expr in body {
@@ -127,20 +128,20 @@ pub fn declared_vars(expr: &Expr, declared: &mut VarSet) {
     });
 }
 
-/// Resolves names.
+/// Resolves names to references.
 pub struct Resolver<'a> {
     globals: &'a mut Globals,
-    /// The names that something else declares, scope by scope.
+    /// The names that are declared locally, scope by scope.
     ignore: Vec<VarSet>,
 }
 
 impl<'a> Resolver<'a> {
-    /// With names that are declared already.
+    /// Creates a resolver with the names that are declared already.
     pub fn new(globals: &'a mut Globals, ignore: Vec<VarSet>) -> Self {
         Self { globals, ignore }
     }
 
-    /// In a body.
+    /// Resolves the names in a body.
     pub fn body(&mut self, body: &mut Body) {
         for expr in body {
             self.expr(expr);
@@ -180,7 +181,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// In a term.
+    /// Resolves the names in a term.
     pub fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
@@ -234,7 +235,7 @@ impl<'a> Resolver<'a> {
                 let name = Name::clone(name);
                 head = self.globals.get(&name, term, &self.ignore);
             } else if !matches!(term.kind, TermKind::Template(_)) {
-                // OPA doesn't look into a template that is an operand.
+                // As in OPA, names in a template that is an operand aren't resolved.
                 self.term(term);
             }
         }
@@ -244,7 +245,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The variables of a rule's arguments, or the argument that would hide a root document.
+/// The variables of a rule's arguments, or, as an error, the argument that would hide a root
+/// document.
 fn argument_vars(args: &[Term]) -> Result<VarSet, Term> {
     let mut found = VarSet::default();
     let mut todo: Vec<&Term> = args.iter().rev().collect();
@@ -268,10 +270,10 @@ fn argument_vars(args: &[Term]) -> Result<VarSet, Term> {
 }
 
 impl Compiler<'_> {
-    /// Names of rules and imports become references to `data` and `input`.
+    /// Resolves the names in all rules.
     pub(super) fn resolve_all_refs(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
-        // The rules of each package, by its text.
+        // The names of the rules of each package, by the package's path.
         let mut exports: std::collections::HashMap<String, Vec<Name>> =
             std::collections::HashMap::new();
         let package = |module: &Module| super::text::RefText(&module.package.path).to_string();
@@ -321,7 +323,7 @@ impl Compiler<'_> {
         self.modules = modules;
     }
 
-    /// In strict mode, every import is needed.
+    /// Reports unused imports; there are some only in strict mode.
     pub(super) fn check_unused_imports(&mut self) {
         for problem in std::mem::take(&mut self.unused_imports) {
             self.recoverable(problem);

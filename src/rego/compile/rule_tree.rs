@@ -1,4 +1,4 @@
-//! Rules by the path of what they define.
+//! The tree of rules, by their paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,58 +9,58 @@ use crate::rego::value::Value;
 use super::functions::Arity;
 use super::{Compiler, exprs};
 
-/// One definition of a rule: a rule of a module, or an `else` of one.
+/// The id of a definition: a rule of a module, or an `else` branch of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub u32);
 
 impl RuleId {
-    /// As an index.
+    /// The id as an index.
     pub fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
-/// What is known of a rule without looking it up in its module.
+/// Facts about a rule that don't require looking it up in its module.
 #[derive(Debug, Clone)]
 pub struct RuleInfo {
-    /// The index of its module.
+    /// The index of the module.
     pub module: usize,
     /// The index of the rule in its module.
     pub rule: usize,
-    /// Which `else` of the rule it is; 0 is the rule itself.
+    /// The number of the `else` branch; 0 is the rule itself.
     pub branch: usize,
-    /// Its path from `data` on; operands that aren't scalars are `None`.
+    /// The path, beginning with `data`; operands that aren't scalars are `None`.
     pub path: Vec<Option<Value>>,
-    /// The number of operands of `path` without variables, from the start.
+    /// The number of operands of `path` before the first with a variable.
     pub ground: usize,
-    /// The number of arguments it takes.
+    /// The number of arguments.
     pub args: usize,
-    /// `default`
+    /// `true` for a `default` rule.
     pub default: bool,
-    /// It defines elements of a set.
+    /// `true` if the rule defines elements of a set.
     pub multi_value: bool,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
-    /// The next `else`.
+    /// The next `else` branch.
     pub else_rule: Option<RuleId>,
 }
 
-/// All rules of the modules, in their order; an `else` directly after what it belongs to.
+/// All rules of the modules, in order, each followed by its `else` branches.
 #[derive(Debug, Clone, Default)]
 pub struct Rules(pub Vec<RuleInfo>);
 
 impl Rules {
-    /// What is known of a rule.
+    /// The facts about a rule.
     pub fn get(&self, id: RuleId) -> Option<&RuleInfo> {
         self.0.get(id.index())
     }
 
-    /// All with their ids.
+    /// All rules with their ids.
     pub fn iter(&self) -> impl Iterator<Item = (RuleId, &RuleInfo)> {
         (0..).map(RuleId).zip(&self.0)
     }
 
-    /// The rule in its module.
+    /// The rule itself, from its module.
     pub fn find<'a>(&self, id: RuleId, modules: &'a [Module]) -> Option<&'a Rule> {
         let info = self.get(id)?;
         let mut rule = modules.get(info.module)?.rules.get(info.rule)?;
@@ -128,7 +128,7 @@ pub fn scalar(term: &Term) -> Option<Value> {
     })
 }
 
-/// True if a term is this scalar.
+/// Returns `true` if a term is this scalar.
 pub fn is_scalar_value(term: &Term, value: &Value) -> bool {
     match (&term.kind, value) {
         (TermKind::Null, Value::Null) => true,
@@ -139,19 +139,19 @@ pub fn is_scalar_value(term: &Term, value: &Value) -> bool {
     }
 }
 
-/// A node of the tree of rules; the root stands for `data`.
+/// A node of the tree of rules; the root is `data`.
 #[derive(Debug, Clone, Default)]
 pub struct TreeNode {
-    /// The rules that begin here: their paths up to the first variable end here.
+    /// The rules whose paths, up to the first variable, end here.
     pub values: Vec<RuleId>,
-    /// What lies below, by key.
+    /// The child nodes, by key.
     pub children: BTreeMap<Value, TreeNode>,
-    /// `data.system`: references with variables don't reach it.
+    /// `true` for `data.system`, which references with variables don't reach.
     pub hide: bool,
 }
 
 impl TreeNode {
-    /// The node below, by the operand of a reference.
+    /// The child node for an operand of a reference.
     pub fn child(&self, key: &Term) -> Option<&Self> {
         match &key.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {
@@ -161,7 +161,7 @@ impl TreeNode {
         }
     }
 
-    /// The node that a reference, from `data` on, names exactly.
+    /// The node that a reference, beginning with `data`, names exactly.
     pub fn find(&self, reference: &[Term]) -> Option<&Self> {
         let (head, operands) = reference.split_first()?;
         if !matches!(&head.kind, TermKind::Var(name) if **name == *"data") {
@@ -170,7 +170,7 @@ impl TreeNode {
         operands.iter().try_fold(self, |node, key| node.child(key))
     }
 
-    /// The node of a path of values below this one.
+    /// The node at a path of values below this one.
     pub fn at(&self, path: &[Value]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.children.get(key))
     }
@@ -182,7 +182,8 @@ impl TreeNode {
         })
     }
 
-    /// Calls `f` with this node and those below, in the order of keys, until it answers `true`.
+    /// Calls `f` with this node and its descendants, in the order of keys. If `f` returns `true`,
+    /// the descendants of its node are skipped.
     pub fn depth_first<'a>(&'a self, f: &mut impl FnMut(&'a Self) -> bool) {
         if !f(self) {
             for child in self.children.values() {
@@ -191,7 +192,7 @@ impl TreeNode {
         }
     }
 
-    /// All rules here and below.
+    /// All rules of this node and its descendants.
     pub fn all(&self) -> Vec<RuleId> {
         let mut found = Vec::new();
         self.depth_first(&mut |node| {
@@ -202,19 +203,19 @@ impl TreeNode {
     }
 }
 
-/// A node of the tree of packages; the root stands for `data`.
+/// A node of the tree of packages; the root is `data`.
 #[derive(Debug, Clone, Default)]
 pub struct ModuleTreeNode {
-    /// The modules of this package, as indices.
+    /// The indices of the modules of this package.
     pub modules: Vec<usize>,
-    /// The packages below, by name.
+    /// The child packages, by name.
     pub children: BTreeMap<Name, ModuleTreeNode>,
-    /// `data.system`
+    /// `true` for `data.system`.
     pub hide: bool,
 }
 
 impl ModuleTreeNode {
-    /// Calls `f` with this node and those below.
+    /// Calls `f` with this node and its descendants.
     pub fn depth_first<'a>(&'a self, f: &mut impl FnMut(&'a Self)) {
         f(self);
         for child in self.children.values() {
@@ -224,7 +225,7 @@ impl ModuleTreeNode {
 }
 
 impl Compiler<'_> {
-    /// Modules by package.
+    /// Builds the tree of packages.
     pub(super) fn set_module_tree(&mut self) {
         let mut root = ModuleTreeNode::default();
         for (at, module) in self.modules.iter().enumerate() {
@@ -242,7 +243,7 @@ impl Compiler<'_> {
         self.module_tree = root;
     }
 
-    /// Rules by path.
+    /// Builds the tree of rules.
     pub(super) fn set_rule_tree(&mut self) {
         self.rules = Arc::new(Rules::new(&self.modules));
         let mut root = TreeNode::default();
@@ -281,7 +282,7 @@ impl Compiler<'_> {
         self.rule_tree = Arc::new(root);
     }
 
-    /// The rules that a reference could mean.
+    /// Collects the rules that a reference may refer to.
     pub(super) fn rules_dynamic(&self, reference: &[Term], found: &mut BTreeSet<RuleId>) {
         let Some(Term { kind: TermKind::Var(head), .. }) = reference.first() else { return };
         if **head == *"data" {
@@ -313,7 +314,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Rules at a node whose paths differ nowhere from the reference.
+    /// Collects the rules of a node whose paths don't contradict the reference.
     fn collect_intersecting(
         &self,
         node: &TreeNode,
@@ -335,7 +336,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Elements of references in heads that aren't scalars become variables.
+    /// Replaces operands of heads that are neither scalars nor variables by variables.
     pub(super) fn rewrite_rule_head_refs(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
@@ -359,7 +360,7 @@ impl Compiler<'_> {
         self.modules = modules;
     }
 
-    /// Calls name functions that exist and take that many arguments.
+    /// Checks that calls name existing functions and pass as many arguments as these take.
     pub(super) fn check_undefined_funcs(&mut self) {
         let mut found = Vec::new();
         for module in &self.modules {

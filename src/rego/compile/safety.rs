@@ -1,5 +1,5 @@
-//! Safety: every variable gets a value before it is needed, if a body's expressions are put in the
-//! right order. Also puts them in that order, which is the one that OPA evaluates in.
+//! Checks safety: the expressions of a body can be ordered so that every variable has a value
+//! before it's needed. Also puts them in that order, in which OPA evaluates them.
 
 use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{
@@ -10,17 +10,17 @@ use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
 use super::order;
 use super::text::RefText;
-use super::unify::{Known, is_ref_safe, unify};
+use super::unify::{SafeVars, is_ref_safe, unify};
 use super::vars::{self, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut, deep};
 use super::{Compiler, exprs};
 
-/// An expression that can't be evaluated, since variables in it have no value.
+/// An expression that can't be evaluated because some of its variables have no value.
 #[derive(Debug)]
 pub struct Unsafe {
     span: Span,
     vars: VarSet,
-    /// The variables on the left of its `:=`.
+    /// The variables on the left side of its `:=`.
     assigned: Vec<Name>,
 }
 
@@ -37,8 +37,8 @@ impl Unsafe {
     }
 }
 
-/// The variables that an expression gives values, if those in `safe` have one. `output` is what the
-/// expression looked at before left behind, which OPA reuses.
+/// The variables to which an expression gives values, if those in `safe` have values. `output` is
+/// the buffer that the previous expression used; as in OPA, its contents are reused.
 pub fn output_vars_for_expr(
     expr: &Expr,
     arity: &dyn Arity,
@@ -109,19 +109,19 @@ fn output_vars_for_equality(
     let mut found = output.diff(safe);
     let mut without = VarSet::default();
     if expr.from_assignment {
-        // The right side gets no value through the left side of `:=`.
+        // The left side of `:=` doesn't give values to the variables of the right side.
         vars::each(left, &mut |name| {
             without.add(name);
             found.remove(name);
         });
     }
-    let known = Known { safe, more: output, without: &without };
+    let known = SafeVars { safe, more: output, without: &without };
     found.update(&unify(known, left, right).diff(safe));
     output.clear();
     found
 }
 
-/// The variables that `left = right with …` gives values, if those in `safe` have one.
+/// The variables to which `left = right with …` gives values, if those in `safe` have values.
 pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &VarSet) -> VarSet {
     let mut output = VarSet::default();
     for term in
@@ -129,12 +129,12 @@ pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &Var
     {
         output_vars_for_terms(|mut f| walk::term(term, &mut f), safe, &mut output);
     }
-    let unified = unify(Known { safe, more: &output, without: VarSet::none() }, left, right);
+    let unified = unify(SafeVars { safe, more: &output, without: VarSet::none() }, left, right);
     output.update(&unified);
     output.diff(safe)
 }
 
-/// Variables in operands of references.
+/// Adds the variables in operands of references.
 fn output_vars_for_terms<'a>(
     walk: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
     safe: &VarSet,
@@ -148,7 +148,7 @@ fn output_vars_for_terms<'a>(
             | TermKind::ObjectComprehension(_)
             | TermKind::Template(_) => true,
             TermKind::Ref(terms) => {
-                if !is_ref_safe(terms, Known::from(safe)) {
+                if !is_ref_safe(terms, SafeVars::from(safe)) {
                     return true;
                 }
                 if !exprs::is_ground_ref(terms) {
@@ -164,7 +164,7 @@ fn output_vars_for_terms<'a>(
     });
 }
 
-/// The variables that a body gives values, but for those in `safe`.
+/// The variables to which a body gives values, without those in `safe`.
 pub fn output_vars_for_body<'a>(
     body: impl IntoIterator<Item = &'a Expr>,
     arity: &dyn Arity,
@@ -179,8 +179,9 @@ pub fn output_vars_for_body<'a>(
     all.diff(safe)
 }
 
-/// The variables that a closure written without braces needs from outside: in a body of one
-/// expression all, else those that nothing in it gives a value, or that only one expression has.
+/// The variables that a closure without braces needs from outside. For a body with one expression
+/// these are all; otherwise those to which no expression gives a value, or that occur in only one
+/// expression.
 pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
     let mut occurrences: NameMap<usize> = NameMap::default();
     for expr in body {
@@ -238,7 +239,7 @@ pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
     occurrences.into_iter().filter_map(needed).collect()
 }
 
-/// The variables in the closures of an expression.
+/// Adds the variables in the closures of an expression.
 fn vars_in_closures(expr: &Expr, found: &mut Vars<'_>) {
     walk::expr(expr, &mut |node| {
         match node {
@@ -255,22 +256,22 @@ fn vars_in_closures(expr: &Expr, found: &mut Vars<'_>) {
     });
 }
 
-/// What scheduling knows of an expression.
+/// The state of an expression while its body is being ordered.
 struct Pending {
     /// The variables in it that have no value yet.
     needs: VarSet,
-    /// The variables of its body in its closures.
+    /// The variables of its closures that also occur in the body.
     closed: VarSet,
-    /// Where it stands: in its body at first, then among those that were taken.
+    /// The position: at first in the original body, later in the new order.
     index: usize,
     taken: bool,
-    /// Something changed since it was looked at.
+    /// `true` if variables got values since it was last examined.
     dirty: bool,
     is_unsafe: bool,
 }
 
-/// Puts the expressions of a body in an order in which each has the values that it needs, and its
-/// closures' bodies too. Where there is no such order, says which expressions lack what.
+/// Orders the expressions of a body, and the bodies of its closures, so that each has the values
+/// that it needs. If that isn't possible, also returns the expressions that lack values.
 pub fn reorder_body_for_safety(
     arity: &dyn Arity,
     globals: &VarSet,
@@ -303,21 +304,22 @@ pub fn reorder_body_for_safety(
         pending.push(Pending { needs, closed, index, taken: false, dirty: true, is_unsafe });
     }
     let mut taken: Vec<usize> = Vec::with_capacity(body.len());
-    // Those that were taken although variables in them have no value.
+    // The expressions that were placed although some of their variables have no value.
     let mut leftovers: Vec<usize> = Vec::new();
     let mut output = VarSet::default();
     loop {
         let before = taken.len();
         for (at, expr) in body.iter().enumerate() {
             let Some(it) = pending.get(at) else { continue };
-            // A body with `every` is looked at in full, since what an earlier expression left in
-            // `output` counts there.
+            // A body with `every` is examined as a whole in each round, since its result depends on
+            // what an earlier expression left in `output`.
             if it.taken || !(it.dirty || has_every) {
                 continue;
             }
-            // OPA takes an expression for another that is written alike and has its place.
-            let double = taken.get(it.index).and_then(|other| body.get(*other));
-            if double.is_some_and(|other| order::exprs(other, expr).is_eq()) {
+            // OPA takes an expression for another one that is written alike and was placed at its
+            // position.
+            let duplicate = taken.get(it.index).and_then(|other| body.get(*other));
+            if duplicate.is_some_and(|other| order::exprs(other, expr).is_eq()) {
                 continue;
             }
             let found = output_vars_for_expr(expr, arity, &safe, &mut output);
@@ -465,7 +467,7 @@ impl Closures<'_> {
         true
     }
 
-    /// A closure's body; `term` are the variables of a comprehension's term.
+    /// Orders a closure's body. `term` contains the variables of a comprehension's head.
     fn body(&mut self, term: Option<VarSet>, body: &mut Body, lacking: &mut VarSet) {
         if let Some(term) = term {
             let mut vars = Vars::new(VarsParams { arity: Some(self.arity), ..SAFETY });
@@ -482,11 +484,11 @@ impl Closures<'_> {
     }
 }
 
-/// Keywords that a v0 policy could have meant to import.
+/// The keywords that a v0 policy may have failed to import.
 const FUTURE_KEYWORDS: [&str; 7] = ["in", "every", "contains", "if", "not", "and", "or"];
 
-/// What to say of unsafe expressions: by variable, or, where only variables that the compiler made
-/// are unsafe, by expression.
+/// The problems of unsafe expressions: one for each variable, or, if only generated variables are
+/// unsafe, one for each expression.
 pub fn safety_problems(
     lacking: &[Unsafe],
     rewritten: &NameMap<Name>,
@@ -558,7 +560,7 @@ pub fn safety_problems(
 }
 
 impl Compiler<'_> {
-    /// Every variable in a head has a value from its body.
+    /// Checks that the body gives every variable of the head a value.
     pub(super) fn check_safety_rule_heads(&mut self) {
         let modules = std::mem::take(&mut self.modules);
         for module in &modules {
@@ -593,7 +595,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Every variable in a body has a value before it is needed; puts the expressions in that order.
+    /// Checks that every variable of a body has a value before it's needed, and orders the
+    /// expressions.
     pub(super) fn check_safety_rule_bodies(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         let mut failed = Vec::new();
@@ -625,7 +628,7 @@ impl Compiler<'_> {
         self.modules = modules;
     }
 
-    /// ` in rule …`, where the rule's line has rules of several names.
+    /// ` in rule …`, if the line has rules with different names.
     fn scope(&self, module: &Module, rule: &Rule) -> String {
         let line = |rule: &Rule| self.place(rule.span).1;
         let name = |rule: &Rule| RefText(exprs::ground_prefix(&rule.head.reference)).to_string();

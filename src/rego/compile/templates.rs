@@ -1,7 +1,7 @@
-//! Templates become calls of `internal.template_string`.
+//! Replaces templates by calls of `internal.template_string`.
 //!
-//! `$"a {x.y}"` becomes `internal.template_string(["a ", {__local0__ | __local0__ = x.y}])`: an
-//! undefined value is an empty set rather than an undefined statement.
+//! `$"a {x.y}"` becomes `internal.template_string(["a ", {__local0__ | __local0__ = x.y}])`. An
+//! undefined value is thus an empty set and doesn't make the statement undefined.
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
@@ -14,7 +14,7 @@ use super::vars::{self, SAFETY, Vars};
 use super::walk::{self, Node, deep};
 use super::{Compiler, exprs};
 
-/// The function of OPA that makes text of a template's parts.
+/// OPA's function that builds the text from a template's parts.
 const TEMPLATE_STRING: [&str; 2] = ["internal", "template_string"];
 
 /// Rewrites templates.
@@ -22,13 +22,14 @@ pub struct TemplateRewriter<'a> {
     pub compiler: &'a Compiler<'a>,
     pub generator: &'a mut LocalVarGenerator,
     pub rewritten: &'a NameMap<Name>,
-    /// The rules that always have a value.
+    /// Returns `true` for a reference to a rule that always has a value.
     pub defined: &'a dyn Fn(&[Term]) -> bool,
     pub problems: Vec<Problem>,
 }
 
 impl TemplateRewriter<'_> {
-    /// In a body, where the variables in `globals` have values; gives those that do within it.
+    /// Rewrites a body, before which the variables in `globals` have values. Returns all variables
+    /// that have values in it.
     pub fn body(&mut self, body: &mut Body, globals: &VarSet) -> VarSet {
         let mut safe = output_vars_for_body(&*body, self.compiler, globals);
         safe.update(globals);
@@ -73,13 +74,13 @@ impl TemplateRewriter<'_> {
         }
     }
 
-    /// In a term.
+    /// Rewrites a term.
     pub fn term(&mut self, term: &mut Term, safe: &VarSet) {
         match &mut term.kind {
             TermKind::Template(_) => {
                 self.template(term, safe);
-                // What stands in it may have templates too.
-                deep(|| self.inside(term, safe));
+                // Its expressions may contain further templates.
+                deep(|| self.subterms(term, safe));
             }
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
                 let inner = self.body(&mut it.body, safe);
@@ -90,23 +91,23 @@ impl TemplateRewriter<'_> {
                 self.comprehension_term(&mut it.key, &inner, safe);
                 self.comprehension_term(&mut it.value, &inner, safe);
             }),
-            _ => deep(|| self.inside(term, safe)),
+            _ => deep(|| self.subterms(term, safe)),
         }
     }
 
-    /// As in OPA, only a template that is the whole term sees the variables of the body.
+    /// As in OPA, only a template that is the whole head can use the variables of the body.
     fn comprehension_term(&mut self, term: &mut Term, inner: &VarSet, outer: &VarSet) {
         if matches!(term.kind, TermKind::Template(_)) {
             self.template(term, inner);
-            deep(|| self.inside(term, outer));
+            deep(|| self.subterms(term, outer));
         } else {
             self.term(term, outer);
         }
     }
 
-    fn inside(&mut self, term: &mut Term, safe: &VarSet) {
+    fn subterms(&mut self, term: &mut Term, safe: &VarSet) {
         match &mut term.kind {
-            // Elements of sets and members of objects stay where they are, as in OPA.
+            // As in OPA, elements of sets and members of objects aren't sorted again.
             TermKind::Ref(terms)
             | TermKind::Array(terms)
             | TermKind::Call(terms)
@@ -204,7 +205,7 @@ impl TemplateRewriter<'_> {
 }
 
 impl Compiler<'_> {
-    /// Templates become calls.
+    /// Replaces the templates of all rules.
     pub(super) fn rewrite_template_strings(&mut self) {
         let is_template =
             |node: Node<'_>| matches!(node, Node::Term(Term { kind: TermKind::Template(_), .. }));
@@ -245,8 +246,8 @@ impl Compiler<'_> {
         self.problems(problems);
     }
 
-    /// True if a reference names a rule that always has a value: one with a default, a set, or a
-    /// constant.
+    /// Returns `true` if a reference names a rule that always has a value: one with a default, a
+    /// set, or a constant.
     pub(super) fn is_ref_to_known_defined_rule(
         &self,
         reference: &[Term],
@@ -270,7 +271,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The rules that are constants, by id.
+    /// The rules that are constants: a flag for each id.
     pub(super) fn constant_rules(&self) -> Vec<bool> {
         let constant =
             |(id, _)| self.rules.find(id, &self.modules).is_some_and(exprs::is_constant_rule);

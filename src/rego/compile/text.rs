@@ -1,6 +1,6 @@
-//! A tree as OPA prints it: normalized, one statement after another, without layout.
+//! Prints a tree as OPA does: normalized, with the statements in one line, without layout.
 //!
-//! Messages show terms in this form, and it is what compile stages are compared by.
+//! Messages show terms in this form, and tests compare the results of compile stages in it.
 
 use std::fmt::{self, Display, Write};
 
@@ -12,7 +12,7 @@ use crate::rego::syntax::tree::{
 use super::names::is_wildcard;
 use super::walk::deep;
 
-/// Something in OPA's text.
+/// Formats a part of a tree as OPA does.
 pub struct Text<T>(pub T);
 
 macro_rules! text {
@@ -34,7 +34,7 @@ text! {
     Import => write_import,
 }
 
-/// A reference in OPA's text.
+/// Formats a reference as OPA does.
 pub struct RefText<'a>(pub &'a [Term]);
 
 impl Display for RefText<'_> {
@@ -43,7 +43,7 @@ impl Display for RefText<'_> {
     }
 }
 
-/// A string as Go quotes it.
+/// Formats a string with Go's quotes and escapes.
 pub struct Quoted<'a>(pub &'a str);
 
 impl Display for Quoted<'_> {
@@ -75,8 +75,8 @@ fn write_escaped(f: &mut impl Write, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// True if Go prints the character as it is. Rust's own notion is close: it escapes what isn't
-/// printable, and in addition only combining marks.
+/// Returns `true` if Go prints the character unescaped. Rust's definition is close: it escapes the
+/// characters that aren't printable and, in addition, combining marks only.
 fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return true;
@@ -247,7 +247,7 @@ fn write_call(f: &mut fmt::Formatter<'_>, terms: &[Term]) -> fmt::Result {
     f.write_char(')')
 }
 
-/// True if a string can be written after a dot.
+/// Returns `true` if a string can be written after a dot.
 fn is_plain(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
@@ -368,7 +368,7 @@ fn write_every(f: &mut fmt::Formatter<'_>, every: &Every) -> fmt::Result {
     f.write_str(" }")
 }
 
-/// True if a term begins with a brace.
+/// Returns `true` if a term begins with a brace.
 fn leads_with_brace(term: &Term) -> bool {
     match &term.kind {
         TermKind::Set(elements) => !elements.is_empty(),

@@ -1,4 +1,4 @@
-//! Which variables an equality gives a value, if some others have one.
+//! Determines the variables to which an equality gives values, if certain others have values.
 
 use crate::rego::syntax::tree::{Name, Term, TermKind};
 
@@ -7,24 +7,21 @@ use super::order;
 use super::vars::{PATTERN, SAFETY, Vars};
 use super::walk::deep;
 
-/// The variables that have values.
+/// The set of variables that have values: `safe` and `more`, without `without`.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
-    /// These,
+pub struct SafeVars<'a> {
     pub safe: &'a VarSet,
-    /// and these,
     pub more: &'a VarSet,
-    /// but for these.
     pub without: &'a VarSet,
 }
 
-impl<'a> From<&'a VarSet> for Known<'a> {
+impl<'a> From<&'a VarSet> for SafeVars<'a> {
     fn from(safe: &'a VarSet) -> Self {
         Self { safe, more: VarSet::none(), without: VarSet::none() }
     }
 }
 
-impl Known<'_> {
+impl SafeVars<'_> {
     fn contains(&self, name: &str) -> bool {
         (self.safe.contains(name) || self.more.contains(name)) && !self.without.contains(name)
     }
@@ -34,8 +31,8 @@ impl Known<'_> {
     }
 }
 
-/// True if a reference's head has a value.
-pub fn is_ref_safe(terms: &[Term], safe: Known<'_>) -> bool {
+/// Returns `true` if a reference's head has a value.
+pub fn is_ref_safe(terms: &[Term], safe: SafeVars<'_>) -> bool {
     match terms.first() {
         Some(Term { kind: TermKind::Var(name), .. }) => safe.contains(name),
         Some(head) => is_safe(head, safe),
@@ -43,24 +40,24 @@ pub fn is_ref_safe(terms: &[Term], safe: Known<'_>) -> bool {
     }
 }
 
-/// True if all variables of a term have values, but for those of its closures.
-fn is_safe(term: &Term, safe: Known<'_>) -> bool {
+/// Returns `true` if all variables of a term, except those of its closures, have values.
+fn is_safe(term: &Term, safe: SafeVars<'_>) -> bool {
     let mut vars = Vars::new(SAFETY);
     vars.term(term);
     safe.has_all(vars.found())
 }
 
-/// The variables that `a = b` gives a value.
-pub fn unify(safe: Known<'_>, a: &Term, b: &Term) -> VarSet {
+/// The variables to which `a = b` gives values.
+pub fn unify(safe: SafeVars<'_>, a: &Term, b: &Term) -> VarSet {
     let mut unifier = Unifier { safe, unified: VarSet::default(), unknown: NameMap::default() };
     unifier.unify(a, b);
     unifier.unified
 }
 
 struct Unifier<'a> {
-    safe: Known<'a>,
+    safe: SafeVars<'a>,
     unified: VarSet,
-    /// Variables without a value yet, and those whose values would give them one.
+    /// The variables without a value so far, each with those whose values would determine it.
     unknown: NameMap<VarSet>,
 }
 
@@ -142,7 +139,7 @@ impl Unifier<'_> {
                 if xs.len() == ys.len() {
                     deep(|| {
                         for (key, x) in xs {
-                            // Both are in order of their keys.
+                            // Both are sorted by key.
                             if let Ok(at) =
                                 ys.binary_search_by(|(other, _)| order::terms(other, key))
                                 && let Some((_, y)) = ys.get(at)

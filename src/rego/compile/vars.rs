@@ -1,4 +1,4 @@
-//! Which variables occur under a node.
+//! Collects the variables that occur in a node.
 
 use crate::rego::syntax::tree::{
     Body, Every, Expr, ExprKind, Head, Logical, Name, Not, Rule, Span, TemplatePart, Term,
@@ -10,7 +10,7 @@ use super::names::{NameMap, VarSet};
 use super::safety;
 use super::walk::deep;
 
-/// What a look for variables leaves out.
+/// The parts of a node in which variables aren't collected.
 #[derive(Clone, Copy, Default)]
 pub struct VarsParams<'a> {
     /// The heads of references.
@@ -25,12 +25,12 @@ pub struct VarsParams<'a> {
     pub skip_sets: bool,
     /// Templates.
     pub skip_templates: bool,
-    /// Where this is set, closures written without braces show the variables that they need from
+    /// If set, of closures without braces only the variables are collected that these need from
     /// outside.
     pub arity: Option<&'a dyn Arity>,
 }
 
-/// As the safety checks look.
+/// The parameters of the safety checks.
 pub const SAFETY: VarsParams<'static> = VarsParams {
     skip_ref_head: false,
     skip_ref_call_head: true,
@@ -41,7 +41,7 @@ pub const SAFETY: VarsParams<'static> = VarsParams {
     arity: None,
 };
 
-/// As patterns are looked at: what equality could bind in a term.
+/// The parameters for patterns: collects the variables of a term that an equality can bind.
 pub const PATTERN: VarsParams<'static> = VarsParams {
     skip_ref_head: true,
     skip_ref_call_head: false,
@@ -52,7 +52,7 @@ pub const PATTERN: VarsParams<'static> = VarsParams {
     arity: None,
 };
 
-/// Collects variables.
+/// A collector of variables.
 pub struct Vars<'a> {
     params: VarsParams<'a>,
     found: VarSet,
@@ -60,27 +60,27 @@ pub struct Vars<'a> {
 }
 
 impl<'a> Vars<'a> {
-    /// None found yet.
+    /// Creates an empty collector.
     pub fn new(params: VarsParams<'a>) -> Self {
         Self { params, found: VarSet::default(), places: None }
     }
 
-    /// Adds to what was found before.
+    /// Creates a collector that adds to an existing set.
     pub fn from(params: VarsParams<'a>, found: VarSet) -> Self {
         Self { params, found, places: None }
     }
 
-    /// What was found.
+    /// The variables found, without the collector.
     pub fn take(self) -> VarSet {
         self.found
     }
 
-    /// What was found.
+    /// The variables found.
     pub fn found(&self) -> &VarSet {
         &self.found
     }
 
-    /// A rule with its `else`.
+    /// Collects from a rule and its `else` branches.
     pub fn rule(&mut self, rule: &Rule) {
         let mut next = Some(rule);
         while let Some(rule) = next {
@@ -94,21 +94,21 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// A body.
+    /// Collects from a body.
     pub fn body(&mut self, body: &Body) {
         for expr in body {
             self.expr(expr);
         }
     }
 
-    /// Terms one after another, such as arguments.
+    /// Collects from several terms, such as arguments.
     pub fn values(&mut self, terms: &[Term]) {
         for term in terms {
             self.value(term);
         }
     }
 
-    /// A reference's terms.
+    /// Collects from the terms of a reference.
     pub fn reference(&mut self, terms: &[Term]) {
         let skipped = usize::from(self.params.skip_ref_head);
         for term in terms.iter().skip(skipped) {
@@ -116,7 +116,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// An expression.
+    /// Collects from an expression.
     pub fn expr(&mut self, expr: &Expr) {
         if self.params.skip_closures
             && let ExprKind::Every(every) = &expr.kind
@@ -181,7 +181,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// A `with`.
+    /// Collects from a `with`.
     pub fn with(&mut self, with: &With) {
         if !self.params.skip_ref_call_head {
             self.value(&with.target);
@@ -202,7 +202,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// A call: its function, then its arguments.
+    /// Collects from a call: from its function, then from its arguments.
     fn call(&mut self, terms: &[Term]) {
         if !self.params.skip_ref_call_head {
             return self.values(terms);
@@ -218,7 +218,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// A term, whose place counts as that of the variable if it is one.
+    /// Collects from a term; if it's a variable, records its position.
     pub fn term(&mut self, term: &Term) {
         self.value(term);
         if let (TermKind::Var(name), Some(places)) = (&term.kind, &mut self.places) {
@@ -226,7 +226,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// A term.
+    /// Collects from a term.
     pub fn value(&mut self, term: &Term) {
         let params = self.params;
         match &term.kind {
@@ -310,12 +310,12 @@ pub fn of_terms(terms: &[Term]) -> VarSet {
     vars.take()
 }
 
-/// The variables of an `every` itself.
+/// The variables that an `every` declares.
 pub fn of_every(every: &Every) -> VarSet {
     every.key.iter().chain([&every.value]).flat_map(|term| of_term(term).sorted()).collect()
 }
 
-/// The variables of a rule's head, and where they stand.
+/// The variables of a rule's head, with their positions.
 pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
     let mut vars = Vars::new(VarsParams::default());
     vars.places = Some(NameMap::default());
@@ -329,7 +329,7 @@ pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
     (vars.found, vars.places.unwrap_or_default())
 }
 
-/// Calls `f` with each variable of a term, in order, again for each time that it occurs.
+/// Calls `f` with each occurrence of a variable in a term, in order.
 pub fn each(term: &Term, f: &mut impl FnMut(&Name)) {
     super::walk::term(term, &mut |node| {
         if let super::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {

@@ -1,14 +1,14 @@
-//! Walks over trees: every node under a node, to read or to change.
+//! Visits all nodes below a node, to read or to change them.
 //!
-//! Both walks have OPA's order: terms before bodies, an expression before its `with`. A visitor that
-//! answers `true` isn't shown what lies under the node.
+//! Both kinds of visits follow OPA's order: terms before bodies, an expression before its `with`.
+//! If a visitor returns `true`, the nodes below the current one are skipped.
 
 use crate::rego::syntax::tree::{
     Body, Every, Expr, ExprKind, Head, Logical, Module, Not, Rule, TemplatePart, Term, TermKind,
     With,
 };
 
-/// A node, to read.
+/// A node that is read.
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
     /// A body, of a rule or of a closure.
@@ -19,20 +19,20 @@ pub enum Node<'a> {
     Term(&'a Term),
     /// A `with`.
     With(&'a With),
-    /// An `every`; its expression came before.
+    /// An `every`; its expression was visited before.
     Every(&'a Every),
-    /// A `not` of the newer meaning; its expression came before.
+    /// A `not` with a body; its expression was visited before.
     Not(&'a Not),
-    /// An `and` or `or`; its expression came before.
+    /// An `and` or `or`; its expression was visited before.
     Logical(&'a Logical),
 }
 
-/// Deep terms shouldn't end the stack.
+/// Runs a closure with enough stack for the next level of a deep tree.
 pub fn deep<T>(f: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(96 * 1024, 2 * 1024 * 1024, f)
 }
 
-/// Shows a rule's head, body and `else`. The head's reference isn't shown.
+/// Visits a rule's head, body and `else` branches, without the head's reference.
 pub fn rule<'a>(rule: &'a Rule, f: &mut impl FnMut(Node<'a>) -> bool) {
     let mut next = Some(rule);
     while let Some(rule) = next {
@@ -42,14 +42,14 @@ pub fn rule<'a>(rule: &'a Rule, f: &mut impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Shows a head without its reference.
+/// Visits a head, without its reference.
 pub fn head<'a>(head: &'a Head, f: &mut impl FnMut(Node<'a>) -> bool) {
     for it in head.args.iter().chain(&head.key).chain(&head.value) {
         term(it, f);
     }
 }
 
-/// Shows a body.
+/// Visits a body.
 pub fn body<'a>(body: &'a Body, f: &mut impl FnMut(Node<'a>) -> bool) {
     if !f(Node::Body) {
         for it in body {
@@ -58,7 +58,7 @@ pub fn body<'a>(body: &'a Body, f: &mut impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Shows an expression.
+/// Visits an expression.
 pub fn expr<'a>(expr: &'a Expr, f: &mut impl FnMut(Node<'a>) -> bool) {
     if f(Node::Expr(expr)) {
         return;
@@ -94,7 +94,7 @@ pub fn expr<'a>(expr: &'a Expr, f: &mut impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Shows a `with`.
+/// Visits a `with`.
 pub fn with<'a>(with: &'a With, f: &mut impl FnMut(Node<'a>) -> bool) {
     if !f(Node::With(with)) {
         term(&with.target, f);
@@ -108,7 +108,7 @@ fn all<'a>(terms: &'a [Term], f: &mut impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Shows a term.
+/// Visits a term.
 pub fn term<'a>(it: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
     if f(Node::Term(it)) {
         return;
@@ -152,7 +152,7 @@ pub fn term<'a>(it: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// True if `found` holds for a node under the rule.
+/// Returns `true` if `found` returns `true` for a node of the rule.
 pub fn any_in_rule(of: &Rule, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
     let mut hit = false;
     rule(of, &mut |node| {
@@ -162,7 +162,7 @@ pub fn any_in_rule(of: &Rule, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
     hit
 }
 
-/// True if `found` holds for a node under the term.
+/// Returns `true` if `found` returns `true` for the term or a term in it.
 pub fn any_in_term(of: &Term, mut found: impl FnMut(&Term) -> bool) -> bool {
     let mut hit = false;
     term(of, &mut |node| {
@@ -174,7 +174,7 @@ pub fn any_in_term(of: &Term, mut found: impl FnMut(&Term) -> bool) -> bool {
     hit
 }
 
-/// A node, to change.
+/// A node that can be changed.
 pub enum NodeMut<'a> {
     /// A body, of a rule or of a closure.
     Body(&'a mut Body),
@@ -184,24 +184,24 @@ pub enum NodeMut<'a> {
     Term(&'a mut Term),
 }
 
-/// True if members of objects and elements of sets are put in order again after a change. OPA does
-/// so in some stages, and in others goes on with the order that it had.
+/// The treatment of members of objects and elements of sets after a change. OPA sorts them again in
+/// some stages, and in others keeps the order that they had.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// They are sorted.
+    /// They are sorted again.
     Sorted,
-    /// They stay where they are.
+    /// They keep their order.
     Kept,
 }
 
-/// Shows a head without its reference, to change.
+/// Visits a head mutably, without its reference.
 pub fn head_mut(head: &mut Head, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     for it in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
         term_mut(it, order, f);
     }
 }
 
-/// Shows a body, to change.
+/// Visits a body mutably.
 pub fn body_mut(body: &mut Body, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if !f(NodeMut::Body(body)) {
         for it in body {
@@ -210,7 +210,7 @@ pub fn body_mut(body: &mut Body, order: Order, f: &mut impl FnMut(NodeMut<'_>) -
     }
 }
 
-/// Shows an expression, to change.
+/// Visits an expression mutably.
 pub fn expr_mut(expr: &mut Expr, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if f(NodeMut::Expr(expr)) {
         return;
@@ -244,7 +244,7 @@ fn all_mut(terms: &mut [Term], order: Order, f: &mut impl FnMut(NodeMut<'_>) -> 
     }
 }
 
-/// Shows a term, to change.
+/// Visits a term mutably.
 pub fn term_mut(it: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if f(NodeMut::Term(it)) {
         return;
@@ -294,7 +294,7 @@ pub fn term_mut(it: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> 
     }
 }
 
-/// Calls `f` with each rule and, unless it answers `true`, each `else` of it.
+/// Calls `f` with each rule and then with its `else` branches, until `f` returns `true`.
 pub fn rules_mut(modules: &mut [Module], mut f: impl FnMut(&mut Rule) -> bool) {
     for module in modules {
         for rule in &mut module.rules {

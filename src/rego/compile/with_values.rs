@@ -1,4 +1,4 @@
-//! `with` replaces what can be replaced, by values that need no evaluation.
+//! Checks the targets of `with`, and hoists values that must be evaluated.
 
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With};
@@ -18,7 +18,7 @@ pub struct WithValues<'a> {
 }
 
 impl WithValues<'_> {
-    /// In a body and then in the closures of it.
+    /// Rewrites a body and then its closures.
     pub fn body(&mut self, body: &mut Body) {
         self.own(body);
         for expr in body {
@@ -26,7 +26,8 @@ impl WithValues<'_> {
         }
     }
 
-    /// In a body, without its closures. The first problem of a body leaves it as it is.
+    /// Rewrites a body, without its closures. After the first problem of an expression, the rest of
+    /// it remains unchanged.
     pub fn own(&mut self, body: &mut Body) {
         if body.iter().all(|expr| expr.with.is_empty()) {
             return;
@@ -99,7 +100,7 @@ impl WithValues<'_> {
         }
     }
 
-    /// In the closures of a term.
+    /// Rewrites the closures of a term.
     pub fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
             TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
@@ -129,10 +130,10 @@ impl WithValues<'_> {
         }
     }
 
-    /// True if the value must be evaluated first.
+    /// Checks a `with`; returns `true` if its value must be evaluated first.
     fn validate(&self, with: &mut With) -> Result<bool, Problem> {
         let functions = &self.compiler.options.functions;
-        // A variable that is the name of a function means the function.
+        // A variable with the name of a function refers to the function.
         if let TermKind::Var(name) = &with.value.kind
             && functions.get(name).is_some()
         {
@@ -167,7 +168,7 @@ impl WithValues<'_> {
                 {
                     return Ok(false);
                 }
-                // A function that isn't called stays.
+                // A function that isn't called is kept as it is.
                 if let TermKind::Ref(reference) = &with.value.kind
                     && let Some(node) = self.compiler.rule_tree.find(reference)
                     && self.has_function(&node.values)
@@ -225,7 +226,7 @@ impl WithValues<'_> {
         Ok(())
     }
 
-    /// True if a value is a function: a rule, or a built-in one.
+    /// Returns `true` if a value is a function: a rule or a built-in one.
     fn is_function_value(&self, value: &Term) -> Result<bool, Problem> {
         if let TermKind::Ref(reference) = &value.kind
             && self.compiler.rule_tree.find(reference).is_some()
@@ -250,7 +251,7 @@ impl WithValues<'_> {
 }
 
 impl Compiler<'_> {
-    /// `with` has values that need no evaluation.
+    /// Rewrites `with` in all rules.
     pub(super) fn rewrite_with_values(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
         let mut generator = self.generator.clone();
