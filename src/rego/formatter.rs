@@ -1,7 +1,7 @@
-//! A text in the one layout that `opa fmt` gives it, or why it can't have it.
+//! Formats a text in the layout of `opa fmt`, or explains why that isn't possible.
 //!
-//! Owns what is read as which version, what is refused besides what can't be parsed, and the look
-//! at the result. The layout itself is `syntax::format`'s.
+//! Owns the choice of versions for reading and writing, the checks beyond parsing, and the check of
+//! the result. The layout itself is implemented in `syntax::format`.
 
 use super::builtins;
 use super::compile::{Function, Functions, check_v1};
@@ -10,28 +10,28 @@ use super::program::LoadError;
 use super::syntax::tree::{FileId, Span};
 use super::syntax::{BaseVersion, ParseOptions, format_module_with, parse_module};
 
-/// Which Rego is read and written.
+/// The versions of Rego for reading and writing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FormatOptions {
-    /// The version that the text is read as.
+    /// The version in which the text is read.
     pub read: BaseVersion,
-    /// The version that it is written for.
+    /// The version for which it's written.
     pub write: BaseVersion,
-    /// Leave out imports that `write` doesn't need, such as `rego.v1`.
+    /// `true` to leave out imports that `write` doesn't need, such as `rego.v1`.
     pub drop_imports: bool,
-    /// Take keywords that v0 has to import as if it did.
+    /// `true` to accept keywords that v0 has to import as if they were imported.
     pub all_keywords: bool,
 }
 
-/// The text in OPA's layout.
+/// Formats a text in OPA's layout.
 ///
 /// # Errors
-/// What is wrong with it: it can't be read, or it can't be said in the version to write.
+/// The text can't be parsed, or it can't be expressed in the version for writing.
 pub fn format_text(path: &str, text: &str, options: FormatOptions) -> Result<String, LoadError> {
     let mut sources = Sources::new();
     let file = sources.add(path, text);
     format_file(file, text, options).map_err(|mut problems| {
-        problem::sort(&mut problems, &sources);
+        problem::sort_by_position(&mut problems, &sources);
         LoadError { problems, sources }
     })
 }
@@ -52,8 +52,8 @@ fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<Strin
     match parse_module(file, &written, &ParseOptions::version(options.write)) {
         Ok(_) => Ok(written),
         Err(problems) => {
-            let said = problems.first().map(|problem| problem.message.clone());
-            let message = format!("formatted, it can't be read: {}", said.unwrap_or_default());
+            let first = problems.first().map(|problem| problem.message.clone());
+            let message = format!("formatted, it can't be read: {}", first.unwrap_or_default());
             let span = Span { file, ..Span::default() };
             Err(vec![Problem::new(ProblemCode::Unsupported, span, message)])
         }
@@ -72,7 +72,7 @@ mod tests {
         all_keywords: false,
     };
 
-    fn said(text: &str, options: FormatOptions) -> String {
+    fn formatted_or_error(text: &str, options: FormatOptions) -> String {
         match format_text("p.rego", text, options) {
             Ok(text) => text,
             Err(error) => error.to_string(),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_v1_lacks_is_refused() {
+    fn text_that_is_invalid_in_v1_is_refused() {
         for (text, expected) in [
             (
                 "package p\nimport data.a\nimport data.b.a\n",
@@ -100,22 +100,22 @@ mod tests {
                 "p.rego:2: rego_parse_error: if keyword cannot be used for rule name",
             ),
         ] {
-            let found = said(text, V0_V1);
+            let found = formatted_or_error(text, V0_V1);
             assert!(found.starts_with(expected), "{found}");
             let v0 = FormatOptions { write: BaseVersion::V0, ..V0_V1 };
-            assert!(said(text, v0).starts_with("package p\n"));
+            assert!(formatted_or_error(text, v0).starts_with("package p\n"));
         }
     }
 
     #[test]
-    fn v0_is_rewritten() {
+    fn v0_text_is_rewritten_for_v1() {
         let text = "package p\n\nimport future.keywords.in\n\na[x] { x := 1 in [2] }\n";
         let expected = "package p\n\nimport rego.v1\n\na contains x if x := 1 in [2]\n";
-        assert_eq!(said(text, V0_V1), expected);
+        assert_eq!(formatted_or_error(text, V0_V1), expected);
         let dropped = FormatOptions { drop_imports: true, ..FormatOptions::default() };
         let expected = "package p\n\na contains x if x := 1 in [2]\n";
         assert_eq!(
-            said("package p\nimport rego.v1\na contains x if x := 1 in [2]", dropped),
+            formatted_or_error("package p\nimport rego.v1\na contains x if x := 1 in [2]", dropped),
             expected
         );
     }

@@ -1,9 +1,9 @@
-//! Rego: the language, and nothing of the service.
+//! The Rego language, independent of the service.
 //!
-//! Owns everything that decides what a policy means: its syntax, OPA's compile stages, the plan of
-//! an evaluation, the machine that runs it, the built-in functions. The reference is OPA 1.22.2.
-//! Data flows one way: `syntax` → `compile` → `core` → `engine`; `value` is below all of them, and
-//! `builtins` knows values only.
+//! Owns everything that determines the meaning of a policy: its syntax, OPA's compile stages, the
+//! program in the form that the machine runs, the machine, and the built-in functions. The
+//! reference is OPA 1.22.2. Data flows one way: `syntax` → `compile` → `core` → `engine`; `value`
+//! is below all of them, and `builtins` uses values only.
 
 #![allow(
     clippy::assigning_clones,
@@ -24,7 +24,7 @@
     clippy::unnecessary_fold,
     clippy::unnested_or_patterns,
     clippy::unused_self,
-    reason = "matters of taste, on which these rooms agree among themselves"
+    reason = "style choices that the modules below share"
 )]
 
 pub mod annotations;

@@ -1,6 +1,7 @@
-//! The facade: texts to a program, a program and an input to results.
+//! The facade: compiles texts to a program, and evaluates a program with an input.
 //!
-//! A [`Program`] is compiled once, cheap to clone and evaluated from any number of threads.
+//! A [`Program`] is compiled once, is cheap to clone, and can be evaluated from any number of
+//! threads.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,71 +28,72 @@ mod tests;
 /// A text to compile.
 #[derive(Debug, Clone)]
 pub struct SourceText {
-    /// Its path, as errors name it.
+    /// The path, as errors show it.
     pub path: String,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// The version of the language to read it as, where it doesn't import another.
+    /// The version of the language in which it's read, unless it imports another.
     pub version: BaseVersion,
 }
 
 /// A function of the host.
 #[derive(Debug, Clone)]
 pub struct HostFunction {
-    /// Its name, such as `platform.evidence`.
+    /// The name, such as `platform.evidence`.
     pub name: String,
-    /// Its types, in the grammar of [`super::types`]: `string, any -> object[string: any]`.
+    /// The types, in the grammar of [`super::types`]: `string, any -> object[string: any]`.
     pub signature: String,
-    /// Its answer depends on more than its arguments.
+    /// `true` if its answer depends on more than its arguments.
     pub nondeterministic: bool,
 }
 
-/// Looks at modules while they are compiled, and may change them.
+/// Callbacks that see modules while they are compiled, and may change them.
 pub trait Hooks {
-    /// Modules as they were parsed.
+    /// Called with the modules as parsed.
     fn parsed(&mut self, texts: &Sources, modules: &mut Vec<Module>) {
         let _ = (texts, modules);
     }
 
-    /// Modules after OPA's stage `RewriteLocalVars`.
+    /// Called with the modules after OPA's stage `RewriteLocalVars`.
     fn resolved(&mut self, resolved: Resolved<'_>) {
         let _ = resolved;
     }
 }
 
-/// Looks at nothing.
+/// Hooks that do nothing.
 struct NoHooks;
 
 impl Hooks for NoHooks {}
 
-/// Modules with full references, and a name of its own for each local variable.
+/// Modules in which references are complete and local variables have unique names.
 pub struct Resolved<'a> {
     /// The texts.
     pub sources: &'a Sources,
-    /// The modules as they were parsed.
+    /// The modules as parsed.
     pub authors: &'a [&'a Module],
-    /// The same modules, in the same order.
+    /// The same modules after the stage, in the same order.
     pub modules: &'a mut [Module],
     /// The authors' names of local variables.
     pub locals: &'a NameMap<Name>,
 }
 
-/// How to compile.
+/// The options of a compilation.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The base documents: what `data` holds beside rules; an object.
+    /// The base documents, as an object: the contents of `data` besides rules.
     pub data: Value,
-    /// The host's functions.
+    /// The functions of the host.
     pub host_functions: Vec<HostFunction>,
     /// Built-in functions that policies may not call.
     pub unsafe_builtins: Vec<String>,
-    /// What documents from outside are said to be.
+    /// The schemas of documents from outside.
     pub schemas: Option<Arc<super::types::Schemas>>,
-    /// OPA's `--strict`: unused variables and imports, deprecated functions.
+    /// `true` for OPA's `--strict`: unused variables and imports and deprecated functions are
+    /// errors.
     pub strict: bool,
-    /// Keep `print` calls; otherwise they are erased as in OPA.
+    /// `true` to keep `print` calls; otherwise they are erased, as in OPA.
     pub prints: bool,
-    /// Refuse rules whose path has a base document, as OPA's commands do.
+    /// `true` to refuse rules that have the path of a base document, as OPA's commands do.
     pub data_conflicts: bool,
 }
 
@@ -111,9 +113,9 @@ impl Default for Options {
 
 /// Compiled policies.
 #[derive(Clone)]
-pub struct Program(Arc<Inner>);
+pub struct Program(Arc<ProgramInner>);
 
-struct Inner {
+struct ProgramInner {
     sources: Sources,
     parsed: Vec<Module>,
     compiled: Compiled,
@@ -131,18 +133,18 @@ pub struct Query(Arc<QueryInner>);
 
 struct QueryInner {
     core: QueryCore,
-    /// The slots whose values are wanted.
+    /// The slots whose values are needed.
     slots: Vec<Slot>,
     expressions: Vec<QueryExpression>,
-    /// Names and their places among the slots.
+    /// The names of variables, with their indices in `slots`.
     bindings: Vec<(String, usize)>,
     sites: Vec<core::Site>,
 }
 
 /// An expression of a query.
 struct QueryExpression {
-    /// The place of its value among the slots; `true` if it has none.
-    place: Option<usize>,
+    /// The index of its value in `slots`; without one, the value is `true`.
+    index: Option<usize>,
     text: String,
     position: (u32, u32),
 }
@@ -150,20 +152,20 @@ struct QueryExpression {
 /// A package.
 #[derive(Debug, Clone)]
 pub struct PackageInfo {
-    /// Its path: `data.a.b`.
+    /// The path: `data.a.b`.
     pub path: String,
-    /// Where its files declare it.
+    /// The positions of its declarations, one for each file.
     pub spans: Vec<Span>,
 }
 
-/// What kind of document a rule makes.
+/// The kind of document that a rule makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RuleKind {
     /// One value.
     Complete,
     /// A set.
     PartialSet,
-    /// An object, or sets and objects within one another.
+    /// An object, or nested sets and objects.
     PartialObject,
     /// A function.
     Function,
@@ -172,50 +174,51 @@ pub enum RuleKind {
 /// A rule: all definitions of one path.
 #[derive(Debug, Clone)]
 pub struct RuleInfo {
-    /// Its path up to its first variable: `data.a.b.allow`.
+    /// The path up to its first variable: `data.a.b.allow`.
     pub path: String,
-    /// The path of its package.
+    /// The path of the package.
     pub package: String,
-    /// What it makes.
+    /// The kind of document.
     pub kind: RuleKind,
-    /// The number of arguments a function takes.
+    /// The number of arguments, for a function.
     pub arity: usize,
-    /// It has a default.
+    /// `true` if there is a default.
     pub has_default: bool,
-    /// Its definitions, with those after `else`, in order.
+    /// The definitions, including `else` branches, in order.
     pub definitions: Vec<Span>,
-    /// The rules that it asks, directly, as indices into [`Program::rules`].
+    /// The rules that it reads directly, as indices into [`Program::rules`].
     pub depends_on: Vec<usize>,
 }
 
-/// A place where a host function is called, or a built-in function that asks the network.
+/// A position at which a host function, or a built-in function that uses the network, is called.
 #[derive(Debug, Clone)]
 pub struct CallSiteInfo {
-    /// The function.
+    /// The name of the function.
     pub name: Arc<str>,
-    /// The call.
+    /// The span of the call.
     pub span: Span,
-    /// The rule that it is in, as an index into [`Program::rules`].
+    /// The rule that contains it, as an index into [`Program::rules`].
     pub rule: Option<usize>,
 }
 
-/// One evaluation.
+/// The parameters of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// `input`; undefined if there is none.
+    /// The value of `input`; undefined if `None`.
     pub input: Option<&'a Value>,
-    /// The world.
+    /// The host.
     pub host: &'a dyn Host,
-    /// An error of a built-in function is the result's error; otherwise it is undefined.
+    /// `true` if an error of a built-in function fails the evaluation; otherwise the call is
+    /// undefined.
     pub strict_builtin_errors: bool,
-    /// What it may use.
+    /// The limits.
     pub limits: Limits,
-    /// Who watches.
+    /// The receiver of trace events.
     pub tracer: Option<&'a dyn Tracer>,
 }
 
 impl<'a> Run<'a> {
-    /// An evaluation for a host with nothing else said.
+    /// Creates the parameters for a host, with the default limits and nothing else.
     pub fn new(host: &'a dyn Host) -> Self {
         Self {
             input: None,
@@ -226,7 +229,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// With an input.
+    /// Sets the input.
     #[must_use]
     pub fn input(mut self, input: &'a Value) -> Self {
         self.input = Some(input);
@@ -234,19 +237,19 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What an evaluation gives.
+/// The outcome of an evaluation.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Its solutions; none where the query is undefined.
+    /// The solutions, of which an undefined query has none; or the error.
     pub result: Result<Vec<Solution>, EvalError>,
-    /// The errors of built-in functions in the order in which they happened (the first few of
-    /// them), whether strict or not.
+    /// The first errors of built-in functions, in the order in which they occurred, whether strict
+    /// or not.
     pub builtin_errors: Vec<EvalError>,
     /// The number of times each call site was reached.
     pub calls: BTreeMap<CallSite, u64>,
     /// The number of steps it took.
     pub steps: u64,
-    /// About how many bytes of values it made.
+    /// The approximate size, in bytes, of the values that it made.
     pub memory: u64,
 }
 
@@ -257,12 +260,12 @@ impl Outcome {
     }
 }
 
-/// One way in which a query holds.
+/// A solution of a query.
 #[derive(Debug, Clone)]
 pub struct Solution {
-    /// The values of its expressions.
+    /// The values of the expressions.
     pub expressions: Vec<ExpressionValue>,
-    /// Its variables.
+    /// The values of the variables.
     pub bindings: BTreeMap<String, Value>,
 }
 
@@ -271,25 +274,25 @@ pub struct Solution {
 pub struct ExpressionValue {
     /// The value.
     pub value: Value,
-    /// What the author wrote.
+    /// The text that the author wrote.
     pub text: String,
     /// The line and the column in the query, from 1.
     pub position: (u32, u32),
 }
 
 impl Program {
-    /// Parses, checks and compiles.
+    /// Parses, checks and compiles texts.
     ///
     /// # Errors
-    /// All that is wrong with the texts, and the texts that it refers to.
+    /// All problems of the texts, together with the texts.
     pub fn compile(texts: Vec<SourceText>, options: &Options) -> Result<Self, LoadError> {
         Self::compile_with(texts, options, &mut NoHooks)
     }
 
-    /// Compiles, and lets `hooks` look at the modules on their way.
+    /// Compiles texts, and calls `hooks` with the modules in between.
     ///
     /// # Errors
-    /// As [`compile`](Self::compile).
+    /// The same as those of [`compile`](Self::compile).
     pub fn compile_with(
         texts: Vec<SourceText>,
         options: &Options,
@@ -313,10 +316,10 @@ impl Program {
         Self::compile_modules(modules, sources, options, hooks)
     }
 
-    /// Checks and compiles what is parsed already.
+    /// Checks and compiles modules that are parsed already.
     ///
     /// # Errors
-    /// All that is wrong with the modules.
+    /// All problems of the modules.
     pub fn compile_modules(
         modules: Vec<Module>,
         sources: Sources,
@@ -335,9 +338,9 @@ impl Program {
         let hooks = RefCell::new(hooks);
         let hook = |stage: Stage, modules: &mut [Module], locals: &NameMap<Name>| {
             if stage == Stage::RewriteLocalVars {
-                let places: BTreeMap<FileId, &Module> =
+                let by_file: BTreeMap<FileId, &Module> =
                     parsed.iter().map(|module| (module.span.file, module)).collect();
-                let author = |module: &Module| places.get(&module.span.file).copied();
+                let author = |module: &Module| by_file.get(&module.span.file).copied();
                 let authors: Vec<&Module> = modules.iter().filter_map(author).collect();
                 let resolved = Resolved { sources: &sources, authors: &authors, modules, locals };
                 hooks.borrow_mut().resolved(resolved);
@@ -366,15 +369,15 @@ impl Program {
             Ok(core) => core,
             Err(problem) => return Err(LoadError { problems: vec![problem], sources }),
         };
-        let (packages, rules, places) = graph::describe(&core, &compiled.modules);
+        let (packages, rules, by_file) = graph::describe(&core, &compiled.modules);
         let call_sites = core.sites.iter().map(|site| CallSiteInfo {
             name: Arc::clone(&site.name),
             span: site.span,
-            rule: site.set.and_then(|set| places.get(&set).copied()),
+            rule: site.set.and_then(|set| by_file.get(&set).copied()),
         });
         let call_sites = call_sites.collect();
         let options = options.clone();
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ProgramInner {
             sources,
             parsed,
             compiled,
@@ -390,20 +393,20 @@ impl Program {
     /// Compiles a query such as `x := data.a.b; x > 1`.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// All problems of the query.
     pub fn query(&self, text: &str) -> Result<Query, LoadError> {
         self.query_in(text, &QueryContext::default())
     }
 
-    /// Compiles a query that stands in a package, or has imports.
+    /// Compiles a query in the context of a package or with imports.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// All problems of the query.
     pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, LoadError> {
         self.compile_query(text, context).map_err(|mut problems| {
             let mut sources = self.0.sources.clone();
             sources.add("", text);
-            problem::sort(&mut problems, &sources);
+            problem::sort_by_position(&mut problems, &sources);
             LoadError { problems, sources }
         })
     }
@@ -431,12 +434,12 @@ impl Program {
             let slot = captured.and_then(|name| {
                 (0..).zip(&core.scope.names).find(|(_, other)| *other == name).map(|(slot, _)| slot)
             });
-            let place = slot.map(|slot| {
+            let index = slot.map(|slot| {
                 slots.push(slot);
                 slots.len() - 1
             });
             expressions.push(QueryExpression {
-                place,
+                index,
                 text: source.slice(expr.span).unwrap_or_default().to_owned(),
                 position: source.line_column(expr.span.start),
             });
@@ -453,7 +456,7 @@ impl Program {
         Ok(Query(Arc::new(QueryInner { core, slots, expressions, bindings, sites })))
     }
 
-    /// The query for one document, such as `["a", "b", "allow"]` for `data.a.b.allow`, without
+    /// Makes a query for one document, such as `["a", "b", "allow"]` for `data.a.b.allow`, without
     /// parsing or checking anything.
     pub fn rule_query(&self, path: &[&str]) -> Query {
         let mut text = String::from("data");
@@ -463,13 +466,13 @@ impl Program {
         Query(Arc::new(QueryInner {
             core: core::lower_document(&self.0.core, path),
             slots: vec![0],
-            expressions: vec![QueryExpression { place: Some(0), text, position: (1, 1) }],
+            expressions: vec![QueryExpression { index: Some(0), text, position: (1, 1) }],
             bindings: Vec::new(),
             sites: Vec::new(),
         }))
     }
 
-    /// Evaluates.
+    /// Evaluates a query.
     pub fn evaluate(&self, query: &Query, run: &Run<'_>) -> Outcome {
         let settings = Settings {
             host: run.host,
@@ -486,8 +489,8 @@ impl Program {
                 .iter()
                 .map(|expression| ExpressionValue {
                     value: expression
-                        .place
-                        .and_then(|place| values.get(place).cloned().flatten())
+                        .index
+                        .and_then(|index| values.get(index).cloned().flatten())
                         .unwrap_or(Value::Bool(true)),
                     text: expression.text.clone(),
                     position: expression.position,
@@ -496,7 +499,7 @@ impl Program {
             bindings: query
                 .bindings
                 .iter()
-                .filter_map(|(name, place)| Some((name.clone(), values.get(*place).cloned()??)))
+                .filter_map(|(name, index)| Some((name.clone(), values.get(*index).cloned()??)))
                 .collect(),
         };
         let result = evaluated
@@ -516,14 +519,14 @@ impl Program {
         }
     }
 
-    /// A conflict with its values, as OPA lists them.
+    /// Adds the values of a conflict to its message, as OPA lists them.
     fn explained(&self, mut error: EvalError) -> EvalError {
         if error.code == ErrorCode::Conflict && !error.conflicts.is_empty() {
             error.message.push(':');
             for (span, value) in &error.conflicts {
                 let position = self.0.sources.position(*span);
-                let place = format!("\n  {value} at {}:{}", position.path, position.line);
-                error.message.push_str(&place);
+                let line = format!("\n  {value} at {}:{}", position.path, position.line);
+                error.message.push_str(&line);
             }
             if error.more_conflicts {
                 error.message.push_str("\n  ...");
@@ -542,12 +545,12 @@ impl Program {
         &self.0.parsed
     }
 
-    /// The modules after all compile stages, and what was learnt of them.
+    /// The modules after all compile stages, with the results of their analysis.
     pub fn compiled(&self) -> &Compiled {
         &self.0.compiled
     }
 
-    /// The compiled form.
+    /// The program in the form that the machine runs.
     pub fn core(&self) -> &Core {
         &self.0.core
     }
@@ -562,12 +565,12 @@ impl Program {
         &self.0.rules
     }
 
-    /// The places where host functions are called.
+    /// The positions at which host functions are called.
     pub fn call_sites(&self) -> &[CallSiteInfo] {
         &self.0.call_sites
     }
 
-    /// An error with its place, as OPA prints it: `policy.rego:3: eval_conflict_error: …`.
+    /// Formats an error with its position, as OPA does: `policy.rego:3: eval_conflict_error: …`.
     pub fn display_error(&self, error: &EvalError) -> String {
         match error.span {
             Some(span) => {
@@ -580,12 +583,12 @@ impl Program {
 }
 
 impl Query {
-    /// Its compiled form.
+    /// The query in the form that the machine runs.
     pub fn core(&self) -> &QueryCore {
         &self.0.core
     }
 
-    /// The places where it calls host functions itself; numbered after the program's.
+    /// The positions at which the query itself calls host functions; numbered after the program's.
     pub fn call_sites(&self) -> &[core::Site] {
         &self.0.sites
     }
@@ -603,7 +606,7 @@ impl fmt::Debug for Query {
     }
 }
 
-/// The functions that policies may call besides their own. OPA's come before the host's.
+/// The functions that policies may call besides their own. OPA's take precedence over the host's.
 fn functions(options: &Options) -> Functions {
     let mut functions: Functions = options
         .host_functions
@@ -620,12 +623,12 @@ fn functions(options: &Options) -> Functions {
     functions
 }
 
-/// Why texts or a query can't be compiled.
+/// The reason for which texts or a query can't be compiled.
 #[derive(Debug, Clone)]
 pub struct LoadError {
-    /// All that is wrong; never empty.
+    /// All problems; never empty.
     pub problems: Problems,
-    /// The texts that the problems point into.
+    /// The texts to which the problems refer.
     pub sources: Sources,
 }
 

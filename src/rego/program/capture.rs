@@ -1,19 +1,20 @@
-//! The values of a query's expressions.
+//! Captures the values of a query's expressions.
 //!
-//! As in OPA, an expression that has a value gets a variable for it before the query is compiled:
+//! As in OPA, an expression that has a value is given a variable for it before the query is
+//! compiled:
 //! ```text
 //! data.a.b              data.a.b = $term0
 //! count(input.x)        count(input.x, $term0)
 //! ```
-//! Where a query has several expressions or may have several solutions, an expression must not be
-//! false; one by itself may be.
+//! If a query has several expressions or may have several solutions, an expression must not be
+//! `false`; a single one may be.
 
 use crate::rego::builtins;
 use crate::rego::compile::{Functions, QueryContext};
 use crate::rego::core::{Core, function_name};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Span, Term, TermKind};
 
-/// What the names of these variables begin with.
+/// The prefix of the names of these variables.
 const PREFIX: &str = "$term";
 
 /// Adds the variables.
@@ -39,7 +40,8 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions, conte
             ExprKind::Call(terms) => {
                 let called = terms.first().and_then(function_name).unwrap_or_default();
                 let own = core.functions.get(&*called);
-                let arity = match own.or_else(|| core.functions.get(&*known_as(&called, context))) {
+                let arity = match own.or_else(|| core.functions.get(&*full_name(&called, context)))
+                {
                     Some(set) => core.set(*set).map(|set| set.arity),
                     None => functions.get(&called).filter(|it| !it.void).map(|it| it.arity),
                 };
@@ -65,8 +67,8 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions, conte
     body.extend(checks);
 }
 
-/// The full name of what a query calls by a name of its package, or of an import.
-fn known_as(called: &str, context: &QueryContext) -> String {
+/// The full name of a function that a query calls by a name of its package or of an import.
+fn full_name(called: &str, context: &QueryContext) -> String {
     let (first, rest) = called.split_once('.').map_or((called, None), |(a, b)| (a, Some(b)));
     let full = |parts: &[Term]| {
         let path = Term { kind: TermKind::Ref(parts.to_vec()), span: Span::default() };
@@ -91,17 +93,17 @@ fn known_as(called: &str, context: &QueryContext) -> String {
     }
 }
 
-/// The variable that has an expression's value.
+/// The variable that captures an expression's value.
 pub(super) fn captured(expr: &Expr) -> Option<&Name> {
     let ExprKind::Call(terms) = &expr.kind else { return None };
-    // A stage may have turned the sides.
+    // A compile stage may have swapped the sides.
     terms.iter().skip(1).rev().find_map(|term| match &term.kind {
         TermKind::Var(name) if name.starts_with(PREFIX) => Some(name),
         _ => None,
     })
 }
 
-/// True if an expression may have several solutions, by OPA's rule of thumb.
+/// Returns `true` if an expression may have several solutions, according to OPA's heuristic.
 fn iterates(expr: &Expr) -> bool {
     let with =
         expr.with.iter().any(|with| term_iterates(&with.target) || term_iterates(&with.value));

@@ -1,4 +1,4 @@
-//! What a program consists of: its packages, its rules, and which rules ask which.
+//! The contents of a program: its packages, its rules, and the dependencies between these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::rego::core::{
 use crate::rego::syntax::tree::{Module, TermKind};
 use crate::rego::value::Value;
 
-/// Packages, rules, and the places of sets among the rules.
+/// Returns the packages, the rules, and the index of each rule set among the rules.
 pub(super) fn describe(
     core: &Core,
     modules: &[Module],
@@ -24,9 +24,9 @@ pub(super) fn describe(
     }
     let mut ids: Vec<SetId> = (0..).map(SetId).take(core.sets.len()).collect();
     ids.sort_by_key(|id| core.set(*id).map(|set| set.path.clone()));
-    let places: BTreeMap<SetId, usize> = ids.iter().copied().zip(0..).collect();
-    let rules = ids.iter().filter_map(|id| rule(core, *id, &packages, &places)).collect();
-    (packages.into_values().collect(), rules, places)
+    let indices: BTreeMap<SetId, usize> = ids.iter().copied().zip(0..).collect();
+    let rules = ids.iter().filter_map(|id| rule(core, *id, &packages, &indices)).collect();
+    (packages.into_values().collect(), rules, indices)
 }
 
 fn package_path(module: &Module) -> String {
@@ -43,7 +43,7 @@ fn rule(
     core: &Core,
     id: SetId,
     packages: &BTreeMap<String, PackageInfo>,
-    places: &BTreeMap<SetId, usize>,
+    indices: &BTreeMap<SetId, usize>,
 ) -> Option<RuleInfo> {
     let set = core.set(id)?;
     let kind = match (set.function, set.multi, set.ground) {
@@ -52,7 +52,7 @@ fn rule(
         (_, false, true) => RuleKind::Complete,
         _ => RuleKind::PartialObject,
     };
-    // The longest package that the path begins with.
+    // The longest package path that is a prefix of the rule's.
     let mut package = String::from("data");
     let mut path = package.clone();
     for part in &set.parts {
@@ -67,9 +67,9 @@ fn rule(
         .flat_map(|it| std::iter::once(it.rule).chain(it.otherwise.iter().copied()))
         .chain(set.default);
     let rules: Vec<_> = ids.filter_map(|id| core.rule(id)).collect();
-    let mut asked = Asked { core, sets: BTreeSet::new() };
+    let mut reads = RuleReads { core, sets: BTreeSet::new() };
     for rule in &rules {
-        asked.body(&rule.body);
+        reads.body(&rule.body);
     }
     Some(RuleInfo {
         path: set.path.to_string(),
@@ -78,17 +78,17 @@ fn rule(
         arity: set.arity,
         has_default: set.default.is_some(),
         definitions: rules.iter().map(|rule| rule.span).collect(),
-        depends_on: asked.sets.iter().filter_map(|set| places.get(set).copied()).collect(),
+        depends_on: reads.sets.iter().filter_map(|set| indices.get(set).copied()).collect(),
     })
 }
 
-/// The sets that bodies ask.
-struct Asked<'c> {
+/// The rule sets that bodies read.
+struct RuleReads<'c> {
     core: &'c Core,
     sets: BTreeSet<SetId>,
 }
 
-impl Asked<'_> {
+impl RuleReads<'_> {
     fn body(&mut self, body: &Body) {
         for op in body {
             self.op(op);
@@ -147,7 +147,7 @@ impl Asked<'_> {
         }
     }
 
-    /// All rules that a path may reach.
+    /// Adds all rules that a path may reach.
     fn below(&mut self, node: NodeId, path: &[Term]) {
         let core = self.core;
         let Some(found) = core.node(node) else { return };

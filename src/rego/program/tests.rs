@@ -13,7 +13,7 @@ fn compile(text: &str, options: &Options) -> Program {
     Program::compile(vec![source], options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The value of a query in a program of one module, as a term; `undefined` without one.
+/// The value of a query against a program of one module, as text; `undefined` if it has none.
 fn value(text: &str, query: &str, input: &str) -> String {
     let program = compile(text, &Options::default());
     let query = program.query(query).unwrap_or_else(|error| panic!("{error}"));
@@ -27,7 +27,7 @@ fn value(text: &str, query: &str, input: &str) -> String {
     }
 }
 
-/// Says what it is asked, and answers with it.
+/// A host that records the arguments of calls, and answers with the first one.
 #[derive(Default)]
 struct Echo {
     asked: RefCell<Vec<String>>,
@@ -70,7 +70,7 @@ fn with_echo(text: &str, query: &str) -> (Outcome, Echo) {
 }
 
 #[test]
-fn rules_of_every_kind_make_the_document_of_their_package() {
+fn a_package_document_has_rules_of_every_kind() {
     let text = r#"package p
 c := 1
 s contains x if some x in [2, 1]
@@ -94,7 +94,7 @@ fn a_conflict_lists_its_values_as_opa_does() {
 }
 
 #[test]
-fn one_answer_is_enough_only_where_it_can_be_no_other() {
+fn early_exit_is_only_for_constant_values() {
     let (outcome, echo) = with_echo(
         "package p\nr if { some x in [1, 2, 3]; svc.ask(x) }\nq := y if { some x in [1, 2]; y := svc.ask(1) }",
         "data.p.r; data.p.q",
@@ -105,7 +105,7 @@ fn one_answer_is_enough_only_where_it_can_be_no_other() {
 }
 
 #[test]
-fn functions_are_asked_once_for_their_arguments_and_rules_once_a_frame() {
+fn functions_are_cached_by_arguments_and_rules_by_with_frame() {
     let text = "package p\nf(x) := svc.ask(x)\nr := [f(1), f(1), f(2)]\nq := svc.ask(5)\ns := [q, q]\n\
                 t := [x | some y in [1, 2]; x := q with input as y]";
     let (outcome, echo) = with_echo(text, "data.p.r; data.p.s; data.p.t");
@@ -114,7 +114,7 @@ fn functions_are_asked_once_for_their_arguments_and_rules_once_a_frame() {
 }
 
 #[test]
-fn what_stands_in_is_called_instead_and_only_there() {
+fn a_replacement_is_called_only_within_its_with() {
     let text = "package p\nf(x) := svc.ask(x)\ng(x) := x + 1\nr := y if y := [f(1) | true] with svc.ask as g\n\
                 s := y if y := f(1) with f as 7\nt := f(3)";
     let (outcome, echo) = with_echo(text, "x = [data.p.r, data.p.s, data.p.t]");
@@ -134,7 +134,7 @@ fn the_host_ends_an_evaluation_with_its_own_error() {
 }
 
 #[test]
-fn prints_say_what_is_undefined() {
+fn print_shows_undefined_values() {
     let text = "package p\nr if { print(\"a\", {1, 2}, input.nope); svc.ask(\"nothing\") }";
     let (outcome, echo) = with_echo(text, "data.p.r");
     assert!(outcome.result.unwrap().is_empty());
@@ -175,7 +175,7 @@ fn limits_end_an_evaluation() {
 }
 
 #[test]
-fn a_program_says_what_it_consists_of() {
+fn a_program_lists_its_packages_and_rules() {
     let text = "package a.b\nr if f(1)\nf(x) if data.a.c[x]\n";
     let program = compile(text, &Options::default());
     let rules: Vec<_> = program.rules().iter().map(|rule| (&*rule.path, rule.kind)).collect();
@@ -186,7 +186,7 @@ fn a_program_says_what_it_consists_of() {
     assert!(printed.contains("set data.a.b.r complete early-exit single"), "{printed}");
 }
 
-/// Counts spans of stages and events.
+/// Counts spans of compile stages, and their events.
 #[derive(Default)]
 struct Counts {
     spans: AtomicUsize,
@@ -234,7 +234,7 @@ fn each_stage_of_the_compiler_has_a_span_and_an_event() {
 }
 
 #[test]
-fn a_comprehension_by_key_is_evaluated_once_also_where_its_head_is_of_outside() {
+fn an_indexed_comprehension_is_evaluated_once_even_if_its_head_uses_outer_variables() {
     let text = r#"package p
 o := {"x": 1, "y": 2, "z": 9}
 bs := [1, 2, 1]
@@ -243,6 +243,6 @@ r := [s | some k, n in o; s := [[k, b] | some b in bs; svc.ask(b); b == n]]
     let (outcome, echo) = with_echo(text, "data.p.r");
     let value = outcome.value().unwrap().to_string();
     assert_eq!(value, r#"[[["x", 1], ["x", 1]], [["y", 2]], []]"#);
-    // Once for all, and again for the value that it isn't known for, as in OPA.
+    // Once for all keys, and again for the one that has no group, as in OPA.
     assert_eq!(echo.asked.borrow().concat(), "121121");
 }
