@@ -20,7 +20,7 @@ mod with;
 
 use std::collections::BTreeMap;
 
-use context::World;
+use context::EvalContext;
 use machine::{Machine, Stop};
 
 use crate::rego::core::{Core, QueryCore, Slot, Term};
@@ -33,9 +33,9 @@ pub use trace::{Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 /// The limits of an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The approximate size, in bytes, of all the values that it may make.
+    /// The maximum size, in bytes, of all values that it makes; counted approximately.
     pub memory: u64,
-    /// The depth to which bodies, rules and functions may be nested while they are evaluated.
+    /// The maximum depth to which bodies, rules and functions are nested during the evaluation.
     pub depth: u32,
 }
 
@@ -80,15 +80,15 @@ pub fn evaluate(
     slots: &[Slot],
     settings: &Settings<'_>,
 ) -> Evaluated {
-    let world = World::new(settings.host, settings.limits);
-    let mut machine = Machine::new(core, &world, settings.tracer, input.cloned());
+    let context = EvalContext::new(settings.host, settings.limits);
+    let mut machine = Machine::new(core, &context, settings.tracer, input.cloned());
     let base = machine.enter_frame(&query.scope);
     let run = machine.query_run(&query.body, &query.scope, base);
     let mut solutions = Vec::new();
     machine.trace(TraceOp::Enter, TraceNode::Body, &run, query.span);
     let flow = machine.run(&run, 0, &mut |machine| {
         machine.trace(TraceOp::Exit, TraceNode::Body, &run, query.span);
-        machine.world.spend(64)?;
+        machine.context.spend(64)?;
         let values = slots.iter().map(|slot| machine.owned_value(&Term::Var(*slot), base));
         solutions.push(values.collect());
         machine.trace(TraceOp::Redo, TraceNode::Body, &run, query.span);
@@ -108,6 +108,6 @@ pub fn evaluate(
         errors,
         calls: std::mem::take(&mut machine.calls),
         steps: machine.steps,
-        memory: world.memory(),
+        memory: context.memory(),
     }
 }

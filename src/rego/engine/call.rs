@@ -2,7 +2,7 @@
 //! replacements by `with`.
 
 use super::host::{CallSite, HostAnswer, HostCall};
-use super::machine::{Flow, Machine, Next, RuleValue, Run, Step, Stop};
+use super::machine::{Flow, Machine, Next, RuleValue, Run, SingleResult, Stop};
 use super::reference::{OtherSide, is_false};
 use super::rules::{ArgumentTerms, SingleValue};
 use super::with::Standin;
@@ -16,14 +16,14 @@ use crate::rego::value::Value;
 const KEPT_ERRORS: usize = 64;
 
 impl<'p, 'r> Machine<'p, 'r> {
-    /// Makes a call that has at most one answer, or returns [`Step::Many`] before anything is
+    /// Makes a call that has at most one answer, or returns [`SingleResult::Many`] before anything is
     /// called.
     pub(super) fn call_single(
         &mut self,
         run: &Run<'p>,
         op: &'p Op,
         call: &'p Call,
-    ) -> Result<Step, Stop> {
+    ) -> Result<SingleResult, Stop> {
         if let Target::Compare(comparison) = call.target
             && self.mocks.is_empty()
             && let [a, b] = &*call.args
@@ -39,31 +39,31 @@ impl<'p, 'r> Machine<'p, 'r> {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
             Some(Standin::Function(_) | Standin::Ref(..) | Standin::Deferred(_)) => {
-                return Ok(Step::Many);
+                return Ok(SingleResult::Many);
             }
         };
         match target {
             Target::Function(id) => {
                 let core = self.core;
-                let Some(set) = core.set(id) else { return Ok(Step::No) };
+                let Some(set) = core.set(id) else { return Ok(SingleResult::No) };
                 let free = call.output.as_ref().is_none_or(|output| self.is_free(output, run.base));
                 let regular = |term| self.irregular(term, run.base).is_none();
                 if !set.single || !free || self.tracer.is_some() || !call.args.iter().all(regular) {
-                    return Ok(Step::Many);
+                    return Ok(SingleResult::Many);
                 }
                 let args = call.args.iter().map(|term| self.value(term, run.base));
                 let args = args.map(|value| value.map(std::borrow::Cow::into_owned));
                 // An argument without a value is still passed as a term.
-                let Some(args) = args.collect() else { return Ok(Step::Many) };
+                let Some(args) = args.collect() else { return Ok(SingleResult::Many) };
                 let found = self.function_single(run, id, args, call.output.is_some())?;
                 Ok(match found {
                     SingleValue::Value(value) => self.answer(run, call, value).into(),
-                    SingleValue::Undefined => Step::No,
-                    SingleValue::Many => Step::Many,
+                    SingleValue::Undefined => SingleResult::No,
+                    SingleValue::Many => SingleResult::Many,
                 })
             }
             Target::Builtin(builtin) if matches!(builtin.run, builtins::Run::Each(_)) => {
-                Ok(Step::Many)
+                Ok(SingleResult::Many)
             }
             target => {
                 let value = self.call_value(run, op, call, target)?;
@@ -160,8 +160,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             Target::Builtin(&Builtin { run: builtins::Run::Each(each), name, .. }) => {
                 let args = self.args(run, op, call)?;
                 let mut flow = Ok(());
-                let world = self.world;
-                let result = each(world, &args, &mut |value| {
+                let context = self.context;
+                let result = each(context, &args, &mut |value| {
                     flow = self.step().and_then(|()| self.answered(run, call, value, &mut *next));
                     flow.is_ok()
                 });
@@ -254,18 +254,18 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let answer = match &*call.args {
                     [a] => {
                         let args = [self.arg(run, op, call, a)?];
-                        plain(self.world, &args)
+                        plain(self.context, &args)
                     }
                     [a, b] => {
                         let args = [self.arg(run, op, call, a)?, self.arg(run, op, call, b)?];
-                        plain(self.world, &args)
+                        plain(self.context, &args)
                     }
-                    _ => plain(self.world, &self.args(run, op, call)?),
+                    _ => plain(self.context, &self.args(run, op, call)?),
                 };
                 match answer {
                     Ok(value) => {
                         if let Some(value) = &value {
-                            self.world.spend(weight(value))?;
+                            self.context.spend(weight(value))?;
                         }
                         Ok(value)
                     }
@@ -312,8 +312,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             *self.calls.entry(site).or_default() += 1;
         }
         // The time that a call takes is the host's to limit, so it's asked before each.
-        self.world.poll()?;
-        let host = self.world.host;
+        self.context.poll()?;
+        let host = self.context.host;
         let made = HostCall {
             site: call.site.map(CallSite),
             span: op.span,
@@ -322,7 +322,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         };
         match host.call(&made) {
             HostAnswer::Value(value) => {
-                self.world.spend(weight(&value))?;
+                self.context.spend(weight(&value))?;
                 Ok(Some(value))
             }
             HostAnswer::Undefined => Ok(None),
@@ -359,7 +359,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     return type_error(self, 1, operands, "array");
                 };
                 if native == Native::Print {
-                    let host = self.world.host;
+                    let host = self.context.host;
                     self.combine(op.span, operands, &mut Vec::new(), &mut |texts| {
                         host.print(op.span, &texts.join(" "));
                         Ok(())
@@ -379,7 +379,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     Ok(())
                 })?;
                 let text = text.unwrap_or_default();
-                self.world.spend(text.len() as u64)?;
+                self.context.spend(text.len() as u64)?;
                 Ok(Some(Value::from(text)))
             }
             (Native::Member, [value, collection]) => {
@@ -434,7 +434,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// Records the error of a function, whose call is then undefined; or ends the evaluation, if
     /// the error demands it.
     pub(super) fn failed(&mut self, name: &str, span: Span, error: &builtins::Error) -> Flow {
-        let failure = self.world.failure(name, span, error);
+        let failure = self.context.failure(name, span, error);
         if error.halt {
             return Err(failure.into());
         }

@@ -81,7 +81,7 @@ impl<'p> Machine<'p, '_> {
         self.deeper(|machine| {
             machine.run(within, 0, &mut |machine| {
                 machine.trace(TraceOp::Exit, TraceNode::Body, within, span);
-                machine.world.spend(ELEMENT)?;
+                machine.context.spend(ELEMENT)?;
                 collect(machine)?;
                 machine.trace(TraceOp::Redo, TraceNode::Body, within, span);
                 Ok(())

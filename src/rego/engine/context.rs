@@ -9,7 +9,7 @@ use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
 /// The parts of an evaluation that stay the same while it calls built-in functions.
-pub(super) struct World<'r> {
+pub(super) struct EvalContext<'r> {
     pub(super) host: &'r dyn Host,
     limits: Limits,
     memory: Cell<u64>,
@@ -21,7 +21,7 @@ pub(super) struct World<'r> {
     halted: RefCell<Option<EvalError>>,
 }
 
-impl<'r> World<'r> {
+impl<'r> EvalContext<'r> {
     pub(super) fn new(host: &'r dyn Host, limits: Limits) -> Self {
         Self {
             host,
@@ -89,7 +89,7 @@ impl<'r> World<'r> {
     }
 }
 
-impl Context for World<'_> {
+impl Context for EvalContext<'_> {
     fn now_ns(&self) -> i64 {
         let now = self.now.get().unwrap_or_else(|| self.host.now_ns());
         self.now.set(Some(now));

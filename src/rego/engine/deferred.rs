@@ -181,9 +181,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(())
             };
             self.undo(mark);
-            alternatives.tried(flow)?;
+            alternatives.record(flow)?;
         }
-        alternatives.done()
+        alternatives.finish()
     }
 
     /// Looks up the remaining operands in a deferred value, and unifies what is found with the other

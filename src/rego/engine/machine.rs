@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::cache::{Caches, ComprehensionCache};
-use super::context::World;
+use super::context::EvalContext;
 use super::deferred::DeferredValues;
 use super::with::{Mock, Replaced};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
@@ -23,7 +23,7 @@ pub(super) enum Bound<'p> {
     Free,
     /// A value.
     Value(Value),
-    /// Whatever another slot holds.
+    /// The content of another slot.
     Alias(u32),
     /// A term with unbound variables, of the frame that begins at the given slot.
     Term(&'p Term, u32),
@@ -79,13 +79,13 @@ pub(super) enum RuleValue<'p> {
 /// The result of evaluating an expression under the assumption that it has at most one answer.
 /// `Many` if it may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SingleResult {
     Yes,
     No,
     Many,
 }
 
-impl From<bool> for Step {
+impl From<bool> for SingleResult {
     fn from(holds: bool) -> Self {
         if holds { Self::Yes } else { Self::No }
     }
@@ -108,7 +108,7 @@ pub(super) struct Run<'p> {
 /// The state of an evaluation.
 pub(super) struct Machine<'p, 'r> {
     pub(super) core: &'p Core,
-    pub(super) world: &'r World<'r>,
+    pub(super) context: &'r EvalContext<'r>,
     pub(super) tracer: Option<&'r dyn Tracer>,
     pub(super) slots: Vec<Bound<'p>>,
     pub(super) trail: Vec<u32>,
@@ -142,13 +142,13 @@ const POLL: u64 = 1024;
 impl<'p, 'r> Machine<'p, 'r> {
     pub(super) fn new(
         core: &'p Core,
-        world: &'r World<'r>,
+        context: &'r EvalContext<'r>,
         tracer: Option<&'r dyn Tracer>,
         input: Option<Value>,
     ) -> Self {
         Self {
             core,
-            world,
+            context,
             tracer,
             slots: Vec::new(),
             trail: Vec::new(),
@@ -179,7 +179,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     #[cold]
     fn poll(&mut self) -> Flow {
-        Ok(self.world.poll()?)
+        Ok(self.context.poll()?)
     }
 
     /// Runs a closure one level deeper, with enough stack for it.
@@ -188,7 +188,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<R, Stop>,
     ) -> Result<R, Stop> {
-        if self.depth >= self.world.depth() {
+        if self.depth >= self.context.depth() {
             let message = "bodies, rules and functions are entered too deeply within one another";
             return Err(EvalError::new(ErrorCode::Limit, None, message).into());
         }
@@ -270,13 +270,15 @@ impl<'p, 'r> Machine<'p, 'r> {
     fn run_from(&mut self, run: &Run<'p>, mut index: usize, next: Next<'_, 'p, 'r>) -> Flow {
         loop {
             let Some(op) = run.body.get(index) else { return self.solved(run, next) };
-            let step = self.step().and_then(|()| self.single(run, op));
+            let step = self.step().and_then(|()| self.evaluate_single(run, op));
             match step.map_err(|stop| stop.at(op.span))? {
-                Step::Yes => index += 1,
-                Step::No => return Ok(()),
-                Step::Many => {
+                SingleResult::Yes => index += 1,
+                SingleResult::No => return Ok(()),
+                SingleResult::Many => {
                     let flow = self.deeper(|machine| {
-                        machine.many(run, op, &mut |machine| machine.run(run, index + 1, next))
+                        machine.evaluate_many(run, op, &mut |machine| {
+                            machine.run(run, index + 1, next)
+                        })
                     });
                     return flow.map_err(|stop| stop.at(op.span));
                 }
@@ -300,7 +302,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.trace_op(TraceOp::Eval, run, op);
         let mut defined = false;
         self.deeper(|machine| {
-            machine.any(run, op, &mut |machine| {
+            machine.each_answer(run, op, &mut |machine| {
                 defined = true;
                 let flow = machine.run(run, index + 1, next);
                 machine.trace_op(TraceOp::Redo, run, op);
@@ -314,21 +316,26 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Evaluates any expression and calls `next` for each of its answers.
-    pub(super) fn any(&mut self, run: &Run<'p>, op: &'p Op, next: Next<'_, 'p, 'r>) -> Flow {
+    pub(super) fn each_answer(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
         let mark = self.trail.len();
-        let flow = match self.single(run, op) {
-            Ok(Step::Yes) => next(self),
-            Ok(Step::No) => Ok(()),
-            Ok(Step::Many) => self.many(run, op, next),
+        let flow = match self.evaluate_single(run, op) {
+            Ok(SingleResult::Yes) => next(self),
+            Ok(SingleResult::No) => Ok(()),
+            Ok(SingleResult::Many) => self.evaluate_many(run, op, next),
             Err(stop) => Err(stop),
         };
         self.undo(mark);
         flow
     }
 
-    /// Evaluates an expression that has at most one answer, or returns [`Step::Many`] before any
+    /// Evaluates an expression that has at most one answer, or returns [`SingleResult::Many`] before any
     /// observable effect if it may have several.
-    fn single(&mut self, run: &Run<'p>, op: &'p Op) -> Result<Step, Stop> {
+    fn evaluate_single(&mut self, run: &Run<'p>, op: &'p Op) -> Result<SingleResult, Stop> {
         match &op.kind {
             OpKind::Unify(sides) => self.unify_single(run, &sides.0, &sides.1),
             OpKind::Test(side) => self.test_single(run, side),
@@ -350,11 +357,11 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             OpKind::With(with, inner) => {
                 if !inner.single || self.tracer.is_some() {
-                    return Ok(Step::Many);
+                    return Ok(SingleResult::Many);
                 }
                 let replacement = self.replacement(run, with, op.span)?;
                 let before = self.enter_with(run, &replacement);
-                let step = self.single(run, inner);
+                let step = self.evaluate_single(run, inner);
                 self.leave_with(run, before);
                 step
             }
@@ -362,7 +369,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Evaluates an expression that may have several answers.
-    fn many(&mut self, run: &Run<'p>, op: &'p Op, next: Next<'_, 'p, 'r>) -> Flow {
+    fn evaluate_many(&mut self, run: &Run<'p>, op: &'p Op, next: Next<'_, 'p, 'r>) -> Flow {
         match &op.kind {
             OpKind::Unify(sides) => self.unify_many(run, &sides.0, &sides.1, next),
             OpKind::Test(side) => self.test_many(run, side, next),
@@ -370,7 +377,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             OpKind::With(with, inner) => {
                 let replacement = self.replacement(run, with, op.span)?;
                 let mut before = Some(self.enter_with(run, &replacement));
-                let flow = self.any(run, inner, &mut |machine| {
+                let flow = self.each_answer(run, inner, &mut |machine| {
                     // The modifiers don't apply to the rest of the body.
                     if let Some(before) = before.take() {
                         machine.leave_with(run, before);
@@ -473,7 +480,7 @@ impl Alternatives {
     }
 
     #[inline]
-    pub(super) fn tried(&mut self, flow: Flow) -> Flow {
+    pub(super) fn record(&mut self, flow: Flow) -> Flow {
         match flow {
             Err(Stop::Exit(ends)) if !self.once => {
                 self.exit.get_or_insert(ends);
@@ -483,7 +490,7 @@ impl Alternatives {
         }
     }
 
-    pub(super) fn done(self) -> Flow {
+    pub(super) fn finish(self) -> Flow {
         self.exit.map_or(Ok(()), |ends| Err(Stop::Exit(ends)))
     }
 }

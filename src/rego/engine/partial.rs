@@ -84,7 +84,7 @@ impl<'p> Machine<'p, '_> {
             let mut values = values;
             let found = values.try_fold(&document.value, |value, key| value.get(key)).cloned();
             if let Some(found) = found {
-                self.world.spend(128)?;
+                self.context.spend(128)?;
                 self.caches.keep_part(id, key, found);
             }
         }
@@ -226,13 +226,14 @@ impl<'p> Machine<'p, '_> {
         base: u32,
     ) -> bool {
         let own = rule.reference.get(set.parts.len()..).unwrap_or_default();
-        let bound = path.iter().zip(own).all(|(asked, own)| self.unify(asked, run.base, own, base));
+        let bound =
+            path.iter().zip(own).all(|(operand, own)| self.unify(operand, run.base, own, base));
         if !bound {
             return false;
         }
         // For a set, the operand after the path is the element.
         match (&rule.key, path.get(own.len())) {
-            (Some(key), Some(asked)) if rule.multi() => self.unify(asked, run.base, key, base),
+            (Some(key), Some(operand)) if rule.multi() => self.unify(operand, run.base, key, base),
             _ => true,
         }
     }
@@ -250,7 +251,7 @@ impl<'p> Machine<'p, '_> {
         base: u32,
         document: &mut PartialDocument,
     ) -> Result<(), Stop> {
-        self.world.spend(96)?;
+        self.context.spend(96)?;
         let leaf = match (&rule.value, &rule.key) {
             (Some(term), _) | (None, Some(term)) => self.head_term(rule, term, base)?,
             (None, None) => return Err(self.without_value(rule.head_span)),

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use super::deferred::deferred_read;
-use super::machine::{Alternatives, Flow, Machine, Next, Run, Step, Stop};
+use super::machine::{Alternatives, Flow, Machine, Next, Run, SingleResult, Stop};
 use super::rules::SingleValue;
 use crate::rego::core::{
     Comprehension, ComprehensionKind, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
@@ -58,7 +58,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         run: &Run<'p>,
         a: &'p Side,
         b: &'p Side,
-    ) -> Result<Step, Stop> {
+    ) -> Result<SingleResult, Stop> {
         let base = run.base;
         match (a, b) {
             (Side::Term(a), Side::Term(b)) => Ok(self.unify(a, base, b, base).into()),
@@ -68,12 +68,12 @@ impl<'p, 'r> Machine<'p, 'r> {
                         Some(value) => return Ok((*value == *found).into()),
                         None => found.clone(),
                     },
-                    DirectLookup::Undefined => return Ok(Step::No),
-                    DirectLookup::Many => return Ok(Step::Many),
+                    DirectLookup::Undefined => return Ok(SingleResult::No),
+                    DirectLookup::Many => return Ok(SingleResult::Many),
                     DirectLookup::Rules(set, path) => match self.find_in_rules(run, set, path)? {
                         SingleValue::Value(value) => value,
-                        SingleValue::Undefined => return Ok(Step::No),
-                        SingleValue::Many => return Ok(Step::Many),
+                        SingleValue::Undefined => return Ok(SingleResult::No),
+                        SingleValue::Many => return Ok(SingleResult::Many),
                     },
                 };
                 Ok(self.unify_owned(term, base, found).into())
@@ -81,7 +81,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             (Side::Term(term), Side::Comprehension(it))
                 if !self.may_unify_comprehension(term, base, it) =>
             {
-                Ok(Step::No)
+                Ok(SingleResult::No)
             }
             (Side::Comprehension(it), Side::Term(term))
             | (Side::Term(term), Side::Comprehension(it)) => {
@@ -96,10 +96,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                 (DirectLookup::Value(a), DirectLookup::Value(b)) => Ok((a == b).into()),
                 // The second reference isn't evaluated in these cases.
                 (DirectLookup::Undefined, _)
-                | (DirectLookup::Value(_), DirectLookup::Undefined) => Ok(Step::No),
-                _ => Ok(Step::Many),
+                | (DirectLookup::Value(_), DirectLookup::Undefined) => Ok(SingleResult::No),
+                _ => Ok(SingleResult::Many),
             },
-            _ => Ok(Step::Many),
+            _ => Ok(SingleResult::Many),
         }
     }
 
@@ -140,14 +140,18 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             // All others have at most one answer.
             _ => match self.unify_single(run, a, b)? {
-                Step::Yes => next(self),
+                SingleResult::Yes => next(self),
                 _ => Ok(()),
             },
         }
     }
 
     /// Evaluates an expression that is a single term and has at most one answer.
-    pub(super) fn test_single(&mut self, run: &Run<'p>, side: &'p Side) -> Result<Step, Stop> {
+    pub(super) fn test_single(
+        &mut self,
+        run: &Run<'p>,
+        side: &'p Side,
+    ) -> Result<SingleResult, Stop> {
         Ok(match side {
             Side::Term(term) => {
                 let value = self.value(term, run.base);
@@ -155,17 +159,17 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             Side::Ref(reference) => match self.look_up(run, reference) {
                 DirectLookup::Value(value) => (!is_false(value)).into(),
-                DirectLookup::Undefined => Step::No,
-                DirectLookup::Many => Step::Many,
+                DirectLookup::Undefined => SingleResult::No,
+                DirectLookup::Many => SingleResult::Many,
                 DirectLookup::Rules(set, path) => match self.find_in_rules(run, set, path)? {
                     SingleValue::Value(value) => (!is_false(&value)).into(),
-                    SingleValue::Undefined => Step::No,
-                    SingleValue::Many => Step::Many,
+                    SingleValue::Undefined => SingleResult::No,
+                    SingleValue::Many => SingleResult::Many,
                 },
             },
             Side::Comprehension(it) => {
                 self.comprehension(run, it)?;
-                Step::Yes
+                SingleResult::Yes
             }
         })
     }
@@ -180,7 +184,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         match side {
             Side::Ref(reference) => self.evaluate_reference(run, reference, OtherSide::Truth, next),
             _ => match self.test_single(run, side)? {
-                Step::Yes => next(self),
+                SingleResult::Yes => next(self),
                 _ => Ok(()),
             },
         }
@@ -418,7 +422,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 for (index, item) in (0_i64..).zip(items.iter()) {
                     self.step()?;
                     let key = Value::Number(Number::from(index));
-                    alternatives.tried(self.with_key(
+                    alternatives.record(self.with_key(
                         run,
                         (term, &key),
                         item,
@@ -431,7 +435,14 @@ impl<'p, 'r> Machine<'p, 'r> {
             Value::Object(members) => {
                 for (key, item) in members.iter() {
                     self.step()?;
-                    alternatives.tried(self.with_key(run, (term, key), item, rest, other, next))?;
+                    alternatives.record(self.with_key(
+                        run,
+                        (term, key),
+                        item,
+                        rest,
+                        other,
+                        next,
+                    ))?;
                 }
             }
             Value::Set(items) => {
@@ -440,7 +451,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     && let Some(known) = self.known_value(other)
                 {
                     if items.contains(&known) {
-                        alternatives.tried(self.with_key(
+                        alternatives.record(self.with_key(
                             run,
                             (term, &known),
                             &known,
@@ -449,11 +460,11 @@ impl<'p, 'r> Machine<'p, 'r> {
                             next,
                         ))?;
                     }
-                    return alternatives.done();
+                    return alternatives.finish();
                 }
                 for item in items.iter() {
                     self.step()?;
-                    alternatives.tried(self.with_key(
+                    alternatives.record(self.with_key(
                         run,
                         (term, item),
                         item,
@@ -465,7 +476,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             _ => {}
         }
-        alternatives.done()
+        alternatives.finish()
     }
 
     #[inline]
@@ -576,7 +587,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 // From here on, the element is its value.
                 Term::Set(items) => {
                     if items.iter().any(is_key) {
-                        alternatives.tried(self.with_key(
+                        alternatives.record(self.with_key(
                             run,
                             (operand, &key),
                             &key,
@@ -597,7 +608,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(())
             };
             self.undo(mark);
-            alternatives.tried(flow)?;
+            alternatives.record(flow)?;
         }
         for (key, item) in unbound_keys {
             self.step()?;
@@ -608,9 +619,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(())
             };
             self.undo(mark);
-            alternatives.tried(flow)?;
+            alternatives.record(flow)?;
         }
-        alternatives.done()
+        alternatives.finish()
     }
 
     /// Looks up the remaining operands of a reference within base data that has no rules beside it.
@@ -654,7 +665,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(())
             };
             machine.undo(mark);
-            alternatives.tried(flow)
+            alternatives.record(flow)
         };
         match value {
             Value::Array(items) => {
@@ -674,7 +685,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             _ => {}
         }
-        alternatives.done()
+        alternatives.finish()
     }
 
     /// Returns `true` if a path is within a document that `with` replaces.
@@ -716,7 +727,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         };
         for key in keys {
             self.step()?;
-            alternatives.tried(self.tree_key(
+            alternatives.record(self.tree_key(
                 run,
                 node,
                 (term, key),
@@ -725,7 +736,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 next,
             ))?;
         }
-        alternatives.done()?;
+        alternatives.finish()?;
         let core = self.core;
         let Some(node_id) = node else { return Ok(()) };
         let Some(children) = core.node(node_id).map(|node| &node.children) else { return Ok(()) };
@@ -836,7 +847,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
             };
             if let Some(value) = value {
-                self.world.spend(64)?;
+                self.context.spend(64)?;
                 result.insert(key.clone(), value);
             }
         }

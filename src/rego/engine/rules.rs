@@ -480,7 +480,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let value = machine.head_value(rule, base)?;
                 result = Some(value.clone());
                 if !call.terms.have_unbound() {
-                    machine.world.spend(KEPT)?;
+                    machine.context.spend(KEPT)?;
                     machine.caches.keep_function(call.id, call.args, value.clone());
                 }
                 let dropped = !call.captured && is_false(&value);

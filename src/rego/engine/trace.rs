@@ -8,13 +8,13 @@ use crate::rego::value::Value;
 pub enum TraceOp {
     /// A query or a rule is entered.
     Enter,
-    /// It succeeded.
+    /// A query or a rule has succeeded.
     Exit,
     /// An expression is about to be evaluated.
     Eval,
-    /// It is evaluated again for further answers.
+    /// A query, a rule or an expression is evaluated again, for further answers.
     Redo,
-    /// It failed.
+    /// A rule or an expression has failed.
     Fail,
     /// A message of `trace(…)`.
     Note,

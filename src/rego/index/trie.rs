@@ -400,7 +400,7 @@ pub struct Lookup {
     positions: Positions,
     /// The answers, by the number of the reference.
     answers: Vec<Answer>,
-    asked: Vec<u32>,
+    resolved: Vec<u32>,
     /// A bit for each entry, and the indices of the words that aren't zero.
     hits: Vec<u64>,
     words: Vec<usize>,
@@ -416,7 +416,7 @@ struct Positions {
 #[derive(Debug, Clone, Default)]
 enum Answer {
     #[default]
-    Unasked,
+    Unresolved,
     Undefined,
     Defined(Value),
 }
@@ -430,9 +430,9 @@ impl Lookup {
     pub(super) fn reset(&mut self, references: usize, entries: usize) {
         self.candidates.clear();
         self.todo.clear();
-        for at in self.asked.drain(..) {
+        for at in self.resolved.drain(..) {
             if let Some(answer) = self.answers.get_mut(usize::try_from(at).unwrap_or(usize::MAX)) {
-                *answer = Answer::Unasked;
+                *answer = Answer::Unresolved;
             }
         }
         for at in self.words.drain(..) {
@@ -441,7 +441,7 @@ impl Lookup {
             }
         }
         if self.answers.len() < references {
-            self.answers.resize(references, Answer::Unasked);
+            self.answers.resize(references, Answer::Unresolved);
         }
         let words = entries.div_ceil(64);
         if self.hits.len() < words {
@@ -457,12 +457,12 @@ impl Lookup {
         resolver: &mut R,
     ) -> Result<Option<&Value>, R::Error> {
         let at = usize::try_from(reference).unwrap_or(usize::MAX);
-        let Some((answer, asked)) = self.answers.get_mut(at).zip(references.get(at)) else {
+        let Some((answer, target)) = self.answers.get_mut(at).zip(references.get(at)) else {
             return Ok(None);
         };
-        if matches!(answer, Answer::Unasked) {
-            *answer = resolver.resolve(asked)?.map_or(Answer::Undefined, Answer::Defined);
-            self.asked.push(reference);
+        if matches!(answer, Answer::Unresolved) {
+            *answer = resolver.resolve(target)?.map_or(Answer::Undefined, Answer::Defined);
+            self.resolved.push(reference);
         }
         Ok(if let Answer::Defined(value) = answer { Some(value) } else { None })
     }

@@ -30,7 +30,7 @@ fn value(text: &str, query: &str, input: &str) -> String {
 /// A host that records the arguments of calls, and answers with the first one.
 #[derive(Default)]
 struct Echo {
-    asked: RefCell<Vec<String>>,
+    arguments: RefCell<Vec<String>>,
     printed: RefCell<Vec<String>>,
     checks: RefCell<u32>,
 }
@@ -38,7 +38,7 @@ struct Echo {
 impl Host for Echo {
     fn call(&self, call: &HostCall<'_>) -> HostAnswer {
         let first = call.args[0].clone();
-        self.asked.borrow_mut().push(first.to_string());
+        self.arguments.borrow_mut().push(first.to_string());
         match first.as_str() {
             Some("nothing") => HostAnswer::Undefined,
             Some("stop") => HostAnswer::Fail(Arc::new(std::fmt::Error)),
@@ -100,7 +100,7 @@ fn early_exit_is_only_for_constant_values() {
         "data.p.r; data.p.q",
     );
     assert!(outcome.result.is_ok());
-    assert_eq!(*echo.asked.borrow(), ["1", "1", "1"]);
+    assert_eq!(*echo.arguments.borrow(), ["1", "1", "1"]);
     assert_eq!(outcome.calls.values().sum::<u64>(), 3);
 }
 
@@ -110,7 +110,7 @@ fn functions_are_cached_by_arguments_and_rules_by_with_frame() {
                 t := [x | some y in [1, 2]; x := q with input as y]";
     let (outcome, echo) = with_echo(text, "data.p.r; data.p.s; data.p.t");
     assert!(outcome.result.is_ok());
-    assert_eq!(*echo.asked.borrow(), ["1", "2", "5", "5", "5"]);
+    assert_eq!(*echo.arguments.borrow(), ["1", "2", "5", "5", "5"]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_replacement_is_called_only_within_its_with() {
                 s := y if y := f(1) with f as 7\nt := f(3)";
     let (outcome, echo) = with_echo(text, "x = [data.p.r, data.p.s, data.p.t]");
     assert_eq!(outcome.result.unwrap()[0].bindings["x"].to_string(), "[[2], 7, 3]");
-    assert_eq!(*echo.asked.borrow(), ["3"]);
+    assert_eq!(*echo.arguments.borrow(), ["3"]);
 }
 
 #[test]
@@ -244,5 +244,5 @@ r := [s | some k, n in o; s := [[k, b] | some b in bs; svc.ask(b); b == n]]
     let value = outcome.value().unwrap().to_string();
     assert_eq!(value, r#"[[["x", 1], ["x", 1]], [["y", 2]], []]"#);
     // Once for all keys, and again for the one that has no group, as in OPA.
-    assert_eq!(echo.asked.borrow().concat(), "121121");
+    assert_eq!(echo.arguments.borrow().concat(), "121121");
 }

@@ -227,11 +227,11 @@ impl SchemaReader {
                 part = target;
             }
             let it = self.sketch(part);
-            let says_nothing = it.types.is_empty()
+            let is_only_any_of = it.types.is_empty()
                 && !it.any_of.is_empty()
                 && it.properties.is_empty()
                 && it.items.is_empty();
-            if !says_nothing {
+            if !is_only_any_of {
                 parts.push(part);
             }
         }
