@@ -16,8 +16,8 @@ use crate::rego::value::Value;
 const KEPT_ERRORS: usize = 64;
 
 impl<'p, 'r> Machine<'p, 'r> {
-    /// Makes a call that has at most one answer, or returns [`SingleResult::Many`] before anything is
-    /// called.
+    /// Makes a call that has at most one answer. Returns [`SingleResult::Many`], before anything is
+    /// called, if it may have several.
     pub(super) fn call_single(
         &mut self,
         run: &Run<'p>,

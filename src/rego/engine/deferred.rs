@@ -186,7 +186,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         alternatives.finish()
     }
 
-    /// Looks up the remaining operands in a deferred value, and unifies what is found with the other
+    /// Looks up the remaining operands in a deferred value, and unifies the result with the other
     /// side.
     pub(super) fn unify_deferred(
         &mut self,

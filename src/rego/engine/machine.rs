@@ -333,8 +333,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
-    /// Evaluates an expression that has at most one answer, or returns [`SingleResult::Many`] before any
-    /// observable effect if it may have several.
+    /// Evaluates an expression that has at most one answer. Returns [`SingleResult::Many`], before
+    /// any observable effect, if it may have several.
     fn evaluate_single(&mut self, run: &Run<'p>, op: &'p Op) -> Result<SingleResult, Stop> {
         match &op.kind {
             OpKind::Unify(sides) => self.unify_single(run, &sides.0, &sides.1),

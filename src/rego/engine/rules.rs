@@ -92,8 +92,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Returns a candidate by its index, with `true` if it's the first of its rule; those that follow
-    /// are its `else` branches.
+    /// Returns a candidate by its index, with `true` if it's the first of its rule. Those that
+    /// follow are its `else` branches.
     pub(super) fn candidate(
         &self,
         candidates: Candidates<'p>,

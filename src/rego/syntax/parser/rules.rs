@@ -95,7 +95,8 @@ impl Parser<'_> {
             self.scan();
             let saved = self.save();
             let brace = self.tok() == Tok::LBrace;
-            // Braces may hold an operand here. A set would never be false, so it's taken for a body.
+            // Braces may hold an operand. A set is never false, so braces around one are a body
+            // instead.
             let expr = if brace { self.attempt(Self::literal_expr) } else { self.literal_expr() };
             let is_set = brace
                 && matches!(&expr, Some(Expr { kind: ExprKind::Term(term), .. })
