@@ -179,9 +179,9 @@ pub fn output_vars_for_body<'a>(
     all.diff(safe)
 }
 
-/// The variables that a closure without braces needs from outside. For a body with one expression
-/// these are all; otherwise those to which no expression gives a value, or that occur in only one
-/// expression.
+/// The variables that a closure without braces needs from outside. For a body with one expression,
+/// these are all its variables; otherwise those to which no expression gives a value, or that occur
+/// in only one expression.
 pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
     let mut occurrences: NameMap<usize> = NameMap::default();
     for expr in body {

@@ -353,7 +353,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
-    /// Calls a function if nothing is left to evaluate once it has a value.
+    /// Calls a function, if nothing is left to evaluate once it has a value; otherwise returns
+    /// [`SingleValue::Many`].
     pub(super) fn function_single(
         &mut self,
         run: &Run<'p>,

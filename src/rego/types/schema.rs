@@ -59,7 +59,8 @@ pub fn schema_type(schema: &Value) -> Result<Type, String> {
         return Err("no schema as input to compile".to_owned());
     }
     let outline = outline(schema).map_err(|why| format!("unable to compile the schema: {why}"))?;
-    // A recursive schema is expanded, so that the type is finite: as often as it stays small.
+    // A recursive schema is expanded a limited number of times, and only while its type stays
+    // small.
     let mut inner = HashMap::new();
     let mut best = None;
     for _ in 0..MAX_ROUNDS {

@@ -130,7 +130,7 @@ struct State {
     at: usize,
     /// `true` if the space before the token hasn't been skipped.
     at_space: bool,
-    /// The kind of the current token; for a word, whether it's a keyword has been decided.
+    /// The kind of the current token, with words classified as keywords or names.
     tok: Tok,
     /// The number of wildcards so far.
     wildcards: u32,
