@@ -63,7 +63,7 @@ fn engine_value(value: &Value) -> regorus::Value {
 }
 
 fn nobody() -> EvaluateOptions {
-    EvaluateOptions::new(Answers::Nobody("no calls here".to_owned()))
+    EvaluateOptions::new(Answers::Unavailable("no calls here".to_owned()))
 }
 
 /// 10,000 equal calls whose answer is known, beside an extension that returns a constant.

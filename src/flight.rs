@@ -1,8 +1,8 @@
-//! Calls on their way: one request for equal calls that are made at the same moment.
+//! Calls in flight: equal calls made at the same time share one request.
 //!
-//! Owns single flight over everything that shares a platform, and answers that evaluations share
-//! (`shared`). It knows nothing of what carries a call, which is given as a future. An answer that
-//! has come belongs to the evaluation that asked.
+//! Owns the single flight of all evaluations that share a platform, and the answers that
+//! evaluations share (`shared`). It knows nothing of the carrier of a call, which is given as a
+//! future. An answer that has arrived is remembered by the evaluation that asked.
 
 mod shared;
 
@@ -27,10 +27,10 @@ use crate::observe::{Calling, Observers};
 use crate::{Error, ErrorKind, TraceParent};
 use shared::Shared;
 
-/// What makes calls equal: the function and its normalised arguments.
+/// The identity of a call: the function and its normalised arguments.
 ///
-/// The arguments are in the form of OPA's decision logs: the JSON text of the argument array,
-/// keys sorted, compact. It is the form of recordings too.
+/// The arguments have the form of OPA's decision logs, which recordings use too: the JSON text of
+/// the argument array, compact, with sorted keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// The full name, such as `platform.discover`.
@@ -38,21 +38,22 @@ pub(crate) struct Key {
     pub arguments: Arc<str>,
 }
 
-/// The result of a call, with what it took.
+/// The outcome of a call, with its cost.
 #[derive(Debug, Clone)]
-pub(crate) struct Outcome {
+pub(crate) struct CallOutcome {
     pub result: Result<Answer, Error>,
     pub attempts: u32,
     pub bytes: u64,
     pub latency: Duration,
-    /// True if the content came from the cache.
+    /// `true` if the content came from the cache.
     pub cached: bool,
 }
 
-/// A call on its way, or arrived. Dropped by everybody who waits for it, it is given up.
+/// A call in flight, or its outcome. It is aborted when the last evaluation that waits for it drops
+/// it.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    arrived: OnceLock<Outcome>,
+    arrived: OnceLock<CallOutcome>,
     deadline: Instant,
     task: OnceLock<AbortHandle>,
     span: Span,
@@ -67,36 +68,37 @@ impl Drop for Flight {
 }
 
 impl Flight {
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&CallOutcome> {
         self.arrived.get()
     }
 
-    /// When whoever sent it gives up waiting.
+    /// Returns the time at which its sender stops waiting.
     pub const fn deadline(&self) -> Instant {
         self.deadline
     }
 }
 
-/// Wakes an evaluation that waits for several flights, and says which arrived.
+/// Wakes an evaluation that waits for several flights, and tells it which ones arrived.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
+pub(crate) struct Notifier {
     arrived: Mutex<Vec<Key>>,
     waiting: Arc<AtomicWaker>,
 }
 
-impl Bell {
-    fn ring(&self, key: &Key) {
+impl Notifier {
+    fn notify(&self, key: &Key) {
         lock(&self.arrived).push(key.clone());
         self.waiting.wake();
     }
 
-    /// What is woken when something arrives.
+    /// Returns the waker that is woken when a call arrives.
     pub fn waker(&self) -> &Arc<AtomicWaker> {
         &self.waiting
     }
 
-    /// What arrived since the last time, as soon as there is something; nothing once it is
-    /// `until`, or `is_over`. The timer is that of `runtime`, wherever this is polled.
+    /// Waits for arrivals and returns the calls that arrived since the last time. Returns none at
+    /// `until`, or once `is_over` returns `true`. The timer runs on `runtime`, whichever runtime
+    /// polls this future.
     pub async fn wait(
         &self,
         runtime: &Handle,
@@ -120,9 +122,9 @@ impl Bell {
     }
 }
 
-type Bells = Arc<Mutex<Vec<Weak<Bell>>>>;
+type Notifiers = Arc<Mutex<Vec<Weak<Notifier>>>>;
 
-/// The calls on their way of everything that shares a platform.
+/// The calls in flight of all evaluations that share a platform.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     under_way: Mutex<UnderWay>,
@@ -131,81 +133,84 @@ pub(crate) struct Flights {
 
 #[derive(Debug, Default)]
 struct UnderWay {
-    flights: HashMap<Key, (Weak<Flight>, Bells)>,
-    /// At how many flights those that were given up are looked for.
+    flights: HashMap<Key, (Weak<Flight>, Notifiers)>,
+    /// The number of entries at which those of aborted flights are removed.
     sweep_at: usize,
 }
 
-/// A place on a flight.
+/// An evaluation's share in a flight.
 #[derive(Debug)]
 pub(crate) struct Boarded {
     pub flight: Arc<Flight>,
-    /// True if another call's grant pays for it.
+    /// `true` if another evaluation's call was joined, which counts against that one's allowance.
     pub joined: bool,
 }
 
-/// A call as far as flights are concerned.
+/// The properties of a call that matter for sharing it.
 #[derive(Clone, Copy)]
 pub(crate) struct SharedCall<'a> {
     pub key: &'a Key,
     pub cost: Cost,
-    /// True if sending it changes nothing, so that equal calls can be one.
+    /// `true` if it has no side effects, so that equal calls can share a request.
     pub reads: bool,
 }
 
-/// What an evaluation grants a call that it sends.
+/// The resources that an evaluation grants to a call that it sends.
 pub(crate) struct Grant {
     pub deadline: Instant,
     pub allowance: Option<Arc<Allowance>>,
-    /// Where its requests belong in the sender's trace.
+    /// The parent of its requests in the sender's trace.
     pub trace: Option<TraceParent>,
-    /// Who is told how it ended.
+    /// The observers that are notified of its outcome.
     pub observer: Observers,
 }
 
 impl Flights {
-    /// Flights whose answers are remembered for `lifetime`, if that is not zero.
+    /// Creates an empty set of flights. Unless `lifetime` is zero, answers are shared with later
+    /// evaluations for that long.
     pub fn new(lifetime: Duration) -> Self {
         let shared = (!lifetime.is_zero()).then(|| Shared::new(lifetime));
         Self { under_way: Mutex::default(), shared }
     }
 
-    /// The answer of an earlier evaluation, where the host lets evaluations share them.
-    pub fn remembered(&self, key: &Key) -> Option<Outcome> {
+    /// Returns the answer of an earlier evaluation, if the host lets evaluations share answers.
+    pub fn remembered(&self, key: &Key) -> Option<CallOutcome> {
         self.shared.as_ref()?.get(key)
     }
 
-    /// The number of calls that are on their way.
+    /// Returns the number of calls in flight.
     pub fn under_way(&self) -> usize {
         let under_way = lock(&self.under_way);
         under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
     }
 
-    /// Sends a call by `send` on `runtime`, or joins an equal call that is on its way, whoever
-    /// sent it: what it fails with because of the sender's limits is for the caller to tell apart.
-    pub fn board<F>(
+    /// Sends a call by `send` on `runtime`, or joins an equal call in flight of any evaluation. A
+    /// joined call may fail because of its sender's limits; the caller has to tell such failures
+    /// apart.
+    pub fn join_or_send<F>(
         self: &Arc<Self>,
         call: SharedCall<'_>,
         runtime: &Handle,
         grant: Grant,
-        bell: &Arc<Bell>,
+        notifier: &Arc<Notifier>,
         send: impl FnOnce(Arc<Context>) -> F + Send + 'static,
     ) -> Boarded
     where
         F: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
         let mut under_way = lock(&self.under_way);
-        // What changes something is sent for each that asks.
+        // A call with side effects is sent once for each evaluation.
         if call.reads
-            && let Some((flight, bells)) = under_way.flights.get(call.key)
+            && let Some((flight, notifiers)) = under_way.flights.get(call.key)
             && let Some(flight) = flight.upgrade()
         {
-            // It leaves the map before it rings, and the map is locked: no bell is missed.
-            lock(bells).push(Arc::downgrade(bell));
+            // A flight leaves the map before it notifies, and the map is locked here: no
+            // notification is missed.
+            lock(notifiers).push(Arc::downgrade(notifier));
             Span::current().follows_from(&flight.span);
             return Boarded { flight, joined: true };
         }
-        let bells = Arc::new(Mutex::new(vec![Arc::downgrade(bell)]));
+        let notifiers = Arc::new(Mutex::new(vec![Arc::downgrade(notifier)]));
         let calling = Calling::begin(&call.key.function, &grant.observer);
         let span = calling.span.clone();
         let flight = Arc::new(Flight {
@@ -215,13 +220,13 @@ impl Flights {
             span: span.clone(),
         });
         if call.reads {
-            under_way.add(call.key, &flight, &bells);
+            under_way.add(call.key, &flight, &notifiers);
         }
         drop(under_way);
-        // Once money may have been spent, a flight holds itself: it isn't given up, and whoever
-        // asks the same meanwhile joins it.
+        // A prompt may cost money once it is sent. Its task keeps the flight alive, so that it
+        // isn't aborted and equal calls join it meanwhile.
         let held = (call.cost == Cost::Prompt).then(|| Arc::clone(&flight));
-        let task = self.task(call, grant, Arc::downgrade(&flight), bells, calling, send);
+        let task = self.task(call, grant, Arc::downgrade(&flight), notifiers, calling, send);
         let task = runtime.spawn(
             async move {
                 task.await;
@@ -238,7 +243,7 @@ impl Flights {
         call: SharedCall<'_>,
         grant: Grant,
         flight: Weak<Flight>,
-        bells: Bells,
+        notifiers: Notifiers,
         calling: Calling,
         send: impl FnOnce(Arc<Context>) -> F + Send + 'static,
     ) -> impl Future<Output = ()> + Send + 'static
@@ -254,7 +259,7 @@ impl Flights {
             let context = Arc::new(context);
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
-                // Whoever waits must hear of a panic too.
+                // A panic must reach the waiting evaluations as an error.
                 None => AssertUnwindSafe(send(Arc::clone(&context)))
                     .catch_unwind()
                     .await
@@ -264,7 +269,7 @@ impl Flights {
             };
             let (attempts, bytes) = context.taken();
             calling.end(attempts, bytes, result.as_ref().err().map(Error::kind));
-            let outcome = Outcome {
+            let outcome = CallOutcome {
                 result,
                 attempts,
                 bytes,
@@ -278,15 +283,15 @@ impl Flights {
             if let Some(flight) = flight.upgrade() {
                 let _ = flight.arrived.set(outcome);
             }
-            for bell in lock(&bells).drain(..) {
-                if let Some(bell) = bell.upgrade() {
-                    bell.ring(&key);
+            for notifier in lock(&notifiers).drain(..) {
+                if let Some(notifier) = notifier.upgrade() {
+                    notifier.notify(&key);
                 }
             }
         }
     }
 
-    /// Takes a flight off the list, unless a newer one took its place.
+    /// Removes a flight from the map, unless a newer one has taken its place.
     fn land(&self, key: &Key, flight: &Weak<Flight>) {
         let mut under_way = lock(&self.under_way);
         if under_way.flights.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
@@ -296,13 +301,13 @@ impl Flights {
 }
 
 impl UnderWay {
-    fn add(&mut self, key: &Key, flight: &Arc<Flight>, bells: &Bells) {
+    fn add(&mut self, key: &Key, flight: &Arc<Flight>, notifiers: &Notifiers) {
         if self.flights.len() >= self.sweep_at.max(64) {
-            // Flights that were given up never landed.
+            // Aborted flights never remove themselves.
             self.flights.retain(|_, (flight, _)| flight.strong_count() > 0);
             self.sweep_at = self.flights.len() * 2;
         }
-        self.flights.insert(key.clone(), (Arc::downgrade(flight), Arc::clone(bells)));
+        self.flights.insert(key.clone(), (Arc::downgrade(flight), Arc::clone(notifiers)));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Loading: sources and options become a compiled program, a description of its packages, and
 //! findings.
 //!
-//! Owns the load options and the description of packages and rules that gates, tests and checks
-//! ask for. The meaning of a policy is [`crate::rego`]'s; which checks run is the caller's.
+//! Owns the load options and the description of packages and rules for gates, tests and checks. The
+//! meaning of a policy belongs to [`crate::rego`].
 
 mod compile;
 mod findings;
@@ -26,36 +26,36 @@ pub(crate) use findings::diagnostics;
 pub(crate) use findings::{diagnostic, path_of, position};
 pub use functions::HostFunction;
 
-/// The function by which a policy's test tells of a case of its table: its argument is the array of
-/// the case's keys.
+/// The function with which a table test reports a case: its argument is the array of the case's
+/// keys.
 pub(crate) const TEST_CASE: &str = "internal.rego_platform_test_case";
 
-/// How modules are loaded.
+/// Options for loading modules.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct LoadOptions {
     /// The name that the functions start with.
     pub product: Product,
-    /// The functions that policies can call; any other name is refused.
+    /// The service's functions that policies can call; any other name is refused.
     pub enabled: FunctionSet,
     /// The host's own functions.
     pub host_functions: Vec<HostFunction>,
-    /// Modules are Rego v0 unless they import `rego.v1`.
+    /// Set if modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
-    /// What documents from outside are said to be.
+    /// The schemas of documents from outside.
     pub schemas: SchemaSet,
 }
 
 impl LoadOptions {
-    /// For policies whose calls `platform` answers: its product, and the functions that are turned
-    /// on there.
+    /// Returns options for policies whose calls `platform` answers: with its product, and the
+    /// functions that are enabled there.
     pub fn of_platform(platform: &Platform) -> Self {
         let (product, enabled) = (platform.product().clone(), platform.functions());
         Self { product, enabled, ..Self::default() }
     }
 }
 
-/// What the definitions of a rule make together.
+/// The kind of value that the definitions of a rule make together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleKind {
@@ -80,11 +80,11 @@ pub struct RuleInfo {
     pub path: Vec<String>,
     /// The last part of the path.
     pub name: String,
-    /// What the definitions make together.
+    /// The kind of value that the definitions make together.
     pub kind: RuleKind,
-    /// True if one of the definitions is a default.
+    /// `true` if one of the definitions is a default.
     pub has_default: bool,
-    /// Where it is first defined.
+    /// The position of its first definition.
     pub position: Position,
     /// Its definitions, in the order of the files.
     pub definitions: Vec<RuleDefinition>,
@@ -94,15 +94,15 @@ pub struct RuleInfo {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RuleDefinition {
-    /// Its head.
+    /// The position of its head.
     pub position: Position,
-    /// What its messages look like; nothing where that isn't known.
+    /// Patterns of its messages; `None` if they aren't known.
     patterns: Option<Vec<Pattern>>,
 }
 
 impl RuleDefinition {
-    /// True if this definition can have given `message`: an element of it that is this string, or
-    /// an object with this `message`.
+    /// Returns `true` if this definition can have given `message`, as an element that is this
+    /// string or an object with this `message`.
     pub fn can_say(&self, message: &str) -> bool {
         self.patterns.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(message)))
     }
@@ -116,18 +116,19 @@ pub struct Package {
     pub path: Vec<String>,
     /// Its rules, by path.
     pub rules: Vec<RuleInfo>,
-    /// The files that it is in.
+    /// The files that contribute to it.
     pub files: Vec<String>,
-    /// True if its name ends in `_test`, or each of its files' names in `_test.rego`.
+    /// `true` if its name ends in `_test`, or all its files' names end in `_test.rego`.
     pub is_test: bool,
-    /// True if its name ends in `_test`, and it has a test: what it denies, it denies of mocks.
+    /// `true` if its name ends in `_test` and it contains a test: its denials are about mocks.
     pub is_suite: bool,
-    /// Packages that its modules import or refer to, by path; what only tests refer to isn't here.
+    /// The packages that its modules import or refer to, by path; references from tests alone don't
+    /// count.
     pub refers_to: Vec<Vec<String>>,
 }
 
-/// The packages of modules: `authors` as they were written, `resolved` the same ones with full
-/// references.
+/// Returns the packages of modules. `authors` are the modules as they were written, `resolved` the
+/// same modules with full references.
 pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) -> Vec<Package> {
     let mut all: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for (index, module) in authors.iter().enumerate() {
@@ -172,7 +173,7 @@ fn is_test_name(name: &str) -> bool {
     name.starts_with("test_") || name.starts_with("todo_test_")
 }
 
-/// The constant parts that a path begins with.
+/// Returns the constant parts at the beginning of a path.
 fn constants(terms: &[Term]) -> Vec<String> {
     terms
         .iter()
@@ -183,7 +184,7 @@ fn constants(terms: &[Term]) -> Vec<String> {
         .collect()
 }
 
-/// The path of a rule within its package, without what is a variable; and what the rule is.
+/// Returns the path of a rule within its package, without variable parts, and the kind of the rule.
 fn described(rule: &Rule) -> (Vec<String>, RuleKind) {
     let head = &rule.head;
     let mut path = Vec::new();
@@ -230,7 +231,7 @@ fn rules<'a>(
         info.has_default |= rule.default;
         info.definitions.push(definition);
     }
-    // A rule for one key of an object is part of the object.
+    // A rule for a single key of an object is part of the object's rule.
     let parents: Vec<Vec<String>> = groups.keys().cloned().collect();
     groups.retain(|path, _| {
         !parents.iter().any(|other| other.len() < path.len() && path.starts_with(other))
@@ -238,13 +239,13 @@ fn rules<'a>(
     groups.into_values().collect()
 }
 
-/// Where a rule's head stands, on one line.
+/// Returns the span of a rule's head, or of the whole rule if the head has none.
 pub(crate) fn head_span(rule: &Rule) -> Span {
     let head = rule.head.span;
     if head.start < head.end { head } else { rule.span }
 }
 
-/// The other packages that modules import or refer to.
+/// Returns the other packages that modules import or refer to.
 fn refers_to<'a>(
     modules: impl Iterator<Item = (&'a Module, &'a Module)>,
     own: &[String],

@@ -1,9 +1,9 @@
-//! Where modules and data come from.
+//! The sources of policies: modules and data.
 //!
-//! Owns reading files and folders as `opa eval -d` does: Rego, JSON and YAML files, in folders
-//! that give data its path, with everything that can't be read refused by name. It looks at no
-//! module's text; [`super::load`] does. Embedders that have their texts in memory fill
-//! [`Sources`] themselves.
+//! Owns reading files and folders as `opa eval -d` does: Rego, JSON and YAML files, with folders as
+//! the path of their data. Everything that can't be read is refused by name. The text of modules
+//! isn't looked at here but in [`super::load`]. Embedders with texts in memory fill [`Sources`]
+//! themselves.
 
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
@@ -25,25 +25,25 @@ pub(crate) use schemas::remote_hint;
 
 use crate::{Diagnostic, Error};
 
-/// One module's text.
+/// The text of one module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleSource {
-    /// The name that positions show.
+    /// The name shown in positions.
     pub path: String,
     /// The Rego text.
     pub text: String,
 }
 
-/// One data document, at the top of `data`.
+/// One data document, placed at the root of `data`.
 #[derive(Debug, Clone)]
 pub struct DataSource {
-    /// The name that messages show.
+    /// The name shown in messages.
     pub path: String,
     /// The document.
     pub value: Value,
 }
 
-/// Everything that is loaded together.
+/// The modules and data that are loaded together.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// The modules.
@@ -52,32 +52,32 @@ pub struct Sources {
     pub data: Vec<DataSource>,
 }
 
-/// A number of a data document that its value isn't.
+/// A number in a data document whose loaded value differs from the number as written.
 #[derive(Debug, Clone)]
 pub struct InexactNumber {
     /// Its path below `data`, indices of arrays included.
     pub path: Vec<String>,
-    /// What is wrong with it, and where.
+    /// The finding to report if a policy uses it.
     pub diagnostic: Diagnostic,
 }
 
-/// What came of a reading that accounts for every file.
+/// The result of reading files and accounting for each of them.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// What was read.
+    /// The modules and data that were read.
     pub sources: Sources,
-    /// What became of the files of each argument.
+    /// An account of the files of each argument.
     pub accounts: Vec<Account>,
-    /// Numbers that are an error where a policy looks at them.
+    /// Numbers that are an error if a policy looks at them.
     pub inexact: Vec<InexactNumber>,
 }
 
-/// Bounds on what is read.
+/// Limits on the files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLimits {
-    /// Largest file.
+    /// The size of the largest file.
     pub file_bytes: u64,
-    /// All files together.
+    /// The size of all files together.
     pub total_bytes: u64,
     /// The number of files.
     pub files: usize,
@@ -90,7 +90,7 @@ impl Default for SourceLimits {
 }
 
 impl Sources {
-    /// One module.
+    /// Creates sources of one module and no data.
     pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
         let module = ModuleSource { path: path.into(), text: text.into() };
         Self { modules: vec![module], data: Vec::new() }
@@ -99,9 +99,9 @@ impl Sources {
     /// Reads files and folders. Each argument is a path, or `a.b:path` to put data under
     /// `data.a.b`.
     ///
-    /// Within a folder, `.rego`, `.json`, `.yaml` and `.yml` files count, hidden ones too; the
-    /// folders below the given one are the data's path. A file named outright must be of one of
-    /// these kinds.
+    /// Within a folder, `.rego`, `.json`, `.yaml` and `.yml` files are read, hidden ones too; the
+    /// folders below the given one become the data's path. A file named directly must have one of
+    /// these extensions.
     ///
     /// # Errors
     /// [`Error::Policy`] with everything that can't be read.
@@ -115,9 +115,9 @@ impl Sources {
         if found.is_empty() { Ok(gathered.sources) } else { Err(Error::policy(found)) }
     }
 
-    /// Reads files and folders as [`read`](Self::read) does, and accounts for each. With `ignore`,
-    /// what it names is left out, and a file in a folder that its name leaves out although its
-    /// content is Rego, JSON or YAML is an error.
+    /// Reads files and folders as [`read`](Self::read) does, and accounts for each file. With
+    /// `ignore`, the files that it matches are left out, and a file in a folder that isn't read
+    /// because of its name, although its content is Rego, JSON or YAML, is an error.
     ///
     /// # Errors
     /// [`Error::Policy`] with everything that can't be read, or that can't be accounted for.
@@ -134,7 +134,7 @@ impl Sources {
             files.add(&path, &prefix);
         }
         let (mut list, accounts) = (files.list, files.accounts);
-        // A module that is named twice is one module; data that is named twice is a conflict.
+        // A module named twice is loaded once; data named twice is a conflict.
         let mut seen = std::collections::HashSet::new();
         list.retain(|file| file.kind != files::Kind::Rego || seen.insert(file.path.clone()));
         let mut gathered = Gathered { accounts, ..Gathered::default() };
@@ -192,21 +192,22 @@ impl Gathered {
     }
 }
 
-/// All documents as one, as OPA merges them.
+/// Merges all documents into one, as OPA does.
 pub(crate) fn merged(data: &[DataSource], found: &mut Vec<Diagnostic>) -> Value {
     merge::merge(data, found)
 }
 
-/// Reads a document of any type, an input for one, as strictly as data: what two parsers read
-/// differently is refused.
+/// Reads a document of any type, such as an input, as strictly as data: a text that two parsers
+/// read differently is refused.
 ///
 /// # Errors
-/// What is wrong, with its place.
+/// Returns the problem with its position.
 pub(crate) fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     documents::any(name, text, is_yaml)
 }
 
-/// `a.b:path` taken apart, unless the whole of it is a path.
+/// Splits `a.b:path` into the data's path and the file's, unless the whole argument is an existing
+/// path.
 pub(crate) fn split(argument: &str) -> (Vec<String>, PathBuf) {
     let plain = argument.strip_prefix("file://").unwrap_or(argument);
     if plain.len() == argument.len()

@@ -341,7 +341,7 @@ fn what_a_host_never_answers_ends_at_the_deadline_and_when_cancelled() {
         .load(&Sources::text("p.rego", text))
         .unwrap();
     let query = policies.query("data.p.x").unwrap();
-    let mut options = EvaluateOptions::new(Answers::Nobody("nobody".to_owned()));
+    let mut options = EvaluateOptions::new(Answers::Unavailable("nobody".to_owned()));
     options.budget.timeout = Duration::from_millis(50);
     let error = policies.evaluate(&query, None, &options).result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);

@@ -1,11 +1,11 @@
-//! Which documents can make calls when they are evaluated.
+//! The documents whose evaluation can make calls.
 //!
-//! Owns the answer for a document by its path, from the graph of rules. It is made once at a load:
-//! what makes no calls is evaluated where its caller is, and needs no passes.
+//! Owns the answer for a document by its path, computed from the graph of rules once per load. A
+//! document that can't make calls is evaluated on its caller's thread and needs only one pass.
 
 use crate::rego::program::Program;
 
-/// True if each rule, or a rule that it asks, has a call; sorted by path.
+/// For each rule, by path, whether it or a rule that it depends on contains a call.
 pub(super) struct Asks {
     rules: Vec<(String, bool)>,
     any: bool,
@@ -23,7 +23,7 @@ impl Asks {
                 }
             }
         }
-        // A call outside of any rule could be anywhere.
+        // A call outside any rule could be reached from everywhere.
         let outside = program.call_sites().iter().any(|site| site.rule.is_none());
         let mut open: Vec<usize> = if outside {
             (0..rules.len()).collect()
@@ -41,12 +41,12 @@ impl Asks {
         Self { rules, any: !program.call_sites().is_empty() }
     }
 
-    /// True if there is a call at all.
+    /// Returns `true` if the policies contain any call.
     pub(super) fn any(&self) -> bool {
         self.any
     }
 
-    /// True if the document at `path`, such as `data.release.deny`, can make calls.
+    /// Returns `true` if the document at `path`, such as `data.release.deny`, can make calls.
     pub(super) fn document(&self, path: &str) -> bool {
         if !self.any {
             return false;
@@ -62,7 +62,7 @@ impl Asks {
             self.rules.get(first).filter(|(rule, _)| rule == start)
         });
         let mut found = below.chain(above).map(|(_, asks)| *asks).peekable();
-        // A path that no rule is known by isn't understood here.
+        // A path without a known rule could be anything: assume that it makes calls.
         found.peek().is_none() || found.any(|asks| asks)
     }
 }
@@ -75,7 +75,7 @@ mod tests {
     use crate::sources::Sources;
 
     #[test]
-    fn what_reaches_a_call_asks_and_nothing_else() {
+    fn only_documents_that_reach_a_call_can_make_one() {
         let text = "package p\n\nask(d) := platform.discover(d, \"\")\n\nindirect if ask(\"x\").kind\n\n\
                     plain := 1\n\nplainer := plain + 1\n\n\
                     nested.plain := 2\n";

@@ -1,12 +1,13 @@
-//! One pass of an evaluation: independent calls of one policy travel together.
+//! One pass of an evaluation, which batches independent calls.
 //!
-//! Owns what a pass does with a call; when the passes end is `drive`'s. A call whose answer is known
-//! returns it; another one is noted and returns undefined, and from then on the pass is no longer
-//! exact: its result, errors, prints and coverage are thrown away. Between passes the noted calls
-//! are fetched at once. A pass that noted nothing is the evaluation's.
+//! Owns how a pass treats a call; `pass_loop` decides when passes end. A call whose answer is known
+//! returns it. Any other call is noted and returns undefined, and from then on the pass is no
+//! longer exact: its result, errors, prints and coverage are discarded. Between passes the noted
+//! calls are fetched at once. The first pass that notes no call gives the evaluation's result.
 //!
-//! Work beyond the first noted call is a guess: it never sends a prompt, never raises a failure,
-//! and has a slice of time and an allowance of calls and bytes that end the pass at most.
+//! Calls after the first noted one are guesses: a guess never sends a prompt and never raises a
+//! failure. Guesses share a slice of time and an allowance of calls and bytes; when one of them is
+//! used up, the pass ends and nothing worse happens.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,26 +16,26 @@ use std::time::Instant;
 
 use crate::rego::Value;
 
+use super::answered::{AnsweredCalls, is_plain};
 use super::blocking::block_on;
-use super::call::Call;
-use super::met::{Answered, is_plain};
+use super::call::CheckedCall;
 use super::scope::Calls;
 use super::session::{Guess, Session};
+use crate::flight::CallOutcome;
 use crate::flight::Key;
-use crate::flight::Outcome;
 use crate::load::functions::Kind;
 use crate::{Error, ErrorKind, Limit, NotFound};
 
-/// Calls in one pass.
+/// One pass, as the policy's calls see it.
 pub(crate) struct Pass {
     session: Arc<Session>,
     number: u32,
-    /// The number of further unknown calls that block instead of being noted.
+    /// The number of further unknown calls to block on instead of noting them.
     credit: AtomicU64,
-    /// When the credit ends, and when guessing does.
+    /// The time at which the credit and the guessing end.
     guess_until: Instant,
     exact: AtomicBool,
-    /// True if the time for guesses ended the pass.
+    /// Set once the pass has used up its time for guesses.
     late: AtomicBool,
     notes: Mutex<Notes>,
     bytes: AtomicU64,
@@ -42,12 +43,12 @@ pub(crate) struct Pass {
 
 #[derive(Default)]
 pub(super) struct Notes {
-    pub first: Option<Call>,
+    pub first: Option<CheckedCall>,
     pub first_at: Option<Instant>,
-    pub guesses: Vec<Call>,
+    pub guesses: Vec<CheckedCall>,
     noted: HashSet<Key>,
-    answered: Answered,
-    /// Calls made while the pass was exact, with their number.
+    answered: AnsweredCalls,
+    /// Calls made while the pass was exact, with the number of uses of each.
     pub used: HashMap<Key, u64>,
 }
 
@@ -67,16 +68,16 @@ impl Calls for Pass {
                 let message = "the host gave no answer for this function";
                 return Err(Error::new(ErrorKind::NotAnswered, message).in_call(function));
             }
-            Some(Kind::Async(answer)) => Call::of_host(function, answer, args),
-            None => match Call::of_network(function, args) {
+            Some(Kind::Async(answer)) => CheckedCall::of_host(function, answer, args),
+            None => match CheckedCall::of_network(function, args) {
                 Some(call) => call.and_then(|call| self.session.may_ask(call)),
-                None => Call::new(&self.session.product, function, args),
+                None => CheckedCall::new(&self.session.product, function, args),
             },
         };
         let call = match call {
             Ok(call) => call,
             Err(error) if exact => return Err(error),
-            // What a guess gets wrong, the exact evaluation may never ask.
+            // The exact evaluation may never make the call that is wrong here.
             Err(_) => return Ok(None),
         };
         if !exact {
@@ -84,7 +85,7 @@ impl Calls for Pass {
         }
         let key = call.key.clone();
         let value = self.exactly(call)?;
-        // A call that was noted has no answer yet.
+        // If the call was noted just now, it has no answer yet.
         if plain && self.exact.load(Ordering::Relaxed) {
             self.notes().answered.put(function, args.to_vec(), key, value.clone());
         }
@@ -111,12 +112,12 @@ impl Pass {
         }
     }
 
-    /// True if the time for guesses ended it.
+    /// Returns `true` if the pass used up its time for guesses.
     pub(super) fn is_late(&self) -> bool {
         self.late.load(Ordering::Relaxed)
     }
 
-    /// What it noted; nothing is left in it.
+    /// Takes everything that the pass noted.
     pub(super) fn take_notes(&self) -> Notes {
         let mut notes = std::mem::take(&mut *self.notes());
         notes.answered.settle(&mut notes.used);
@@ -127,8 +128,9 @@ impl Pass {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call that the evaluation certainly makes.
-    fn exactly(&self, call: Call) -> Result<Option<Value>, Error> {
+    /// Answers a call of the exact evaluation: from what is known, by blocking if that is allowed,
+    /// or by noting it.
+    fn exactly(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
         let first_use = self.count(&call.key)?;
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return self.raise(&call, outcome, first_use);
@@ -151,7 +153,7 @@ impl Pass {
         Ok(None)
     }
 
-    /// True if an unknown call may be waited for; uses up credit.
+    /// Returns `true` if the pass may block on an unknown call, and uses up one credit.
     fn may_block(&self) -> bool {
         match self.credit.load(Ordering::Relaxed) {
             0 => false,
@@ -168,8 +170,8 @@ impl Pass {
         if all { self.session.deadline } else { self.guess_until }
     }
 
-    /// A call that only follows from the ignorance of another one.
-    fn guess(&self, call: Call) -> Result<Option<Value>, Error> {
+    /// Answers a call that the policy may only have reached because an earlier answer is missing.
+    fn guess(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return Ok(outcome.result.ok().map(|answer| answer.value));
         }
@@ -195,7 +197,7 @@ impl Pass {
         }
     }
 
-    /// Counts a use of a call against the budget; whether it is the first in this pass.
+    /// Counts a use of a call against the budget. Returns `true` if it is the first in this pass.
     fn count(&self, key: &Key) -> Result<bool, Error> {
         let mut notes = self.notes();
         if let Some(uses) = notes.used.get_mut(key) {
@@ -214,11 +216,12 @@ impl Pass {
         Ok(true)
     }
 
-    /// What the policy sees of a known answer.
+    /// Turns a known outcome into the answer that the policy sees, or into the failure that ends
+    /// the pass.
     fn raise(
         &self,
-        call: &Call,
-        outcome: Outcome,
+        call: &CheckedCall,
+        outcome: CallOutcome,
         first_use: bool,
     ) -> Result<Option<Value>, Error> {
         if first_use {

@@ -1,4 +1,4 @@
-//! Waiting for a future on a thread that has no runtime, or another one's.
+//! Blocking on a future from any thread, inside or outside an async runtime.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs `future` on this thread, which sleeps while there is nothing to do. What the future waits
-/// for must make progress elsewhere.
+/// Runs `future` on this thread, which sleeps while the future is pending. The progress that the
+/// future waits for must be made on other threads.
 pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_future_that_another_thread_completes_is_waited_for() {
+    fn a_future_completed_by_another_thread_is_waited_for() {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let other = thread::spawn(move || sender.send(7));
         assert_eq!(block_on(receiver), Ok(7));

@@ -1,4 +1,4 @@
-//! What an evaluation may cost, and who answers its calls.
+//! The budget of an evaluation, and the sources of answers to its calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,25 +9,24 @@ use super::recording::Replay;
 use crate::rego::Value;
 use crate::{Error, Platform};
 
-/// What one evaluation may cost. What the exact evaluation needs is counted, not guesses.
+/// The limits on one evaluation. Only calls that the exact evaluation needs count, not guesses.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Budget {
-    /// How long it may take; 60 s by default.
+    /// The time limit; 60 s by default.
     pub timeout: Duration,
-    /// The number of passes it may take; 200 by default.
+    /// The limit on passes; 200 by default.
     pub passes: u32,
-    /// The number of different calls; 20,000 by default.
+    /// The limit on different calls; 20,000 by default.
     pub calls: usize,
-    /// The number of bytes of answers; 1 GiB by default.
+    /// The limit on the size of answers, in bytes; 1 GiB by default.
     pub bytes: u64,
-    /// The number of bytes of values it may make, about; 4 GiB by default. What isn't counted: the
-    /// input and the data, and the stack.
+    /// The approximate limit on the memory for values, in bytes; 4 GiB by default. Input, data and
+    /// stack don't count.
     pub memory: u64,
-    /// True if a prompt may be sent before it is certain that the policy asks for it.
+    /// Set if a prompt may be sent before it is certain that the policy needs it.
     pub eager_prompts: bool,
-    /// True if each call is sent only once the one before it is answered: nothing is guessed then,
-    /// and nothing travels together.
+    /// Set to send each call only after the previous one is answered, without guesses or batches.
     pub one_at_a_time: bool,
 }
 
@@ -51,16 +50,17 @@ impl Default for Budget {
 pub struct FunctionCall {
     /// The function's full name, such as `platform.discover`.
     pub function: Arc<str>,
-    /// Its arguments: checked, and in the one form in which equal calls are equal.
+    /// Its arguments, checked and normalised: equal calls have equal arguments.
     pub arguments: Vec<Value>,
 }
 
-/// Answers calls in place of the service: a set of independent calls in, an answer for each out.
+/// Answers calls in place of the service: it gets a batch of independent calls and returns an
+/// answer for each.
 ///
-/// Answers are held to the documented types of the functions, as those of recordings are.
+/// Answers are checked against the documented types of the functions, as recorded ones are.
 pub trait Responder: Send + Sync + std::fmt::Debug {
-    /// Answers `calls`, in their order. It should be done by `deadline`; an answer that is missing
-    /// is an error of its call.
+    /// Answers `calls`, in their order. It should be done by `deadline`; a missing answer is an
+    /// error of its call.
     fn answer<'a>(
         &'a self,
         calls: &'a [FunctionCall],
@@ -68,7 +68,7 @@ pub trait Responder: Send + Sync + std::fmt::Debug {
     ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>>;
 }
 
-/// Who answers the calls of an evaluation.
+/// The source of answers to the calls of an evaluation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Answers {
@@ -76,9 +76,9 @@ pub enum Answers {
     Service(Platform),
     /// A recording, and nothing else.
     Replay(Arc<Replay>),
-    /// The host itself.
+    /// The host.
     Responder(Arc<dyn Responder>),
-    /// Nothing: every call is an error that gives this advice, with the function's full name for
-    /// `{function}`.
-    Nobody(String),
+    /// None: every call fails with this hint, in which `{function}` stands for the function's full
+    /// name.
+    Unavailable(String),
 }

@@ -1,6 +1,6 @@
-//! Loading in one chain.
+//! Loading policies with a builder.
 //!
-//! Owns the builder of policies; what each setting means is [`LoadOptions`]'.
+//! Owns the builder of policies; the settings are explained at [`LoadOptions`].
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::rego::Value;
 use crate::sources::{SchemaSet, Sources};
 use crate::{Error, Platform, Product};
 
-/// Builds [`Policies`]: [`Policies::load`] in one chain.
+/// A builder of [`Policies`], as an alternative to [`Policies::load`].
 ///
 /// ```
 /// use rego_platform::Value;
@@ -36,26 +36,26 @@ pub struct PoliciesBuilder {
 }
 
 impl PoliciesBuilder {
-    /// Takes product and functions from the platform that will answer.
+    /// Sets the product and the enabled functions to those of the platform that will answer.
     pub fn platform(mut self, platform: &Platform) -> Self {
         let LoadOptions { product, enabled, .. } = LoadOptions::of_platform(platform);
         (self.options.product, self.options.enabled) = (product, enabled);
         self
     }
 
-    /// The name that the functions of the service start with; `platform` by default.
+    /// Sets the name that the functions of the service start with; `platform` by default.
     pub fn product(mut self, product: Product) -> Self {
         self.options.product = product;
         self
     }
 
-    /// The functions of the service that policies can call; the five by default.
+    /// Sets the functions of the service that policies can call; the five by default.
     pub fn enabled(mut self, functions: FunctionSet) -> Self {
         self.options.enabled = functions;
         self
     }
 
-    /// A function of the host's own ([`HostFunction::pure`]).
+    /// Adds a function of the host ([`HostFunction::pure`]).
     pub fn function(
         self,
         name: impl Into<Arc<str>>,
@@ -65,7 +65,7 @@ impl PoliciesBuilder {
         self.host_function(HostFunction::pure(name, arity, function))
     }
 
-    /// A function of the host's own whose answer takes time ([`HostFunction::asynchronous`]).
+    /// Adds a function of the host whose answer takes time ([`HostFunction::asynchronous`]).
     pub fn async_function<F>(
         self,
         name: impl Into<Arc<str>>,
@@ -78,20 +78,20 @@ impl PoliciesBuilder {
         self.host_function(HostFunction::asynchronous(name, arity, function))
     }
 
-    /// A function of the host's own, made elsewhere.
+    /// Adds an existing function of the host.
     pub fn host_function(mut self, function: HostFunction) -> Self {
         self.options.host_functions.push(function);
         self
     }
 
-    /// True if modules are Rego v0 unless they import `rego.v1`; false by default.
+    /// Sets whether modules are Rego v0 unless they import `rego.v1`; `false` by default.
     pub fn rego_v0(mut self, v0: bool) -> Self {
         self.options.rego_v0 = v0;
         self
     }
 
-    /// What documents from outside are said to be: policies that look for something else are
-    /// refused.
+    /// Sets the schemas of documents from outside: policies that refer to a field they don't
+    /// declare are refused.
     ///
     /// ```
     /// use rego_platform::evaluate::Policies;
@@ -109,7 +109,7 @@ impl PoliciesBuilder {
         self
     }
 
-    /// Checks and compiles.
+    /// Checks and compiles sources with these settings.
     ///
     /// # Errors
     /// As [`Policies::load`].
@@ -119,7 +119,7 @@ impl PoliciesBuilder {
 }
 
 impl Policies {
-    /// A builder with the defaults.
+    /// Returns a builder with the defaults.
     pub fn builder() -> PoliciesBuilder {
         PoliciesBuilder::default()
     }

@@ -1,4 +1,4 @@
-//! A call as an evaluation knows it: checked arguments and the key that equal calls share.
+//! Calls with checked arguments, and with the key that equal calls share.
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ use crate::{Error, Product};
 
 /// A call whose arguments are checked.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct CheckedCall {
     pub key: Key,
     pub target: Target,
 }
 
-/// What a call reaches.
+/// The target of a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     /// One of the product's functions.
     Product { function: &'static Function, request: Arc<dyn Request> },
-    /// A function of the host's, with its arguments.
+    /// A function that the host supplies, with its arguments.
     Host { function: AsyncFunction, arguments: Vec<Value> },
-    /// A request of the policy's own.
+    /// An HTTP request of the policy itself.
     Http(Arc<HttpRequest>),
-    /// The addresses of a name.
+    /// A lookup of a host name's addresses.
     Lookup(Arc<str>),
 }
 
-impl Call {
+impl CheckedCall {
     /// Checks the arguments of a call of the function with the full name `name`.
     pub fn new(product: &Product, name: &str, arguments: &[Value]) -> Result<Self, Error> {
         let function = name
@@ -48,7 +48,7 @@ impl Call {
         Ok(Self { key, target: Target::Product { function, request } })
     }
 
-    /// A call of a function of the host's.
+    /// Returns a call of a function that the host supplies.
     pub fn of_host(
         name: &str,
         function: &AsyncFunction,
@@ -59,7 +59,7 @@ impl Call {
         Ok(Self { key, target: Target::Host { function, arguments } })
     }
 
-    /// The call as a responder is asked.
+    /// Returns the call in the form in which a responder gets it.
     pub fn as_function_call(&self) -> FunctionCall {
         let arguments = match &self.target {
             Target::Product { request, .. } => request.normalised(),
@@ -69,7 +69,7 @@ impl Call {
         FunctionCall { function: Arc::clone(&self.key.function), arguments }
     }
 
-    /// What it costs.
+    /// Returns the cost of the call.
     pub fn cost(&self) -> Cost {
         match &self.target {
             Target::Product { function, .. } => function.cost,
@@ -77,13 +77,13 @@ impl Call {
         }
     }
 
-    /// True if it may be sent before it is certain that the policy asks for it.
+    /// Returns `true` if it may be sent before it is certain that the policy needs it.
     pub fn may_be_guessed(&self, eager_prompts: bool) -> bool {
         self.reads() && (self.cost() != Cost::Prompt || eager_prompts)
     }
 
-    /// True if sending it leaves everything as it was, so that it may be sent again, or once for
-    /// several that ask the same.
+    /// Returns `true` if it has no side effects, so that it may be repeated, or sent once for
+    /// several equal calls.
     pub fn reads(&self) -> bool {
         match &self.target {
             Target::Http(request) => matches!(&*request.method, "" | "GET" | "HEAD"),

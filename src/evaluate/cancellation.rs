@@ -1,4 +1,4 @@
-//! Ending an evaluation from outside.
+//! Cancelling an evaluation from outside.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -7,8 +7,8 @@ use futures_util::task::AtomicWaker;
 
 use crate::{Error, ErrorKind};
 
-/// Ends the evaluations that were given it: those that run stop soon, those that wait for the
-/// service stop at once, and requests that nothing else waits for are dropped.
+/// A handle that cancels the evaluations it was passed to. A running evaluation stops soon, one
+/// that waits for the service at once, and requests that nothing else waits for are dropped.
 ///
 /// ```
 /// use rego_platform::evaluate::Cancellation;
@@ -24,18 +24,18 @@ pub struct Cancellation(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     cancelled: AtomicBool,
-    /// Whose cancellation counts here too.
+    /// A handle whose cancellation also cancels this one.
     parent: Option<Cancellation>,
     waiting: std::sync::Mutex<Vec<Weak<AtomicWaker>>>,
 }
 
 impl Cancellation {
-    /// Not cancelled yet.
+    /// Creates a handle that isn't cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Cancels; it can't be taken back.
+    /// Cancels the evaluations, irrevocably.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Release);
         for waker in self.lock().drain(..) {
@@ -45,22 +45,22 @@ impl Cancellation {
         }
     }
 
-    /// True if it was cancelled.
+    /// Returns `true` once it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         let parent = || self.0.parent.as_ref().is_some_and(Self::is_cancelled);
         self.0.cancelled.load(Ordering::Acquire) || parent()
     }
 
-    /// One that is cancelled with this one, or by itself.
+    /// Returns a handle that is cancelled together with this one, or on its own.
     pub(super) fn child(&self) -> Self {
         Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
     }
 
-    /// Wakes `waker` when this is cancelled, or now if it is.
+    /// Wakes `waker` on cancellation, or now if this is cancelled already.
     pub(super) fn wakes(&self, waker: &Arc<AtomicWaker>) {
         let mut waiting = self.lock();
         if waiting.len() == waiting.capacity() {
-            // Evaluations that are over.
+            // Drop the wakers of evaluations that are over.
             waiting.retain(|waker| waker.strong_count() > 0);
         }
         waiting.push(Arc::downgrade(waker));
@@ -87,7 +87,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// The error of an evaluation that was cancelled.
+/// Returns the error of a cancelled evaluation.
 pub(super) fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "the evaluation was cancelled")
 }

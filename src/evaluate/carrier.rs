@@ -1,16 +1,16 @@
 //! Carriers of calls: the service, or the network for a policy's own requests.
 //!
-//! Owns which runtime, deadline and flights a call has, and who is asked when it is sent.
+//! Owns the choice of runtime, deadline and flights for a call, and sending it to its target.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
-use super::call::{Call, Target};
+use super::call::{CheckedCall, Target};
 use crate::builtins::Answer;
 use crate::client::{Client, Context};
-use crate::flight::{Bell, Boarded, Flights, Grant, SharedCall};
+use crate::flight::{Boarded, Flights, Grant, Notifier, SharedCall};
 use crate::http::Http;
 use crate::{Error, ErrorKind, Platform};
 
@@ -24,7 +24,7 @@ pub(super) enum Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    /// The runtime of its timers and requests.
+    /// Returns the runtime of its timers and requests.
     pub fn runtime(&self) -> Result<&Handle, Error> {
         Ok(match self {
             Self::Service(platform) => platform.runtime()?.handle(),
@@ -39,7 +39,7 @@ impl Carrier<'_> {
         }
     }
 
-    /// The deadline of a call that is sent now, besides the evaluation's own.
+    /// Returns the deadline of a call that is sent now, besides that of the evaluation.
     pub fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Service(platform) => Some(platform.call_deadline()),
@@ -47,15 +47,20 @@ impl Carrier<'_> {
         }
     }
 
-    /// Sends a call, or joins an equal one that is on its way.
+    /// Sends a call, or joins an equal one in flight.
     ///
     /// # Errors
-    /// When there is no thread to send from.
-    pub fn board(&self, call: &Call, grant: Grant, bell: &Arc<Bell>) -> Result<Boarded, Error> {
+    /// When the runtime can't be started.
+    pub fn join_or_send(
+        &self,
+        call: &CheckedCall,
+        grant: Grant,
+        notifier: &Arc<Notifier>,
+    ) -> Result<Boarded, Error> {
         let shared = SharedCall { key: &call.key, cost: call.cost(), reads: call.reads() };
         let (target, sender) = (call.target.clone(), self.sender());
         let send = |context: Arc<Context>| async move { send(&target, &sender, &context).await };
-        Ok(self.flights().board(shared, self.runtime()?, grant, bell, send))
+        Ok(self.flights().join_or_send(shared, self.runtime()?, grant, notifier, send))
     }
 
     fn sender(&self) -> Sender {
@@ -66,13 +71,13 @@ impl Carrier<'_> {
     }
 }
 
-/// What the task of a call keeps of its carrier.
+/// The owned part of a [`Carrier`], for a call's task.
 enum Sender {
     Service(Arc<Client>),
     Http(Http),
 }
 
-/// Asks the target of a call.
+/// Sends a call to its target.
 async fn send(target: &Target, sender: &Sender, context: &Context) -> Result<Answer, Error> {
     match (target, sender) {
         (Target::Product { request, .. }, Sender::Service(client)) => {

@@ -1,5 +1,4 @@
-//! The parts of policies that evaluations reached: the heads of rules that gave a value, and the
-//! expressions that were evaluated.
+//! Coverage: the heads of rules that gave a value, and the expressions that were evaluated.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -7,12 +6,12 @@ use std::collections::BTreeSet;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::syntax::tree::Span;
 
-/// The parts that were reached.
+/// The spans that were reached.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Covered(BTreeSet<Span>);
 
 impl Covered {
-    /// Adds the parts that another evaluation reached.
+    /// Adds the spans that another evaluation reached.
     pub(crate) fn add(&mut self, more: Self) {
         self.0.extend(more.0);
     }
@@ -22,17 +21,17 @@ impl Covered {
     }
 }
 
-/// Notes the parts that an evaluation reaches.
+/// Records the spans that an evaluation reaches.
 #[derive(Default)]
-pub(crate) struct Tracing(RefCell<BTreeSet<Span>>);
+pub(crate) struct CoverageTracer(RefCell<BTreeSet<Span>>);
 
-impl Tracing {
+impl CoverageTracer {
     pub(crate) fn into_covered(self) -> Covered {
         Covered(self.0.into_inner())
     }
 }
 
-impl Tracer for Tracing {
+impl Tracer for CoverageTracer {
     fn event(&self, event: &TraceEvent<'_>) {
         let counts = matches!(
             (event.op, event.node),

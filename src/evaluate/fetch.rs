@@ -1,7 +1,7 @@
-//! Fetching: what an evaluation sends, waits for and takes in between its passes.
+//! Fetching: sending an evaluation's noted calls between its passes, and waiting for their answers.
 //!
-//! Owns who pays for a call, how long guesses are waited for, and which failures are another's.
-//! What is known afterwards is kept by `session`.
+//! Owns the allowance that a call counts against, the time limit for guesses, and the decision
+//! about which failures are due to another evaluation's limits. Answers are kept by `session`.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 
 use super::budget::{Answers, FunctionCall};
-use super::call::{Call, Target};
+use super::call::{CheckedCall, Target};
 use super::cancellation::cancelled;
 use super::carrier::Carrier;
 use super::ledger::Origin;
@@ -24,17 +24,22 @@ use super::recorded;
 use super::session::{Known, Lent, Sent, Session};
 use crate::builtins::{Answer, Cost};
 use crate::client::Runtime;
-use crate::flight::{Grant, Key, Outcome};
+use crate::flight::{CallOutcome, Grant, Key};
 use crate::observe::Calling;
 use crate::{Error, ErrorKind};
 
-/// How long nothing has to arrive until guesses are no longer waited for, at least.
+/// The shortest time without an arrival after which guesses are no longer waited for.
 const QUIET: Duration = Duration::from_millis(250);
 
 impl Session {
-    /// Fetches the first call, which the exact evaluation needs, and together with it the guesses
-    /// behind it; returns once the first is answered and the guesses had their slice of time.
-    pub async fn fetch(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
+    /// Fetches the first call, which the exact evaluation needs, together with the guesses that
+    /// follow it. Returns once the first is answered and the guesses have had their slice of time.
+    pub async fn fetch(
+        &self,
+        first: &CheckedCall,
+        guesses: &[CheckedCall],
+        pass: u32,
+    ) -> Result<(), Error> {
         let all = || std::iter::once(first).chain(guesses);
         let mut carried = None;
         for (index, call) in all().enumerate() {
@@ -53,12 +58,17 @@ impl Session {
         if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
-    /// Asks for what nothing carries: a recording's answers, the host's.
-    async fn ask(&self, first: &Call, guesses: &[Call], pass: u32) -> Result<(), Error> {
+    /// Gets the answers of calls that no client sends: from a recording or from the host.
+    async fn ask(
+        &self,
+        first: &CheckedCall,
+        guesses: &[CheckedCall],
+        pass: u32,
+    ) -> Result<(), Error> {
         let all =
             || std::iter::once(first).chain(guesses).filter(|call| self.carrier(call).is_none());
-        let of_service = |call: &&Call| matches!(call.target, Target::Product { .. });
-        let ask = async |call: &Call| {
+        let of_service = |call: &&CheckedCall| matches!(call.target, Target::Product { .. });
+        let ask = async |call: &CheckedCall| {
             if let Target::Host { function, arguments } = &call.target
                 && !matches!(&self.answers, Answers::Replay(_))
             {
@@ -72,7 +82,7 @@ impl Session {
         self.in_time(join_all(all().map(ask))).await?;
         match &self.answers {
             Answers::Service(_) => {}
-            Answers::Nobody(advice) => {
+            Answers::Unavailable(advice) => {
                 for call in all().filter(of_service).take(1) {
                     let message = "this call has no answer here";
                     let error = Error::new(ErrorKind::NotAnswered, message)
@@ -91,7 +101,7 @@ impl Session {
                 }
             }
             Answers::Responder(responder) => {
-                let asked: Vec<&Call> = all().filter(of_service).collect();
+                let asked: Vec<&CheckedCall> = all().filter(of_service).collect();
                 let calls: Vec<FunctionCall> =
                     asked.iter().map(|call| call.as_function_call()).collect();
                 let answers = self.in_time(responder.answer(&calls, self.deadline)).await?;
@@ -114,17 +124,22 @@ impl Session {
         Ok(())
     }
 
-    /// Fetches one call and waits for it, but not beyond `until`: then it stays on its way.
-    pub async fn fetch_until(&self, call: &Call, pass: u32, until: Instant) -> Result<(), Error> {
+    /// Fetches one call and waits for it until `until`; after that it stays in flight.
+    pub async fn fetch_until(
+        &self,
+        call: &CheckedCall,
+        pass: u32,
+        until: Instant,
+    ) -> Result<(), Error> {
         match self.carrier(call) {
             Some(carrier) => self.await_first(carrier, call, pass, until).await,
             None => self.fetch(call, &[], pass).await,
         }
     }
 
-    /// What the host answers, unless the evaluation ends before.
+    /// Waits for the host's answer, unless the evaluation ends first.
     async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        /// The clock of evaluations that no platform answers, started when one waits.
+        /// The runtime whose timers evaluations without a platform use, started on first use.
         static CLOCK: OnceLock<Result<Runtime, Error>> = OnceLock::new();
         let mut work = pin!(work);
         if let Some(done) = work.as_mut().now_or_never() {
@@ -137,7 +152,7 @@ impl Session {
         };
         let mut timer = pin!(timer);
         poll_fn(|cx| {
-            self.bell.waker().register(cx.waker());
+            self.notifier.waker().register(cx.waker());
             if self.is_cancelled() {
                 return Poll::Ready(Err(cancelled()));
             }
@@ -149,28 +164,34 @@ impl Session {
         .await
     }
 
-    fn send(&self, carrier: Carrier<'_>, call: &Call, guess: bool, pass: u32) -> Result<(), Error> {
+    fn send(
+        &self,
+        carrier: Carrier<'_>,
+        call: &CheckedCall,
+        guess: bool,
+        pass: u32,
+    ) -> Result<(), Error> {
         let prompt = call.cost() == Cost::Prompt;
         let mut state = self.lock();
-        if state.known.contains_key(&call.key) || state.on_their_way.contains_key(&call.key) {
+        if state.known.contains_key(&call.key) || state.in_flight.contains_key(&call.key) {
             return Ok(());
         }
         let deadline = carrier.deadline().unwrap_or(self.deadline);
         let (trace, observer) = (self.trace.clone(), self.observer.clone());
         let grant = if prompt {
-            // Not this evaluation's limits: others that ask the same at the same time join it,
-            // and must not have to ask again for more money.
+            // Not subject to this evaluation's limits: others with the same prompt join it, and
+            // must not have to pay for it again.
             Grant { deadline, allowance: None, trace, observer }
         } else {
             let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
             let allowance = Some(Arc::clone(allowance));
             Grant { deadline: deadline.min(self.deadline), allowance, trace, observer }
         };
-        let boarded = carrier.board(call, grant, &self.bell)?;
+        let boarded = carrier.join_or_send(call, grant, &self.notifier)?;
         let host = matches!(call.target, Target::Host { .. });
         let prompt = prompt || !call.reads();
         let sent = Sent { boarded, pass, guess, prompt, host };
-        state.on_their_way.insert(call.key.clone(), sent);
+        state.in_flight.insert(call.key.clone(), sent);
         Ok(())
     }
 
@@ -178,16 +199,17 @@ impl Session {
     async fn await_first(
         &self,
         carrier: Carrier<'_>,
-        first: &Call,
+        first: &CheckedCall,
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
         let runtime = carrier.runtime()?;
         loop {
-            // Again where it was another evaluation's flight, or a guess, that ended at its own limit.
+            // Sends it again if it was another evaluation's flight, or a guess, that ended at its
+            // own limit.
             self.send(carrier, first, false, pass)?;
             loop {
-                let (known, on_its_way) = {
+                let (known, is_in_flight) = {
                     let mut state = self.lock();
                     let known = state.known.get(&first.key);
                     let late = |known: &Known| {
@@ -196,12 +218,12 @@ impl Session {
                     };
                     let (is_known, late) = (known.is_some(), known.is_none_or(late));
                     state.waited = late.then(|| first.key.clone());
-                    (is_known, state.on_their_way.contains_key(&first.key))
+                    (is_known, state.in_flight.contains_key(&first.key))
                 };
                 if known {
                     return Ok(());
                 }
-                if !on_its_way {
+                if !is_in_flight {
                     break;
                 }
                 let now = Instant::now();
@@ -212,7 +234,7 @@ impl Session {
                     return Ok(());
                 }
                 let is_over = || self.is_cancelled();
-                let arrived = self.bell.wait(runtime, until, is_over).await;
+                let arrived = self.notifier.wait(runtime, until, is_over).await;
                 self.collect(arrived);
                 if self.is_cancelled() {
                     return Err(cancelled());
@@ -221,7 +243,8 @@ impl Session {
         }
     }
 
-    /// Gives the guesses of a pass their slice of time; those still on their way then stay there.
+    /// Waits for the guesses of a pass for their slice of time; those without an answer stay in
+    /// flight.
     async fn await_guesses(&self, carrier: Carrier<'_>, pass: u32) -> Result<(), Error> {
         let runtime = carrier.runtime()?;
         let started = Instant::now();
@@ -229,13 +252,13 @@ impl Session {
         let until = (started + left).min(self.deadline);
         let (mut pending, mut quiet) = {
             let state = self.lock();
-            let of_pass = state.on_their_way.values().filter(|sent| sent.pass == pass);
+            let of_pass = state.in_flight.values().filter(|sent| sent.pass == pass);
             (of_pass.count(), QUIET.max(state.slowest * 2))
         };
         while pending > 0 {
             let is_over = || self.is_cancelled();
             let quiet_until = until.min(Instant::now() + quiet);
-            let arrived = self.bell.wait(runtime, quiet_until, is_over).await;
+            let arrived = self.notifier.wait(runtime, quiet_until, is_over).await;
             if arrived.is_empty() {
                 break;
             }
@@ -254,18 +277,18 @@ impl Session {
         let _ = self.collect_of(arrived, 0);
     }
 
-    /// Moves what arrived from its way into the memo; how many of them `pass` had noted, and the
-    /// longest that an answer took so far.
+    /// Moves the calls that arrived into the memo. Returns how many of them `pass` had noted, and
+    /// the longest latency so far.
     fn collect_of(&self, arrived: Vec<Key>, pass: u32) -> (usize, Duration) {
         let mut state = self.lock();
         let mut landed = 0;
         for key in arrived {
-            let outcome = match state.on_their_way.get(&key) {
+            let outcome = match state.in_flight.get(&key) {
                 Some(sent) => sent.boarded.flight.outcome().cloned(),
                 None => None,
             };
             let Some(outcome) = outcome else { continue };
-            let Some(sent) = state.on_their_way.remove(&key) else { continue };
+            let Some(sent) = state.in_flight.remove(&key) else { continue };
             landed += usize::from(sent.pass == pass);
             state.slowest = state.slowest.max(outcome.latency);
             if self.is_limit_of_sender(&sent, &outcome) {
@@ -288,17 +311,18 @@ impl Session {
         (landed, state.slowest)
     }
 
-    /// True if a failure says more about the limits of who sent the call, or of a guess, than
-    /// about what the call deserves here: then it isn't known, and asked again if it is needed.
-    fn is_limit_of_sender(&self, sent: &Sent, outcome: &Outcome) -> bool {
+    /// Returns `true` if a failure may be due to the limits of a guess, or of the evaluation that
+    /// sent a joined call. Such a failure isn't remembered, and the call is sent again if it is
+    /// needed.
+    fn is_limit_of_sender(&self, sent: &Sent, outcome: &CallOutcome) -> bool {
         let Err(error) = &outcome.result else { return false };
         if sent.prompt {
-            // Asking again would cost again.
+            // A second prompt would cost again.
             return false;
         }
         match error.kind() {
             ErrorKind::TooLarge | ErrorKind::TimedOut => sent.boarded.joined || sent.guess,
-            // Fewer repetitions than there would have been time for here.
+            // This evaluation would have had time for more retries.
             ErrorKind::Unavailable | ErrorKind::RateLimited => {
                 sent.boarded.joined && sent.boarded.flight.deadline() < self.deadline
             }
@@ -307,6 +331,6 @@ impl Session {
     }
 }
 
-fn none(result: Result<Answer, Error>) -> Outcome {
-    Outcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
+fn none(result: Result<Answer, Error>) -> CallOutcome {
+    CallOutcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
 }

@@ -1,6 +1,6 @@
-//! What an evaluation asked, call by call.
+//! The ledger of an evaluation: each of its calls.
 //!
-//! Owns the account and its forms (struct, JSON, table). It measures nothing itself and decides
+//! Owns the ledger and its forms (struct, JSON, table). It measures nothing itself and decides
 //! nothing.
 
 use std::fmt::Write as _;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use crate::builtins::ContentForm;
 use crate::text::{escape, shorten};
 
-/// Where an answer came from.
+/// The source of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Origin {
     /// The service was asked.
     Network,
-    /// Another evaluation had asked the same at the same moment, or a short time ago.
+    /// Another evaluation made the same call at the same moment, or a short time ago.
     Shared,
     /// The artifact was in the cache, and the service granted access to it.
     Cache,
-    /// A recording knew it.
+    /// A recording contained it.
     Replay,
     /// The host answered.
     Host,
@@ -34,28 +34,29 @@ pub struct Entry {
     pub function: String,
     /// The arguments as JSON, shortened.
     pub arguments: String,
-    /// The pass that noted it, from 1.
+    /// The number of the pass that noted it, from 1.
     pub pass: u32,
-    /// True if the result depends on it; the others were guesses that turned out not to be needed.
+    /// `true` if the result depends on it; the other calls were guesses that weren't needed.
     pub needed: bool,
-    /// Where the answer came from.
+    /// The source of the answer.
     pub origin: Origin,
-    /// How it ended: `ok`, or the kind of its failure.
+    /// `ok`, or the kind of its failure.
     pub outcome: &'static str,
-    /// True if the author's `limit` cut the list.
+    /// `true` if the author's `limit` cut the list.
     pub cut: bool,
-    /// In which form content was given.
+    /// The form in which content was returned, for a download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<ContentForm>,
-    /// Fields that the question named and the answer didn't have, so that nothing was compared.
+    /// The number of fields that the call asked about and the answer didn't have, so that they
+    /// weren't compared.
     pub unchecked: u64,
-    /// The number of times the policy asked for it in the pass that gave the result.
+    /// The number of times the policy made the call in the pass that gave the result.
     pub uses: u64,
-    /// Requests sent, with pages and repetitions.
+    /// The number of requests sent, including pages and retries.
     pub attempts: u32,
-    /// Bytes of the answers.
+    /// The size of the answers in bytes.
     pub bytes: u64,
-    /// From sending to the complete answer, in microseconds.
+    /// The time from sending to the complete answer; microseconds in JSON.
     #[serde(rename = "latency_us", serialize_with = "micros")]
     pub latency: Duration,
 }
@@ -69,11 +70,11 @@ fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// The account of one evaluation.
+/// The calls of one evaluation.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// The number of passes it took.
+    /// The number of passes that it took.
     pub passes: u32,
     /// The calls in the order in which they were noted.
     pub calls: Vec<Entry>,
@@ -85,23 +86,23 @@ impl Ledger {
         self.calls.iter().filter(|entry| entry.needed)
     }
 
-    /// The number of those that asked the service or the host, and not the network.
+    /// The number of needed calls that asked the service or the host rather than the network.
     #[cfg(feature = "cli")]
     pub(crate) fn asked_of_service(&self) -> usize {
         self.needed().filter(|entry| !super::is_network(&entry.function)).count()
     }
 
-    /// The calls whose list was cut at the author's `limit`, and on which the result depends.
+    /// The needed calls whose list was cut at the author's `limit`.
     pub fn cut(&self) -> impl Iterator<Item = &Entry> {
         self.needed().filter(|entry| entry.cut)
     }
 
-    /// The account as JSON.
+    /// Returns the ledger as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The account as a table for people, one line a call, the passes visible.
+    /// Returns the ledger as a table for people, with a line per call, grouped by pass.
     pub fn table(&self) -> String {
         let mut out = String::new();
         let mut pass = 0;

@@ -1,9 +1,10 @@
-//! Evaluation of policies: what OPA would answer, or an error with its reason.
+//! Evaluation of policies: the result that OPA would give, or an error with its reason.
 //!
-//! Owns the way from sources to a result: reading (`sources`), loading (`load`, `policies`), passes
-//! (`drive`, `batch`), recordings and the ledger. What a policy means belongs to [`crate::rego`],
-//! what a call asks the service to `builtins` and `client`.
+//! Owns the path from sources to a result: reading (`sources`), loading (`load`, `policies`),
+//! passes (`pass_loop`, `batch`), recordings and the ledger. The meaning of a policy belongs to
+//! [`crate::rego`], the request behind a call to `builtins` and `client`.
 
+mod answered;
 mod asks;
 mod batch;
 mod blocking;
@@ -13,12 +14,11 @@ mod call;
 mod cancellation;
 mod carrier;
 mod covered;
-mod drive;
 mod fetch;
 mod ledger;
-mod met;
 mod network;
 mod output;
+mod pass_loop;
 mod policies;
 mod pool;
 mod query;
@@ -33,7 +33,7 @@ pub use budget::{Answers, Budget, FunctionCall, Responder};
 pub use builder::PoliciesBuilder;
 pub use cancellation::Cancellation;
 pub use ledger::{Entry, Ledger, Origin};
-pub use output::{Format, write};
+pub use output::{OutputFormat, write};
 pub use policies::{EvaluateOptions, Evaluated, Policies, Print, Query, Site};
 pub use pool::Pool;
 pub use query::{Expression, QueryOutput, Row};
@@ -46,4 +46,4 @@ pub(crate) use network::is_network;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
 #[cfg(feature = "cli")]
-pub(crate) use recorded::says_everything_once;
+pub(crate) use recorded::reject_duplicate_keys;

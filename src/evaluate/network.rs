@@ -1,7 +1,7 @@
-//! Requests of policies' own as calls: `http.send` and `net.lookup_ip_addr`.
+//! A policy's own network requests as calls: `http.send` and `net.lookup_ip_addr`.
 //!
-//! Owns what makes two of them equal, which may be sent on a guess, and the form in which
-//! recordings keep them. Sending is [`crate::http`]'s.
+//! Owns when two of them are equal, which ones may be sent on a guess, and the form in which
+//! recordings keep them. Sending them belongs to [`crate::http`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,26 +9,26 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::call::{Call, Target, key};
+use super::call::{CheckedCall, Target, key};
 use crate::rego::Value;
 use crate::rego::builtins::HttpRequest;
 use crate::rego::value::{Object, Set};
 use crate::{Error, ErrorKind};
 
-/// Sends a request.
+/// The built-in that sends an HTTP request.
 pub(crate) const HTTP_SEND: &str = "http.send";
 
-/// Looks up the addresses of a name.
+/// The built-in that looks up the addresses of a host name.
 pub(crate) const LOOKUP: &str = "net.lookup_ip_addr";
 
-/// True if a function asks the network, and not the service.
+/// Returns `true` if a function asks the network rather than the service.
 #[cfg(feature = "cli")]
 pub(crate) fn is_network(function: &str) -> bool {
     matches!(function, HTTP_SEND | LOOKUP)
 }
 
-impl Call {
-    /// A call of one of the built-ins that ask the network; nothing for other functions.
+impl CheckedCall {
+    /// Checks a call of one of the built-ins that ask the network; `None` for other functions.
     pub fn of_network(function: &str, arguments: &[Value]) -> Option<Result<Self, Error>> {
         match function {
             HTTP_SEND => Some(of_request(arguments)),
@@ -42,7 +42,7 @@ fn wrong(function: &str) -> Error {
     Error::new(ErrorKind::Internal, "a call with arguments of other types").in_call(function)
 }
 
-fn of_request(arguments: &[Value]) -> Result<Call, Error> {
+fn of_request(arguments: &[Value]) -> Result<CheckedCall, Error> {
     let [Value::Object(object)] = arguments else { return Err(wrong(HTTP_SEND)) };
     let request = HttpRequest::read(object).map_err(|error| {
         Error::new(ErrorKind::InvalidArgument, error.message.into_owned()).in_call(HTTP_SEND)
@@ -51,17 +51,17 @@ fn of_request(arguments: &[Value]) -> Result<Call, Error> {
     let told_by = if ignores { request.key.as_object() } else { Some(&**object) };
     let shown = without_secrets(told_by.unwrap_or(object));
     let key = key(HTTP_SEND.into(), vec![shown])?;
-    Ok(Call { key, target: Target::Http(Arc::new(request)) })
+    Ok(CheckedCall { key, target: Target::Http(Arc::new(request)) })
 }
 
-fn of_name(arguments: &[Value]) -> Result<Call, Error> {
+fn of_name(arguments: &[Value]) -> Result<CheckedCall, Error> {
     let [Value::String(name)] = arguments else { return Err(wrong(LOOKUP)) };
     let key = key(LOOKUP.into(), arguments.to_vec())?;
-    Ok(Call { key, target: Target::Lookup(name.to_string().into()) })
+    Ok(CheckedCall { key, target: Target::Lookup(name.to_string().into()) })
 }
 
-/// A request as recordings and reports may show it: each secret as its hash, which still tells
-/// one request from another.
+/// Returns a request as recordings and reports may show it: each secret is replaced by its hash, so
+/// that requests with different secrets stay different.
 fn without_secrets(request: &Object) -> Value {
     let shown = request.iter().map(|(name, value)| {
         let shown = match (name.as_str().unwrap_or_default(), value) {
@@ -81,7 +81,7 @@ fn without_secrets(request: &Object) -> Value {
     Value::from(shown.collect::<Object>())
 }
 
-/// True if a header of this name is likely to hold a secret.
+/// Returns `true` if a header of this name is likely to hold a secret.
 fn is_secret(name: &str) -> bool {
     const PARTS: [&str; 8] =
         ["auth", "cookie", "token", "key", "secret", "password", "credential", "signature"];
@@ -108,7 +108,8 @@ fn without_password(text: &str) -> Cow<'_, str> {
     Cow::Owned(url.into())
 }
 
-/// A recorded answer as the function gives it; JSON knows no sets.
+/// Returns a recorded answer in the function's own type: JSON has no sets, so a list of addresses
+/// becomes one.
 pub(super) fn replayed(target: &Target, value: Value) -> Result<Value, String> {
     match (target, value) {
         (Target::Http(_), value) => {
@@ -133,11 +134,11 @@ mod tests {
 
     fn key(request: &str) -> String {
         let request = Value::from_json(request).unwrap();
-        Call::of_network(HTTP_SEND, &[request]).unwrap().unwrap().key.arguments.to_string()
+        CheckedCall::of_network(HTTP_SEND, &[request]).unwrap().unwrap().key.arguments.to_string()
     }
 
     #[test]
-    fn secrets_are_told_apart_and_not_shown() {
+    fn secrets_are_distinguished_but_not_shown() {
         let with = |secret: &str| {
             key(&format!(
                 r#"{{"method":"get","url":"https://me:{secret}@a.test/?q=1","tls_client_key":"{secret}",
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_alone_are_guessed() {
+    fn only_reads_are_guessed() {
         for (method, guessed) in [
             ("get", true),
             ("HEAD", true),
@@ -175,7 +176,7 @@ mod tests {
         ] {
             let request = format!(r#"{{"method":"{method}","url":"http://a.test/"}}"#);
             let request = Value::from_json(&request).unwrap();
-            let call = Call::of_network(HTTP_SEND, &[request]).unwrap().unwrap();
+            let call = CheckedCall::of_network(HTTP_SEND, &[request]).unwrap().unwrap();
             assert_eq!(call.may_be_guessed(true), guessed, "{method}");
         }
     }

@@ -1,7 +1,7 @@
-//! Result documents, and how they are written.
+//! Result documents as text.
 //!
-//! Owns the text of values and of answers to queries: the bytes of `opa eval` in each of its
-//! formats. An undefined value has no text here; writing one is an error.
+//! Owns the text of values and of answers to queries, byte for byte that of `opa eval` in each of
+//! its formats. An object two of whose keys are one in JSON has no text; writing it is an error.
 
 use std::fmt::Write as _;
 
@@ -13,15 +13,15 @@ use crate::{Error, ErrorKind};
 #[path = "output_table.rs"]
 mod table;
 
-/// How an answer is written.
+/// The format of an answer's text; each is one of `opa eval --format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum OutputFormat {
     /// The whole document.
     #[default]
     Json,
-    /// A value, or a table of bindings and expressions.
+    /// A single value as indented JSON, otherwise a table of bindings and expressions.
     Pretty,
-    /// Values on a line for each row, strings as they are.
+    /// A line of values for each row, with strings unquoted.
     Raw,
     /// The values of each row.
     Values,
@@ -29,28 +29,28 @@ pub enum Format {
     Bindings,
 }
 
-/// `output` in `format`, with a line break at the end of all but nothing.
+/// Returns `output` as text in `format`; unless empty, it ends with a line break.
 ///
 /// # Errors
-/// [`ErrorKind::Internal`] when a value has no text.
-pub fn write(output: &QueryOutput, format: Format) -> Result<String, Error> {
+/// [`ErrorKind::Policy`] when two keys of an object are the same in JSON.
+pub fn write(output: &QueryOutput, format: OutputFormat) -> Result<String, Error> {
     match format {
-        Format::Json => document(output),
-        Format::Pretty => table::pretty(output),
-        Format::Raw => raw(output),
-        Format::Values => each(output, |row, out| {
+        OutputFormat::Json => document(output),
+        OutputFormat::Pretty => table::pretty(output),
+        OutputFormat::Raw => raw(output),
+        OutputFormat::Values => each(output, |row, out| {
             let mut list = List::new('[', out, 0);
             for answer in &row.expressions {
-                list.next(|out| indented(&answer.value, 1, out))?;
+                list.next(|out| write_indented(&answer.value, 1, out))?;
             }
             list.end(']');
             Ok(())
         }),
-        Format::Bindings => each(output, |row, out| bindings(row, 0, out)),
+        OutputFormat::Bindings => each(output, |row, out| bindings(row, 0, out)),
     }
 }
 
-/// The result document: `{"result":[…]}`, and `{}` when the query is undefined.
+/// Returns the result document: `{"result":[…]}`, or `{}` when the query is undefined.
 pub(crate) fn document(output: &QueryOutput) -> Result<String, Error> {
     let mut out = String::new();
     if output.is_undefined() {
@@ -59,14 +59,14 @@ pub(crate) fn document(output: &QueryOutput) -> Result<String, Error> {
     out.push_str("{\n  \"result\": ");
     let mut rows = List::new('[', &mut out, 1);
     for row in &output.rows {
-        rows.next(|out| one(row, out))?;
+        rows.next(|out| write_row(row, out))?;
     }
     rows.end(']');
     out.push_str("\n}\n");
     Ok(out)
 }
 
-fn one(row: &Row, out: &mut String) -> Result<(), Error> {
+fn write_row(row: &Row, out: &mut String) -> Result<(), Error> {
     let mut fields = List::new('{', out, 2);
     fields.next(|out| {
         out.push_str("\"expressions\": ");
@@ -76,7 +76,7 @@ fn one(row: &Row, out: &mut String) -> Result<(), Error> {
                 let mut fields = List::new('{', out, 4);
                 fields.next(|out| {
                     out.push_str("\"value\": ");
-                    indented(&answer.value, 5, out)
+                    write_indented(&answer.value, 5, out)
                 })?;
                 fields.next(|out| {
                     out.push_str("\"text\": ");
@@ -116,7 +116,7 @@ fn bindings(row: &Row, level: usize, out: &mut String) -> Result<(), Error> {
         fields.next(|out| {
             quote(name, out);
             out.push_str(": ");
-            indented(value, level + 1, out)
+            write_indented(value, level + 1, out)
         })?;
     }
     fields.end('}');
@@ -152,14 +152,13 @@ fn raw(output: &QueryOutput) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Levels of nesting of a value that leaves an evaluation.
+/// The deepest nesting of a value in a result.
 const DEPTH: usize = 5_000;
 
-/// Values within a value that leaves an evaluation, shared ones counted each time: what it takes
-/// to print it.
+/// The most values within a result. Shared values count each time, since each is written out.
 const NODES: usize = 20_000_000;
 
-/// An answer whose values can be written out in reasonable time and memory.
+/// Returns an answer unchanged if its values can be written out in reasonable time and memory.
 pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
     for row in &output.rows {
         let values = row.expressions.iter().map(|answer| &answer.value);
@@ -189,25 +188,25 @@ pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
     Ok(output)
 }
 
-/// `value` as JSON over several lines.
+/// Returns `value` as indented JSON.
 pub(crate) fn pretty(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
-    indented(value, 0, &mut out)?;
+    write_indented(value, 0, &mut out)?;
     Ok(out)
 }
 
-/// `value` as JSON on one line: keys sorted by their text, sets as sorted arrays, the characters
-/// escaped that HTML gives a meaning, as OPA writes it.
+/// Returns `value` as JSON on one line, written as OPA does: keys sorted by their text, sets as
+/// sorted arrays, characters with a meaning in HTML escaped.
 pub(crate) fn compact(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
-    narrow(value, &mut out)?;
+    write_compact(value, &mut out)?;
     Ok(out)
 }
 
-fn narrow(value: &Value, out: &mut String) -> Result<(), Error> {
+fn write_compact(value: &Value, out: &mut String) -> Result<(), Error> {
     match value {
-        Value::Array(array) => narrow_list(array.iter(), out)?,
-        Value::Set(set) => narrow_list(set.iter(), out)?,
+        Value::Array(array) => write_compact_list(array.iter(), out)?,
+        Value::Set(set) => write_compact_list(set.iter(), out)?,
         Value::Object(_) => {
             out.push('{');
             for (index, (key, member)) in fields(value)?.into_iter().enumerate() {
@@ -216,16 +215,16 @@ fn narrow(value: &Value, out: &mut String) -> Result<(), Error> {
                 }
                 quote(&key, out);
                 out.push(':');
-                narrow(member, out)?;
+                write_compact(member, out)?;
             }
             out.push('}');
         }
-        scalar => self::scalar(scalar, out),
+        scalar => write_scalar(scalar, out),
     }
     Ok(())
 }
 
-fn narrow_list<'a>(
+fn write_compact_list<'a>(
     members: impl Iterator<Item = &'a Value>,
     out: &mut String,
 ) -> Result<(), Error> {
@@ -234,46 +233,47 @@ fn narrow_list<'a>(
         if index > 0 {
             out.push(',');
         }
-        narrow(member, out)?;
+        write_compact(member, out)?;
     }
     out.push(']');
     Ok(())
 }
 
-fn indented(value: &Value, level: usize, out: &mut String) -> Result<(), Error> {
+fn write_indented(value: &Value, level: usize, out: &mut String) -> Result<(), Error> {
     match value {
-        Value::Array(array) => indented_list(array.iter(), level, out)?,
-        Value::Set(set) => indented_list(set.iter(), level, out)?,
+        Value::Array(array) => write_indented_list(array.iter(), level, out)?,
+        Value::Set(set) => write_indented_list(set.iter(), level, out)?,
         Value::Object(_) => {
             let mut list = List::new('{', out, level);
             for (key, member) in fields(value)? {
                 list.next(|out| {
                     quote(&key, out);
                     out.push_str(": ");
-                    indented(member, level + 1, out)
+                    write_indented(member, level + 1, out)
                 })?;
             }
             list.end('}');
         }
-        scalar => self::scalar(scalar, out),
+        scalar => write_scalar(scalar, out),
     }
     Ok(())
 }
 
-fn indented_list<'a>(
+fn write_indented_list<'a>(
     members: impl Iterator<Item = &'a Value>,
     level: usize,
     out: &mut String,
 ) -> Result<(), Error> {
     let mut list = List::new('[', out, level);
     for member in members {
-        list.next(|out| indented(member, level + 1, out))?;
+        list.next(|out| write_indented(member, level + 1, out))?;
     }
     list.end(']');
     Ok(())
 }
 
-/// An object's fields by the text of their keys: a string as it is, anything else as its JSON.
+/// Returns an object's fields sorted by the text of their keys: a string as it is, any other key as
+/// its JSON.
 fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
     let Value::Object(object) = object else { return Ok(Vec::new()) };
     let mut fields = Vec::with_capacity(object.len());
@@ -300,7 +300,7 @@ fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
     Ok(fields)
 }
 
-fn scalar(value: &Value, out: &mut String) {
+fn write_scalar(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(is) => out.push_str(if *is { "true" } else { "false" }),
@@ -312,7 +312,7 @@ fn scalar(value: &Value, out: &mut String) {
     }
 }
 
-/// `text` in double quotes.
+/// Appends `text` as a JSON string.
 fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -333,7 +333,7 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// An array or object over several lines; `[]` and `{}` when nothing is in it.
+/// Writes an indented array or object; `[]` or `{}` when it is empty.
 struct List<'a> {
     out: &'a mut String,
     level: usize,

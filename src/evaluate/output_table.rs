@@ -1,14 +1,14 @@
-//! The format `pretty`: one value, or a table.
+//! The output format `pretty`: one value, or a table.
 
 use super::{compact, pretty as json};
 use crate::Error;
 use crate::evaluate::query::{QueryOutput, Row};
 
-/// Columns of a cell before its text is wrapped.
+/// The widest cell, in columns; longer text is wrapped.
 const WIDTH: usize = 30;
 
-/// `undefined`, a value, or a table with a column for each binding and each expression that is
-/// more than true.
+/// Returns `undefined`, a single value, or a table with a column for each binding and each
+/// expression whose value isn't a boolean.
 pub(super) fn pretty(output: &QueryOutput) -> Result<String, Error> {
     let Some(first) = output.rows.first() else {
         return Ok("undefined\n".to_owned());
@@ -49,7 +49,7 @@ fn table(head: &[String], rows: &[Vec<String>]) -> String {
             std::iter::once(&head)
                 .chain(&rows)
                 .filter_map(|row| row.get(column))
-                // A cell that is wrapped takes the whole width.
+                // A wrapped cell takes the whole width.
                 .flat_map(|cell| {
                     let least = if cell.len() > 1 { WIDTH } else { 0 };
                     cell.iter().map(move |line| columns(line).max(least))
@@ -101,7 +101,7 @@ fn wrap(text: &str) -> Vec<String> {
     lines
 }
 
-/// The columns that `text` takes on a terminal; East Asian characters take two.
+/// Returns the number of columns that `text` takes on a terminal; East Asian characters take two.
 fn columns(text: &str) -> usize {
     let wide = |c: char| {
         matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{303e}' | '\u{3041}'..='\u{33ff}'

@@ -17,7 +17,7 @@ u if false
 t := {[1, 2]: "a", 3: "b", null: 1}
 "#;
 
-/// The answer to `query` over the policies above.
+/// Returns the answer to `query` over the policies above.
 fn ask(query: &str) -> Result<QueryOutput, Error> {
     let module =
         |(path, text): (&str, &str)| ModuleSource { path: path.to_owned(), text: text.to_owned() };
@@ -31,23 +31,23 @@ fn ask(query: &str) -> Result<QueryOutput, Error> {
     let data = vec![DataSource { path: "data.json".to_owned(), value }];
     let sources = Sources { modules: modules.map(module).to_vec(), data };
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
-    let options = EvaluateOptions::new(Answers::Nobody(String::new()));
+    let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     policies.evaluate(&policies.query(query)?, None, &options).result
 }
 
-/// Blocks of `== format query`, each followed by what `opa eval --format` prints.
+/// Compares with blocks of `== format query`, each followed by the output of `opa eval --format`.
 #[test]
-fn formats_are_opas() {
+fn output_formats_match_opa() {
     let mut wrong = Vec::new();
     for block in include_str!("output_answers.txt").split("\n== ").skip(1) {
         let (head, theirs) = block.split_once('\n').unwrap();
         let (name, query) = head.split_once(' ').unwrap();
         let format = match name {
-            "json" => Format::Json,
-            "pretty" => Format::Pretty,
-            "raw" => Format::Raw,
-            "values" => Format::Values,
-            _ => Format::Bindings,
+            "json" => OutputFormat::Json,
+            "pretty" => OutputFormat::Pretty,
+            "raw" => OutputFormat::Raw,
+            "values" => OutputFormat::Values,
+            _ => OutputFormat::Bindings,
         };
         let ours = write(&ask(query).unwrap(), format).unwrap();
         if ours != theirs {
@@ -58,7 +58,7 @@ fn formats_are_opas() {
 }
 
 #[test]
-fn keys_that_are_one_in_json_are_an_error() {
+fn keys_that_are_the_same_in_json_are_an_error() {
     let object = Value::from_json(r#"{"1": "b"}"#).unwrap();
     let mut members = object.as_object().unwrap().clone();
     members.insert(Value::from(1), Value::from("a"));
@@ -66,9 +66,9 @@ fn keys_that_are_one_in_json_are_an_error() {
     assert!(error.unwrap_err().to_string().contains("both `1`"));
 }
 
-/// A list of queries, each with what `opa eval` prints for it.
+/// Compares with a list of queries, each with the output of `opa eval`.
 #[test]
-fn answers_are_opas() {
+fn answers_match_opa() {
     let mut wrong = Vec::new();
     for line in include_str!("query_answers.txt").lines() {
         let (query, theirs) = line.split_once('\t').unwrap();

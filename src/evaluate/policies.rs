@@ -1,7 +1,7 @@
-//! Policies, loaded once and evaluated often.
+//! Policies, which are loaded once and evaluated often.
 //!
-//! Owns the public way to evaluate: what is prepared once, what one evaluation is given and what
-//! it gives back. The passes belong to `drive` and `batch`, the language to [`crate::rego`].
+//! Owns the public interface of evaluation: loaded policies, prepared queries, options and results.
+//! The passes belong to `pass_loop` and `batch`, the language to [`crate::rego`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::ready;
@@ -14,10 +14,10 @@ use super::asks::Asks;
 use super::blocking::block_on;
 use super::budget::{Answers, Budget};
 use super::cancellation::{CancelOnDrop, Cancellation};
-use super::covered::{Covered, Tracing};
-use super::drive::{Last, Waits, drive};
+use super::covered::{CoverageTracer, Covered};
 use super::ledger::Ledger;
 use super::network::{HTTP_SEND, LOOKUP};
+use super::pass_loop::{FinalPass, WaitMode, run_passes};
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
@@ -25,8 +25,8 @@ use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
 use super::session::Session;
 use crate::builtins::FunctionSet;
 use crate::check;
+use crate::flight::CallOutcome;
 use crate::flight::Key;
-use crate::flight::Outcome;
 use crate::http::Http;
 use crate::load::HostFunction;
 use crate::load::{self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position};
@@ -40,7 +40,7 @@ use crate::rego::syntax::tree::Span;
 use crate::sources::Sources;
 use crate::{Diagnostic, Error, ErrorKind, Limit, NotFound, Position, Product, TraceParent};
 
-/// Policies that are loaded and ready; cheap to clone, usable from any thread.
+/// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,
@@ -52,7 +52,7 @@ struct Inner {
     data: Value,
     product: Product,
     enabled: FunctionSet,
-    /// Those of the service's functions that the policies call.
+    /// The service's functions that the policies call.
     called: Vec<&'static str>,
     asks: Asks,
     functions: Arc<[HostFunction]>,
@@ -64,12 +64,12 @@ impl std::fmt::Debug for Policies {
     }
 }
 
-/// A checked query; it can be evaluated often, on the policies that made it.
+/// A checked query, which can be evaluated often on the policies that created it.
 #[derive(Clone)]
 pub struct Query {
     text: Arc<str>,
     compiled: program::Query,
-    /// True if its evaluation can ask anybody.
+    /// `true` if its evaluation can make calls.
     asks: bool,
     of: Arc<Inner>,
 }
@@ -81,7 +81,7 @@ impl std::fmt::Debug for Query {
 }
 
 impl Query {
-    /// The text as its author wrote it.
+    /// Returns the text as its author wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -92,38 +92,38 @@ impl Query {
     }
 }
 
-/// What one evaluation is given besides a query and an input.
+/// The options of one evaluation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EvaluateOptions {
-    /// Who answers calls.
+    /// The source of answers to calls.
     pub answers: Answers,
-    /// What it may cost.
+    /// The limits on its cost.
     pub budget: Budget,
-    /// True if an error of a built-in ends the evaluation; true by default. A failed call does in
-    /// any case.
+    /// Set if an error of a built-in ends the evaluation; `true` by default. A failed call always
+    /// ends it.
     pub strict_builtin_errors: bool,
-    /// What a policy sees when the service knows no such thing.
+    /// The result of a call for which the service answers "not found".
     pub not_found: NotFound,
-    /// What sends the requests of `http.send` and looks up host names for `net.lookup_ip_addr`, to
-    /// the hosts that it allows; nothing by default: a policy that asks ends with an error.
+    /// The client for `http.send` and `net.lookup_ip_addr`, with the hosts that it allows. None by
+    /// default: a policy that makes such a call ends with an error.
     pub http: Option<Http>,
-    /// Whether to note which lines are evaluated; false by default.
+    /// Set to record the evaluated lines; `false` by default.
     pub coverage: bool,
-    /// What ends the evaluation early.
+    /// A handle that ends the evaluation early.
     pub cancellation: Option<Cancellation>,
-    /// The threads that [`Policies::evaluate_async`] evaluates on; one of the process by default.
+    /// The threads for [`Policies::evaluate_async`]; a pool shared by the process by default.
     pub pool: Option<Pool>,
-    /// Who is told what came of it and of the calls that it sent; by default the observer of the
-    /// platform that answers.
+    /// The observer that is notified of its result and of the calls that it sends; by default that
+    /// of the answering platform.
     pub observer: Option<Arc<dyn Observer>>,
-    /// Where its requests belong in the caller's trace. A call that travels for several
-    /// evaluations belongs to the one that sent it.
+    /// The parent of its requests in the caller's trace. A call that several evaluations share
+    /// belongs to the one that sent it.
     pub trace: Option<TraceParent>,
 }
 
 impl EvaluateOptions {
-    /// Options with the defaults.
+    /// Creates options with the defaults.
     pub fn new(answers: Answers) -> Self {
         let (not_found, observer) = match &answers {
             Answers::Service(platform) => (platform.not_found(), platform.observer().clone()),
@@ -144,52 +144,54 @@ impl EvaluateOptions {
     }
 }
 
-/// A line that a policy printed.
+/// The output of one `print` call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Print {
-    /// The file of the `print`, as it was given.
+    /// The file of the `print`, named as it was loaded.
     pub file: String,
     /// Its line, from 1.
     pub line: u32,
-    /// What it printed; not escaped.
+    /// The printed text, not escaped.
     pub message: String,
 }
 
-/// A place where a policy calls one of the functions, and how often an evaluation reached it.
+/// A call site: a place where a policy calls one of the functions, with the number of times an
+/// evaluation reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Site {
     /// The function's full name.
     pub function: String,
-    /// The package of the rule that calls, below `data`.
+    /// The package of the calling rule, as a path below `data`.
     pub package: Vec<String>,
-    /// Where the call is.
+    /// The position of the call.
     pub position: Position,
     /// The number of times the exact evaluation reached it.
     pub reached: u64,
 }
 
-/// The result of an evaluation, and what it took.
+/// The result of an evaluation, with its prints, ledger and coverage.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Evaluated {
-    /// The answer to the query, or why there is none.
+    /// The answer to the query, or the error that ended the evaluation.
     pub result: Result<QueryOutput, Error>,
-    /// Where in the policy the evaluation failed.
+    /// The position in the policy at which the evaluation failed.
     pub failed_at: Option<Position>,
-    /// What the policy printed.
+    /// The policy's `print` output.
     pub prints: Vec<Print>,
-    /// What was asked.
+    /// The calls that it made.
     pub ledger: Ledger,
-    /// The expressions and rules that were evaluated, when that was asked for.
+    /// The evaluated expressions and rules, if coverage was requested.
     pub(crate) covered: Covered,
-    /// The cases of tables that were announced: the keys of each.
+    /// The keys of each case of a table test that was reported.
     pub(crate) cases: Vec<Vec<Value>>,
-    /// Errors of built-ins that became undefined, since they weren't strict: code and message.
+    /// The errors of built-ins that became undefined in non-strict mode, each with code and
+    /// message.
     pub swallowed: Vec<String>,
     reached: BTreeMap<engine::CallSite, u64>,
-    answers: Vec<(Key, Outcome)>,
+    answers: Vec<(Key, CallOutcome)>,
     fixed: Vec<Fixed>,
     policies: Option<Policies>,
 }
@@ -211,8 +213,8 @@ impl Evaluated {
         }
     }
 
-    /// Every place where the policies call one of the functions, and how often this evaluation
-    /// reached it.
+    /// Returns every call site of the policies, with the number of times this evaluation reached
+    /// it.
     pub fn sites(&self) -> Vec<Site> {
         self.policies
             .as_ref()
@@ -220,8 +222,8 @@ impl Evaluated {
             .unwrap_or_default()
     }
 
-    /// The calls that the result depends on and that were answered: function, arguments as JSON,
-    /// answer.
+    /// Returns the answered calls that the result depends on, each as function, arguments as JSON,
+    /// and answer.
     #[cfg(feature = "cli")]
     pub(crate) fn answered(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
         self.answers.iter().filter_map(|(key, outcome)| {
@@ -230,16 +232,17 @@ impl Evaluated {
         })
     }
 
-    /// The number of errors of built-ins that this evaluation took as undefined.
+    /// The number of errors of built-ins that this evaluation treated as undefined.
     #[cfg(feature = "cli")]
     pub(crate) fn swallowed_errors(&self) -> u64 {
         self.swallowed.len() as u64
     }
 
-    /// Everything that a replay of this evaluation needs.
+    /// Returns a recording with everything that a replay of this evaluation needs.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] when an answer has no JSON text.
+    /// [`ErrorKind::Policy`] when an answer has no JSON text, [`ErrorKind::Internal`] when it can't
+    /// be recorded.
     pub fn recording(&self) -> Result<Recording, Error> {
         let mut recording = Recording::new();
         for (key, outcome) in &self.answers {
@@ -253,8 +256,8 @@ impl Evaluated {
     }
 }
 
-/// What one pass gave.
-struct Done {
+/// The result of one pass.
+struct PassResult {
     output: Result<QueryOutput, Error>,
     prints: Vec<Print>,
     failed_at: Option<Position>,
@@ -265,15 +268,15 @@ struct Done {
 }
 
 impl Policies {
-    /// Loads sources: checks and compiles them.
+    /// Checks and compiles sources.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] with everything that is wrong, each with its position.
+    /// [`ErrorKind::Policy`] with every problem and its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
         Self::of(load::compile(sources, &options, &check::errors, None), options)
     }
 
-    /// Loads sources with tests, which `tests` finds.
+    /// Loads sources with tests, which `tests` collects.
     pub(crate) fn load_tests(
         sources: &Sources,
         options: LoadOptions,
@@ -297,22 +300,22 @@ impl Policies {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// All packages, by path.
+    /// Returns all packages, by path.
     pub fn packages(&self) -> impl Iterator<Item = &Package> {
         self.inner.packages.iter()
     }
 
-    /// The base documents, merged.
+    /// Returns the merged base documents.
     pub fn data(&self) -> &Value {
         &self.inner.data
     }
 
-    /// The compiled policies.
+    /// Returns the compiled policies.
     pub fn program(&self) -> &Program {
         &self.inner.program
     }
 
-    /// Every place where the policies call one of the functions.
+    /// Returns every call site of the policies.
     pub fn sites(&self) -> Vec<Site> {
         self.sites_with(&BTreeMap::new())
     }
@@ -333,27 +336,28 @@ impl Policies {
         sites.map(site).collect()
     }
 
-    /// Checks a query; it can then be evaluated often.
+    /// Checks and compiles a query, which can then be evaluated often.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] with everything that is wrong with it.
+    /// [`ErrorKind::Policy`] with every problem of the query.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
         self.query_in(text, &QueryContext::default())
     }
 
-    /// Checks a query that stands in a package, or has imports.
+    /// Checks and compiles a query within a package, or with imports.
     ///
     /// # Errors
     /// As [`query`](Self::query).
     pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, Error> {
         let compiled = self.inner.program.query_in(text, context).map_err(|error| {
             let prefix = format!("undefined function {}.", self.inner.product);
-            // That the variable for the value is unsafe as well is beside the point.
+            // A further problem about the unsafe variable of the value adds nothing.
             let several = error.problems.len() > 1;
-            let said = |problem: &&Problem| !(several && problem.message == "var _ is unsafe");
-            let found = error.problems.iter().filter(said).map(|problem| {
+            let is_relevant =
+                |problem: &&Problem| !(several && problem.message == "var _ is unsafe");
+            let found = error.problems.iter().filter(is_relevant).map(|problem| {
                 let mut own = diagnostic(problem, &error.sources);
-                if let Some(name) = self.meant(problem, &error.sources) {
+                if let Some(name) = self.suggested_path(problem, &error.sources) {
                     own = own.with_hint(format!("did you mean `{name}`?"));
                 }
                 match (problem.message.strip_prefix(&prefix), own.position.clone()) {
@@ -373,8 +377,9 @@ impl Policies {
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
     }
 
-    /// The document that a query's unsafe variable begins, if there is one.
-    fn meant(&self, problem: &Problem, texts: &Texts) -> Option<String> {
+    /// Returns the path of a document whose `data.` was left out, if a query's unsafe variable
+    /// begins one.
+    fn suggested_path(&self, problem: &Problem, texts: &Texts) -> Option<String> {
         let name = problem.message.strip_prefix("var ")?.strip_suffix(" is unsafe")?;
         let known = self.inner.packages.iter().any(|p| p.path.first().is_some_and(|p| p == name));
         let text = texts.text(problem.span);
@@ -383,15 +388,16 @@ impl Policies {
         known.then(|| format!("data.{}", path.unwrap_or(name)))
     }
 
-    /// What the policies are compiled to, as text, with the place and the line of each step.
+    /// Returns the core that the policies are compiled to, as text, with the position and source
+    /// line of each step.
     #[cfg(feature = "cli")]
     pub(crate) fn core(&self) -> String {
         let program = &self.inner.program;
         program.core().display(program.sources()).with_source_lines().to_string()
     }
 
-    /// The query for one document by its path below `data`, such as `["release", "deny"]`; no
-    /// quoting, nothing to check.
+    /// Returns the query for one document by its path below `data`, such as `["release", "deny"]`.
+    /// Path elements need no quoting, and the query can't fail to compile.
     pub fn query_path(&self, path: &[&str]) -> Query {
         let compiled = self.inner.program.rule_query(path);
         let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
@@ -402,7 +408,7 @@ impl Policies {
 
     /// Evaluates a query and waits for the result.
     ///
-    /// Works on any thread, also inside an async runtime (whose thread it then blocks).
+    /// Works on any thread, even inside an async runtime, whose thread it then blocks.
     pub fn evaluate(
         &self,
         query: &Query,
@@ -412,7 +418,7 @@ impl Policies {
         self.evaluate_with(query, input, options, None)
     }
 
-    /// Evaluates a query as [`evaluate`](Self::evaluate) does, and lets `tracer` watch.
+    /// Evaluates a query as [`evaluate`](Self::evaluate) does, reporting each step to `tracer`.
     pub(crate) fn evaluate_watched(
         &self,
         query: &Query,
@@ -431,27 +437,27 @@ impl Policies {
         tracer: Option<&dyn Tracer>,
     ) -> Evaluated {
         let evaluating = Evaluating::begin(&query.text, options.observer.clone());
-        if let Err(error) = self.fits(query, options) {
+        if let Err(error) = self.check_compatible(query, options) {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
         let (session, environment) = self.begin(options);
         let span = evaluating.span.clone();
         let run = |scope: Scope| ready(Ok(self.pass(scope, query, input, options, tracer)));
-        let failed = |done: &Done| done.output.is_err();
+        let failed = |done: &PassResult| done.output.is_err();
         let asks = query.asks;
-        let driven = drive(&session, &environment, asks, Waits::Within, run, failed);
+        let driven = run_passes(&session, &environment, asks, WaitMode::WithinPass, run, failed);
         let last = block_on(driven.instrument(span));
         self.finish(&session, &environment, last, evaluating)
     }
 
-    /// Evaluates a query without blocking the calling task, and without holding a thread while
-    /// the service is waited for.
+    /// Evaluates a query without blocking the calling task, and without holding a thread while it
+    /// waits for the service.
     ///
-    /// Dropping the future cancels the evaluation: requests that nothing else waits for are
-    /// dropped too. What can't reach a call of a function is evaluated within the task that polls
-    /// where it is asked for by its path ([`query_path`](Self::query_path)); the rest on
-    /// [`EvaluateOptions::pool`]. It works with any runtime.
+    /// Dropping the future cancels the evaluation, and its requests unless another evaluation waits
+    /// for them. A query by path ([`query_path`](Self::query_path)) for a document that can't make
+    /// calls is evaluated within the task that polls; any other query on [`EvaluateOptions::pool`].
+    /// Works with any runtime.
     pub async fn evaluate_async(
         &self,
         query: Query,
@@ -459,11 +465,11 @@ impl Policies {
         mut options: EvaluateOptions,
     ) -> Evaluated {
         let evaluating = Evaluating::begin(&query.text, options.observer.clone());
-        if let Err(error) = self.fits(&query, &options) {
+        if let Err(error) = self.check_compatible(&query, &options) {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
-        // What runs on the pool is told when this future is dropped.
+        // Dropping this future also stops a pass that is running on the pool.
         let cancellation = options.cancellation.get_or_insert_default().child();
         let _dropped = CancelOnDrop(cancellation.clone());
         options.cancellation = Some(cancellation);
@@ -485,14 +491,14 @@ impl Policies {
                 }
             }
         };
-        let failed = |done: &Done| done.output.is_err();
-        let driven = drive(&session, &environment, asks, Waits::Between, run, failed);
+        let failed = |done: &PassResult| done.output.is_err();
+        let driven = run_passes(&session, &environment, asks, WaitMode::BetweenPasses, run, failed);
         let last = driven.instrument(span).await;
         self.finish(&session, &environment, last, evaluating)
     }
 
-    /// Refuses a query that other policies made, and a platform that they weren't loaded for.
-    fn fits(&self, query: &Query, options: &EvaluateOptions) -> Result<(), Error> {
+    /// Refuses a query of other policies, and a platform that these policies weren't loaded for.
+    fn check_compatible(&self, query: &Query, options: &EvaluateOptions) -> Result<(), Error> {
         if !Arc::ptr_eq(&query.of, &self.inner) {
             let message = format!("the query `{}` belongs to other policies", query.text);
             return Err(Error::new(ErrorKind::Policy, message)
@@ -518,7 +524,7 @@ impl Policies {
         (Arc::new(session), Arc::new(environment(&options.answers)))
     }
 
-    /// One pass.
+    /// Runs one pass.
     fn pass(
         &self,
         scope: Scope,
@@ -526,10 +532,10 @@ impl Policies {
         input: Option<&Value>,
         options: &EvaluateOptions,
         tracer: Option<&dyn Tracer>,
-    ) -> Done {
+    ) -> PassResult {
         let program = &self.inner.program;
         let scope = scope.texts(program.sources()).cancelled_by(options.cancellation.clone());
-        let covering = Tracing::default();
+        let covering = CoverageTracer::default();
         let run = program::Run {
             input,
             host: &scope,
@@ -537,7 +543,7 @@ impl Policies {
             limits: engine::Limits { memory: options.budget.memory, ..engine::Limits::default() },
             tracer: tracer.or_else(|| options.coverage.then_some(&covering as &dyn Tracer)),
         };
-        // The machine doesn't panic; a defect in it must not take a host's thread along.
+        // A bug in the machine must not unwind into the host's thread.
         let outcome = catch_unwind(AssertUnwindSafe(|| program.evaluate(&query.compiled, &run)));
         let prints = scope.take_prints();
         let (covered, cases) = (covering.into_covered(), scope.take_cases());
@@ -546,7 +552,15 @@ impl Policies {
                 .with_hint("report this with the policy that causes it");
             let (swallowed, reached) = (Vec::new(), BTreeMap::new());
             let output = Err(error);
-            return Done { output, prints, failed_at: None, covered, cases, swallowed, reached };
+            return PassResult {
+                output,
+                prints,
+                failed_at: None,
+                covered,
+                cases,
+                swallowed,
+                reached,
+            };
         };
         let mut failed_at = None;
         let output = match (scope.failure(), outcome.result) {
@@ -562,13 +576,13 @@ impl Policies {
                     }
                     None => {
                         failed_at.clone_from(&place);
-                        Err(explained(&error, place))
+                        Err(evaluation_error(&error, place))
                     }
                 }
             }
         };
         let swallowed = outcome.builtin_errors.iter().map(ToString::to_string).collect();
-        Done { output, prints, failed_at, covered, cases, swallowed, reached: outcome.calls }
+        PassResult { output, prints, failed_at, covered, cases, swallowed, reached: outcome.calls }
     }
 
     fn place(&self, query: &Query, span: Span) -> Position {
@@ -586,7 +600,7 @@ impl Policies {
         &self,
         session: &Session,
         environment: &Environment,
-        last: Last<Done>,
+        last: FinalPass<PassResult>,
         evaluating: Evaluating,
     ) -> Evaluated {
         let failure = match &last.result {
@@ -616,8 +630,8 @@ impl Policies {
     }
 }
 
-/// The machine's error as ours.
-fn explained(error: &engine::EvalError, place: Option<Position>) -> Error {
+/// Converts the machine's error.
+fn evaluation_error(error: &engine::EvalError, place: Option<Position>) -> Error {
     match error.code {
         ErrorCode::Limit => {
             Error::new(ErrorKind::TooLarge, error.message.clone()).at_limit(Limit::Memory)
@@ -633,7 +647,8 @@ fn explained(error: &engine::EvalError, place: Option<Position>) -> Error {
     }
 }
 
-/// Time and randomness: the clock's, or the recording's.
+/// Returns the time and randomness of an evaluation: the recorded ones in a replay, otherwise new
+/// ones.
 fn environment(answers: &Answers) -> Environment {
     let environment = Environment::now();
     if let Answers::Replay(replay) = answers {

@@ -1,7 +1,7 @@
 //! The threads that passes of async evaluations run on.
 //!
-//! Owns how many there are at most. A thread is held while a pass runs, not while the service is
-//! waited for.
+//! Owns the bound on their number. A pass holds a thread while it runs; an evaluation that waits
+//! for the service holds none.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use crate::{Error, ErrorKind};
 
-/// How long a thread waits for work before it ends.
+/// The time for which an idle thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A bounded number of threads for evaluations; cheap to clone, shared by its clones.
+/// A bounded pool of threads for evaluations. Clones are cheap and share the threads.
 ///
-/// Evaluations that wait for the service hold none of them. [`EvaluateOptions`] that name no pool
-/// share one of the process, with a thread for each core.
+/// Evaluations that wait for the service hold no thread. [`EvaluateOptions`] without a pool use one
+/// that the whole process shares, with a thread per core.
 ///
 /// [`EvaluateOptions`]: super::EvaluateOptions
 #[derive(Debug, Clone)]
@@ -49,20 +49,20 @@ impl std::fmt::Debug for State {
 }
 
 impl Pool {
-    /// A pool of at most so many threads, which are started as they are needed.
+    /// Creates a pool of at most `threads` threads, which are started as they are needed.
     pub fn new(threads: NonZeroUsize) -> Self {
         let state = Mutex::default();
         Self(Arc::new(Shared { most: threads, state, work: Condvar::new() }))
     }
 
-    /// The pool of the process.
+    /// Returns the pool that the process shares.
     pub(super) fn shared() -> Self {
         static POOL: OnceLock<Pool> = OnceLock::new();
         let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         POOL.get_or_init(|| Self::new(cores())).clone()
     }
 
-    /// Runs `job` on one of the threads.
+    /// Runs `job` on one of the threads and waits for its result.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -70,7 +70,7 @@ impl Pool {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let span = tracing::Span::current();
         self.add(Box::new(move || {
-            // Whoever waited may be gone.
+            // The caller may have dropped its future.
             if !sender.is_closed() {
                 let _ = sender.send(span.in_scope(job));
             }
@@ -111,7 +111,7 @@ impl Shared {
         loop {
             if let Some(job) = state.queue.pop_front() {
                 drop(state);
-                // A defect of one job must not end the thread, which others count on.
+                // A panic in one job must not end a thread that other jobs are queued for.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
                 state = self.lock();
                 continue;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pool_has_no_more_threads_than_it_may() {
+    fn a_pool_starts_no_more_threads_than_its_bound() {
         let pool = Pool::new(NonZeroUsize::new(2).unwrap());
         let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n)).collect();
         let all = block_on(futures_util::future::join_all(jobs));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_panics_takes_no_thread_along() {
+    fn a_job_that_panics_does_not_end_its_thread() {
         let pool = Pool::new(NonZeroUsize::MIN);
         let panics = pool.run(|| std::panic::resume_unwind(Box::new("gone")));
         assert!(block_on(panics).map(|(): ()| ()).is_err());

@@ -1,36 +1,36 @@
-//! Answers to queries, as `opa eval` gives them.
+//! Answers to queries, in the form of `opa eval`.
 //!
-//! Owns the form of an answer and the text of a reference. What a query means is
-//! [`crate::rego`]'s.
+//! Owns the form of an answer and the text of a reference. The meaning of a query belongs to
+//! [`crate::rego`].
 
 use std::collections::BTreeMap;
 
 use crate::rego::Value;
 use crate::rego::program::Solution;
 
-/// One expression of a row.
+/// The value of one expression of a query, within a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     /// Its value.
     pub value: Value,
     /// The expression's text, as its author wrote it.
     pub text: String,
-    /// Line, from 1.
+    /// The line, from 1.
     pub row: u32,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
 }
 
-/// One way in which a query is true.
+/// One solution of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The expressions, in their order.
     pub expressions: Vec<Expression>,
-    /// The query's variables.
+    /// The values of the query's variables.
     pub bindings: BTreeMap<String, Value>,
 }
 
-/// The answer to a query; no rows when it is undefined.
+/// The answer to a query; without rows if it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryOutput {
     /// The rows, in OPA's order.
@@ -38,12 +38,12 @@ pub struct QueryOutput {
 }
 
 impl QueryOutput {
-    /// True if the query is undefined.
+    /// Returns `true` if the query is undefined.
     pub fn is_undefined(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The value of a query of one expression with one row.
+    /// Returns the value if there is one row with one expression.
     pub fn value(&self) -> Option<&Value> {
         match self.rows.as_slice() {
             [Row { expressions, .. }] => match expressions.as_slice() {

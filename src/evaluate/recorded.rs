@@ -1,9 +1,9 @@
-//! What a recording and a recorded answer must be, before a policy sees it.
+//! Checks of recordings and recorded answers, before a policy sees them.
 //!
-//! Owns the checks that a replay can make without the service: that the file says everything once
-//! and no failure of an unknown kind, that content hashes to its digest, and that an answer has
-//! the parts around which policies are written. It can't know whether a recording's lists are the
-//! ones that the service gave: a recording is trusted like the policy.
+//! Owns the checks that a replay can make without the service: that the file has no duplicate keys
+//! and no failure of an unknown kind, that content hashes to its digest, and that an answer has the
+//! fields on which policies rely. Whether a recording's lists are those of the service can't be
+//! checked: a recording is trusted like the policy.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,13 +19,14 @@ use crate::flight::Key;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-/// Refuses a text in which an object has a key twice: parsers differ in which of the two counts,
-/// and what a reviewer read needn't be what answers.
-pub(crate) fn says_everything_once(text: &[u8]) -> Result<(), String> {
+/// Refuses a text in which an object has a key twice: parsers differ in which of the two they take,
+/// so the value that a reviewer read might not be the one that is used.
+pub(crate) fn reject_duplicate_keys(text: &[u8]) -> Result<(), String> {
     serde_json::from_slice::<Unique>(text).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// The kind of a recorded failure; one that isn't known is refused, not taken for another.
+/// Deserializes the kind of a recorded failure. An unknown kind is refused rather than taken for
+/// another.
 pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorKind, D::Error> {
     let name = String::deserialize(deserializer)?;
     ErrorKind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| {
@@ -82,7 +83,7 @@ impl<'de> Visitor<'de> for Unique {
     }
 }
 
-/// An answer that a recording can't have been given.
+/// Returns the error for a recorded answer that the service can't have given.
 pub(super) fn tampered(key: &Key, what: &str) -> Error {
     let arguments = shorten(&key.arguments, 200);
     let message = format!("the recorded answer to the call with {arguments} {what}");
@@ -90,10 +91,11 @@ pub(super) fn tampered(key: &Key, what: &str) -> Error {
         .with_hint("record again: the recording was altered or is damaged")
 }
 
-/// True if `value` can be the answer to the call; otherwise what is wrong with it.
+/// Checks that `value` can be the answer to the call. Returns the form of downloaded content, or
+/// the problem.
 pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, String> {
     let short = key.function.rsplit('.').next().unwrap_or_default();
-    // A value that is fixed, such as the time, isn't a function's of the product.
+    // A recorded value of a built-in, such as the time, isn't an answer of the product.
     let Some(function) = builtins::function(short) else { return Ok(None) };
     let first = || {
         let arguments = Value::from_json(&key.arguments).ok()?;
@@ -101,18 +103,18 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
     };
     match short {
         "download_artifact" => {
-            return content(first().as_deref().unwrap_or_default(), value).map(Some);
+            return check_content(first().as_deref().unwrap_or_default(), value).map(Some);
         }
         "discover" if value.get_str("digest").and_then(Value::as_str) != first().as_deref() => {
             return Err("isn't about the digest that was asked for".to_owned());
         }
         _ => {}
     }
-    is_of(function.result, value, "the answer").map(|()| None)
+    check_type(function.result, value, "the answer").map(|()| None)
 }
 
-/// Holds a value against a type of the table; what is missing in it is named.
-fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
+/// Checks a value against a documented type, naming a field that is missing or wrong.
+fn check_type(ty: Type, value: &Value, what: &str) -> Result<(), String> {
     let wrong = || Err(format!("has no `{what}` of the documented type"));
     match (ty, value) {
         (Type::Any, _)
@@ -125,18 +127,18 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
         | (Type::Number, Value::Number(_)) => Ok(()),
         (Type::Integer, Value::Number(n)) if n.as_i64().is_some() || n.as_u64().is_some() => Ok(()),
         (Type::Array(item), Value::Array(items)) => {
-            items.iter().try_for_each(|value| is_of(*item, value, what))
+            items.iter().try_for_each(|value| check_type(*item, value, what))
         }
         (Type::Map(item), Value::Object(fields)) => {
-            fields.values().try_for_each(|value| is_of(*item, value, what))
+            fields.values().try_for_each(|value| check_type(*item, value, what))
         }
         (Type::Either(one, other), _) => {
-            is_of(*one, value, what).or_else(|_| is_of(*other, value, what))
+            check_type(*one, value, what).or_else(|_| check_type(*other, value, what))
         }
         (Type::Object(fields), Value::Object(_)) => {
             fields.iter().try_for_each(|field| match value.get_str(field.name) {
                 None | Some(Value::Null) if !field.required => Ok(()),
-                Some(found) => is_of(field.ty, found, field.name),
+                Some(found) => check_type(field.ty, found, field.name),
                 None => Err(format!("has no `{}` of the documented type", field.name)),
             })
         }
@@ -144,8 +146,9 @@ fn is_of(ty: Type, value: &Value, what: &str) -> Result<(), String> {
     }
 }
 
-/// Text as it is; what isn't text as base64, and nothing else as that.
-fn content(digest: &str, value: &Value) -> Result<ContentForm, String> {
+/// Checks that content hashes to its digest: text as it is, or bytes that aren't text as base64.
+/// Base64 of text is refused.
+fn check_content(digest: &str, value: &Value) -> Result<ContentForm, String> {
     let text = value.as_str().ok_or_else(|| "isn't text".to_owned())?;
     let is = |bytes: &[u8]| {
         let hash = Sha256::digest(bytes);
@@ -174,7 +177,11 @@ mod tests {
 
     use super::*;
 
-    fn said(function: &str, argument: &str, answer: &str) -> Result<Option<ContentForm>, String> {
+    fn check_answer(
+        function: &str,
+        argument: &str,
+        answer: &str,
+    ) -> Result<Option<ContentForm>, String> {
         let arguments = format!("[\"{argument}\",\"\"]");
         let key =
             Key { function: format!("product.{function}").into(), arguments: arguments.into() };
@@ -182,27 +189,27 @@ mod tests {
     }
 
     #[test]
-    fn a_key_twice_is_refused_wherever_it_is() {
+    fn a_duplicate_key_is_refused_at_any_depth() {
         for text in [
             r#"{"a": 1, "a": 1}"#,
             r#"{"a": 1, "\u0061": 2}"#,
             r#"[{"b": {"c": [1.5, {"d": null, "e": true, "d": "x"}]}}]"#,
         ] {
-            let error = says_everything_once(text.as_bytes()).unwrap_err();
+            let error = reject_duplicate_keys(text.as_bytes()).unwrap_err();
             assert!(error.contains("stands there twice"), "{text}: {error}");
         }
         for text in ["null", r#"{"a": {"a": {"b": [1, -1, 1e9, "b", {}]}}, "b": []}"#] {
-            assert_eq!(says_everything_once(text.as_bytes()), Ok(()));
+            assert_eq!(reject_duplicate_keys(text.as_bytes()), Ok(()));
         }
     }
 
     #[test]
-    fn content_hashes_to_its_digest() {
+    fn content_must_hash_to_its_digest() {
         // The hashes of `abc`, of `YWJj` (its base64) and of the byte 0xff.
         let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let byte = "sha256:a8100ae6aa1940d0b663bb31cd466142ebbdbd5187131b92d93818987832eb89";
-        assert!(said("download_artifact", abc, "\"abc\"").is_ok());
-        assert!(said("download_artifact", byte, "\"/w==\"").is_ok());
+        assert!(check_answer("download_artifact", abc, "\"abc\"").is_ok());
+        assert!(check_answer("download_artifact", byte, "\"/w==\"").is_ok());
         for (digest, content) in [
             (abc, "\"abd\""),
             (abc, "\"\""),
@@ -212,23 +219,28 @@ mod tests {
             ("sha256:", "\"abc\""),
             ("", "\"abc\""),
         ] {
-            assert!(said("download_artifact", digest, content).is_err(), "{digest} {content}");
+            assert!(
+                check_answer("download_artifact", digest, content).is_err(),
+                "{digest} {content}"
+            );
         }
     }
 
     #[test]
-    fn answers_have_their_parts() {
+    fn answers_must_have_their_documented_fields() {
         let root = r#""kind": "K", "downloadable": true, "public": false, "createdAt": """#;
         let whole = format!(r#"{{"digest": "sha256:a", {root}, "references": []}}"#);
-        assert!(said("discover", "sha256:a", &whole).is_ok());
-        assert!(said("discover", "sha256:a", &whole.replace("\"K\"", "7")).is_err());
+        assert!(check_answer("discover", "sha256:a", &whole).is_ok());
+        assert!(check_answer("discover", "sha256:a", &whole.replace("\"K\"", "7")).is_err());
         let refers = whole.replace("[]", r#"[{"kind": "K"}]"#);
-        assert!(said("discover", "sha256:a", &refers).is_err());
-        assert!(said("projects", "", r#"{"results": [{"id": 1}]}"#).is_err());
-        assert!(said("environments", "", r#"{"results": []}"#).is_err());
-        assert!(said("evidence", "", r#"{"results": []}"#).is_ok());
-        assert!(said("project_compliance", "", r#"{"evaluations": []}"#).is_ok());
-        assert!(said("evidence_prompt", "x", r#"{"skipped": true, "violations": []}"#).is_ok());
+        assert!(check_answer("discover", "sha256:a", &refers).is_err());
+        assert!(check_answer("projects", "", r#"{"results": [{"id": 1}]}"#).is_err());
+        assert!(check_answer("environments", "", r#"{"results": []}"#).is_err());
+        assert!(check_answer("evidence", "", r#"{"results": []}"#).is_ok());
+        assert!(check_answer("project_compliance", "", r#"{"evaluations": []}"#).is_ok());
+        assert!(
+            check_answer("evidence_prompt", "x", r#"{"skipped": true, "violations": []}"#).is_ok()
+        );
         for (function, answer) in [
             ("discover", "null"),
             ("discover", "{}"),
@@ -242,7 +254,7 @@ mod tests {
             ("evidence_prompt", r#"{"skipped": "no", "violations": []}"#),
             ("evidence_prompt", r#"{"skipped": false}"#),
         ] {
-            assert!(said(function, "sha256:a", answer).is_err(), "{function} {answer}");
+            assert!(check_answer(function, "sha256:a", answer).is_err(), "{function} {answer}");
         }
     }
 }

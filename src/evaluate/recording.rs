@@ -1,8 +1,8 @@
-//! Recordings: every answer that an evaluation used, in a file that answers it again.
+//! Recordings: files with every answer that an evaluation used, from which it can be replayed.
 //!
-//! Owns the file's form, the one of OPA's decision logs (`nd_builtin_cache`: function → JSON text
-//! of the argument array → result) with failed calls beside it. It holds no token: none of what
-//! goes into it ever held one.
+//! Owns the file format: that of OPA's decision logs (`nd_builtin_cache`: function → JSON text of
+//! the argument array → result), with failed calls beside it. It contains no token: neither answers
+//! nor arguments ever hold one.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,15 +16,15 @@ use serde_json::value::RawValue;
 
 use super::recorded;
 use crate::builtins::Answer;
+use crate::flight::CallOutcome;
 use crate::flight::Key;
-use crate::flight::Outcome;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-/// The form's version, so that a later one is refused instead of misread.
+/// The version of the format, so that a later one is refused instead of misread.
 const VERSION: u32 = 1;
 
-/// What begins a line of an answer, which stands three levels deep.
+/// The indentation of an answer's lines, which are three levels deep.
 const INDENT: &str = "\n      ";
 
 type ByArguments<T> = BTreeMap<String, T>;
@@ -37,7 +37,7 @@ pub struct Recording {
     nd_builtin_cache: BTreeMap<String, ByArguments<Box<RawValue>>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failures: BTreeMap<String, ByArguments<Failure>>,
-    /// Lists that the author's `limit` cut.
+    /// The calls whose list the author's `limit` cut.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     cut: BTreeMap<String, ByArguments<bool>>,
 }
@@ -53,23 +53,23 @@ struct Failure {
 }
 
 impl Recording {
-    /// An empty recording.
+    /// Creates an empty recording.
     pub fn new() -> Self {
         Self { version: VERSION, ..Self::default() }
     }
 
-    /// The number of calls it knows.
+    /// Returns the number of recorded calls.
     pub fn len(&self) -> usize {
         let ok: usize = self.nd_builtin_cache.values().map(BTreeMap::len).sum();
         ok + self.failures.values().map(BTreeMap::len).sum::<usize>()
     }
 
-    /// True if it knows no call.
+    /// Returns `true` if no call is recorded.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds what another recording knows.
+    /// Adds the calls of another recording.
     pub fn merge(&mut self, other: Self) {
         for (function, calls) in other.nd_builtin_cache {
             self.nd_builtin_cache.entry(function).or_default().extend(calls);
@@ -82,7 +82,7 @@ impl Recording {
         }
     }
 
-    pub(crate) fn add(&mut self, key: &Key, outcome: &Outcome) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, key: &Key, outcome: &CallOutcome) -> Result<(), Error> {
         let (function, arguments) = (key.function.to_string(), key.arguments.to_string());
         match &outcome.result {
             Ok(answer) => {
@@ -110,7 +110,7 @@ impl Recording {
         arguments: String,
         value: &Value,
     ) -> Result<(), Error> {
-        // As its text: a number may be of any length.
+        // Recorded as text, since a number may be of any length.
         let text = super::output::compact(value)?;
         let text = Value::from_json(&text).map(|value| value.to_json_pretty()).unwrap_or(text);
         let value = RawValue::from_string(text.replace('\n', INDENT)).map_err(|e| {
@@ -120,7 +120,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Writes the file with mode 0600, all of it or nothing: an earlier one survives a failure.
+    /// Writes the file atomically, with mode 0600: on failure an earlier file remains.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] when the file can't be written.
@@ -129,7 +129,7 @@ impl Recording {
             let message = format!("the recording `{}` can't be written", path.display());
             Error::new(ErrorKind::Configuration, message).with_source(e)
         };
-        let (file, mut unfinished) = beside(path).map_err(failed)?;
+        let (file, mut unfinished) = create_beside(path).map_err(failed)?;
         let mut writer = BufWriter::new(&file);
         serde_json::to_writer_pretty(&mut writer, self).map_err(|e| failed(e.into()))?;
         let written = writer.write_all(b"\n").and_then(|()| writer.flush());
@@ -157,7 +157,7 @@ impl Recording {
         let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
         let recording: Self = serde_json::from_slice(&text)
             .map_err(|e| other(path).with_source(shorten(&e.to_string(), 300)))?;
-        recorded::says_everything_once(&text)
+        recorded::reject_duplicate_keys(&text)
             .map_err(|what| failed("says something twice").with_source(what))?;
         if recording.version != VERSION {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
@@ -167,7 +167,7 @@ impl Recording {
     }
 }
 
-/// A file that is removed unless it got its name.
+/// A temporary file that is removed unless it is renamed to its final name.
 struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {
@@ -178,8 +178,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// A new file in the folder of `path`, for its user alone.
-fn beside(path: &Path) -> std::io::Result<(File, Unfinished)> {
+/// Creates a new file in the folder of `path`, accessible to its owner only.
+fn create_beside(path: &Path) -> std::io::Result<(File, Unfinished)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| Path::new("."));
     let mut options = File::options();
@@ -188,7 +188,7 @@ fn beside(path: &Path) -> std::io::Result<(File, Unfinished)> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut tries = 0;
     loop {
-        // Nobody else can foresee the name, and none that exists is opened.
+        // The name can't be predicted, and an existing file is never opened.
         let name = format!(".recording-{:016x}", RandomState::new().hash_one(tries));
         let path = folder.join(name);
         match options.open(&path) {
@@ -201,14 +201,14 @@ fn beside(path: &Path) -> std::io::Result<(File, Unfinished)> {
     }
 }
 
-/// A recording that answers.
+/// A recording as the source of answers.
 #[derive(Debug)]
 pub struct Replay {
     recording: Recording,
 }
 
 impl Replay {
-    /// Answers from `recording` and from nothing else.
+    /// Creates a replay that answers from `recording` and nothing else.
     pub const fn new(recording: Recording) -> Self {
         Self { recording }
     }
@@ -238,7 +238,8 @@ impl Replay {
             .with_hint("record again with the same policies and inputs"))
     }
 
-    /// The recorded value of a built-in that isn't the same every time.
+    /// Returns the recorded values of nondeterministic built-ins, each as function, arguments and
+    /// value.
     pub(crate) fn fixed(&self) -> Vec<(String, Vec<Value>, Value)> {
         let mut out = Vec::new();
         for (function, calls) in &self.recording.nd_builtin_cache {

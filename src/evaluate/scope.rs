@@ -1,8 +1,8 @@
-//! What one pass of an evaluation is given: its deadline, its failure, its fixed time and
-//! randomness, and who answers calls of the product's functions.
+//! The environment of one pass: its deadline, its failure, fixed time and randomness, and the
+//! answers to calls.
 //!
-//! Owns the world as the language's machine sees it ([`Host`]). The first failed call ends the
-//! pass with its own error, whatever the policy would have made of it.
+//! Owns the implementation of the machine's [`Host`]. The first failed call ends the pass with its
+//! own error, even if the policy would have handled it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,46 +19,45 @@ use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::Span;
 use crate::{Error, ErrorKind, Limit};
 
-/// Bytes that a pass may print.
-const PRINTED: u64 = 16 << 20;
+/// The number of bytes that a pass may print.
+const PRINT_LIMIT: u64 = 16 << 20;
 
 /// Answers the calls of the product's functions during a pass.
 pub(crate) trait Calls: Send + Sync {
-    /// Answers one call. `function` is the full name, such as `platform.discover`; nothing makes
-    /// the call undefined in the policy.
+    /// Answers one call. `function` is the full name, such as `platform.discover`. `None` makes the
+    /// call undefined in the policy.
     fn call(&self, function: &str, args: &[Value]) -> Result<Option<Value>, Error>;
 }
 
-/// A value of a built-in that isn't the same every time: name, arguments, value. The form that
-/// recordings keep.
+/// A value of a nondeterministic built-in: name, arguments, value. Recordings keep values in this
+/// form.
 pub(crate) type Fixed = (&'static str, Vec<Value>, Value);
 
-/// The built-ins whose values recordings keep, besides calls of functions.
+/// The nondeterministic built-ins whose values recordings keep, besides the calls of functions.
 pub(crate) const NONDETERMINISTIC: [&str; 3] = ["time.now_ns", "uuid.rfc4122", "rand.intn"];
 
-/// Time and randomness of one evaluation: the same in all its passes, as OPA fixes them within
-/// one query.
+/// Time and randomness of one evaluation: the same in all its passes, as in one query of OPA.
 #[derive(Debug)]
 pub(crate) struct Environment {
     now_ns: i64,
-    /// Drawn when it is needed.
+    /// Drawn on first use.
     seed: OnceLock<u64>,
     given: Mutex<BTreeMap<(&'static str, Vec<Value>), Value>>,
 }
 
 impl Environment {
-    /// The clock's time, and a seed that can't be guessed.
+    /// Creates an environment with the current time and an unpredictable seed.
     pub(crate) fn now() -> Self {
         let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
         Self { now_ns: now, seed: OnceLock::new(), given: Mutex::default() }
     }
 
-    /// Answers `function(args)` with `value` whenever it is called: what a replay knows.
+    /// Sets the value of `function(args)`, for a replay.
     pub(crate) fn preset(&self, function: &'static str, args: Vec<Value>, value: Value) {
         self.lock().insert((function, args), value);
     }
 
-    /// The values handed out so far, each once.
+    /// Returns the values handed out so far, each once.
     pub(crate) fn given(&self) -> Vec<Fixed> {
         let given = self.lock();
         given.iter().map(|((name, args), value)| (*name, args.clone(), value.clone())).collect()
@@ -74,7 +73,7 @@ impl Environment {
     }
 }
 
-/// What one pass is given.
+/// The host of one pass.
 pub(crate) struct Scope {
     deadline: Instant,
     timeout: Duration,
@@ -83,14 +82,14 @@ pub(crate) struct Scope {
     cancelled: Option<super::Cancellation>,
     failure: OnceLock<Error>,
     printed: AtomicU64,
-    too_much: AtomicBool,
+    printed_too_much: AtomicBool,
     texts: Texts,
     prints: Mutex<Vec<Print>>,
     cases: Mutex<Vec<Vec<Value>>>,
 }
 
 impl Scope {
-    /// A scope that ends at `deadline`; `timeout` is what errors say of it.
+    /// Creates a scope that ends at `deadline`; `timeout` is shown in the error.
     pub(crate) fn new(
         calls: Arc<dyn Calls>,
         environment: Arc<Environment>,
@@ -105,57 +104,57 @@ impl Scope {
             cancelled: None,
             failure: OnceLock::new(),
             printed: AtomicU64::new(0),
-            too_much: AtomicBool::new(false),
+            printed_too_much: AtomicBool::new(false),
             texts: Texts::new(),
             prints: Mutex::default(),
             cases: Mutex::default(),
         }
     }
 
-    /// With what cancels the evaluation.
+    /// Sets the handle that cancels the evaluation.
     #[must_use]
     pub(crate) fn cancelled_by(mut self, cancelled: Option<super::Cancellation>) -> Self {
         self.cancelled = cancelled;
         self
     }
 
-    /// With the texts that prints point into.
+    /// Sets the texts in which prints have their positions.
     #[must_use]
     pub(crate) fn texts(mut self, texts: &Texts) -> Self {
         self.texts = texts.clone();
         self
     }
 
-    /// The first failure of the pass.
+    /// Returns the first failure of the pass.
     pub(crate) fn failure(&self) -> Option<&Error> {
         self.failure.get()
     }
 
-    /// Notes `error` unless something failed before; gives back the failure that stands.
+    /// Records `error` unless the pass has failed before. Returns the recorded failure.
     fn fail(&self, error: Error) -> Error {
         self.failure.get_or_init(|| error).clone()
     }
 
-    /// What was printed.
+    /// Takes the prints of the pass.
     pub(crate) fn take_prints(&self) -> Vec<Print> {
         std::mem::take(&mut *self.prints.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The cases of tables that were announced.
+    /// Takes the cases of table tests that the pass reported.
     pub(crate) fn take_cases(&self) -> Vec<Vec<Value>> {
         std::mem::take(&mut *self.cases.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The failure that stands, or a new one because the pass is cancelled or out of time.
-    fn still_on(&self) -> Result<(), Error> {
+    /// Fails if the pass has failed before, is cancelled, has printed too much or is out of time.
+    fn check_running(&self) -> Result<(), Error> {
         if let Some(error) = self.failure.get() {
             return Err(error.clone());
         }
         if self.cancelled.as_ref().is_some_and(super::Cancellation::is_cancelled) {
             return Err(self.fail(super::cancelled()));
         }
-        if self.too_much.load(Ordering::Relaxed) {
-            let message = format!("the policy prints more than {PRINTED} bytes");
+        if self.printed_too_much.load(Ordering::Relaxed) {
+            let message = format!("the policy prints more than {PRINT_LIMIT} bytes");
             return Err(self.fail(Error::new(ErrorKind::TooLarge, message)));
         }
         if Instant::now() >= self.deadline {
@@ -167,10 +166,10 @@ impl Scope {
 }
 
 impl Scope {
-    /// A call of a built-in that asks the network; it fails as calls of the service do, since no
-    /// policy must take its failure for an answer.
+    /// Answers a built-in that asks the network. It fails like a call of the service, so that no
+    /// policy can mistake its failure for an answer.
     fn network(&self, function: &str, args: &[Value]) -> builtins::Answer {
-        let answer = self.still_on().and_then(|()| self.calls.call(function, args));
+        let answer = self.check_running().and_then(|()| self.calls.call(function, args));
         answer.map_err(|error| {
             builtins::Error::halt(builtins::Code::Builtin, self.fail(error).to_string())
         })
@@ -185,7 +184,7 @@ impl Host for Scope {
             }
             return HostAnswer::Value(Value::Bool(true));
         }
-        let answer = self.still_on().and_then(|()| self.calls.call(call.name, call.args));
+        let answer = self.check_running().and_then(|()| self.calls.call(call.name, call.args));
         match answer {
             Ok(Some(value)) => HostAnswer::Value(value),
             Ok(None) => HostAnswer::Undefined,
@@ -195,8 +194,8 @@ impl Host for Scope {
 
     fn print(&self, span: Span, text: &str) {
         let before = self.printed.fetch_add(text.len() as u64 + 1, Ordering::Relaxed);
-        if before > PRINTED {
-            self.too_much.store(true, Ordering::Relaxed);
+        if before > PRINT_LIMIT {
+            self.printed_too_much.store(true, Ordering::Relaxed);
             return;
         }
         let position = self.texts.position(span);
@@ -209,7 +208,7 @@ impl Host for Scope {
     }
 
     fn check(&self) -> Result<(), Halt> {
-        self.still_on()
+        self.check_running()
             .map_err(|error| Halt { message: error.to_string(), source: Some(Arc::new(error)) })
     }
 

@@ -1,8 +1,8 @@
-//! What one evaluation knows: the answers so far, the calls on their way, and what is left of its
-//! budget.
+//! The state of one evaluation across its passes: its answers, its calls in flight, and the rest of
+//! its budget.
 //!
-//! Owns the memo, the allowances and the account. Sending and waiting is `fetch`'s; which call is
-//! noted, and whether a failure counts, is decided by the pass (`batch`).
+//! Owns the memo, the allowances and the ledger. Sending and waiting belong to `fetch`; the pass
+//! (`batch`) decides which calls are noted and whether a failure counts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::budget::{Answers, Budget};
-use super::call::{Call, Target};
+use super::call::{CheckedCall, Target};
 use super::cancellation::Cancellation;
 use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::policies::EvaluateOptions;
 use crate::client::Allowance;
-use crate::flight::{Bell, Boarded, Key, Outcome};
+use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
 use crate::load::HostFunction;
 use crate::observe::Observers;
@@ -25,49 +25,49 @@ use crate::{Error, ErrorKind, Limit, NotFound, Product, Setting, TraceParent};
 
 /// A call whose answer is known.
 pub(super) struct Known {
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CallOutcome,
     pub(super) origin: Origin,
     pub(super) pass: u32,
     pub(super) order: usize,
-    /// What it took of the allowances for guesses, until it turns out to be needed.
+    /// Its share of the allowances for guesses, until it turns out to be needed.
     pub(super) lent: Option<Lent>,
 }
 
-/// What a guess took.
+/// The share of a guess in the allowances.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lent {
-    /// Bytes of the allowance for guesses.
+    /// The bytes taken from the allowance for guesses.
     pub(super) bytes: u64,
 }
 
-/// A call on its way.
+/// A call in flight.
 pub(super) struct Sent {
     pub(super) boarded: Boarded,
     pub(super) pass: u32,
     pub(super) guess: bool,
     pub(super) prompt: bool,
-    /// True if a function of the host's is asked, and not the service.
+    /// `true` if the host's function is called, not the service.
     pub(super) host: bool,
 }
 
 #[derive(Default)]
 pub(super) struct State {
     pub(super) known: HashMap<Key, Known>,
-    pub(super) on_their_way: HashMap<Key, Sent>,
-    /// Calls whose answers were more than a guess may cost.
+    pub(super) in_flight: HashMap<Key, Sent>,
+    /// Calls whose answers exceeded the allowance for guesses.
     pub(super) refused: HashSet<Key>,
-    /// The longest that an answer took so far.
+    /// The longest latency of an answer so far.
     pub(super) slowest: Duration,
-    /// The call that the exact evaluation waited for last, unless it was answered in time.
+    /// The last call that the exact evaluation waited for, unless it was answered in time.
     pub(super) waited: Option<Key>,
 }
 
-/// What became of a guess.
+/// The decision about a guess.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Guess {
-    /// It is to be fetched.
+    /// It is noted and will be fetched.
     Noted,
-    /// It isn't worth asking for.
+    /// It isn't fetched again: it is in flight, or its answer was too large for a guess.
     Idle,
     /// No more guesses are allowed.
     UsedUp,
@@ -80,24 +80,25 @@ pub(crate) struct Session {
     pub deadline: Instant,
     pub(super) answers: Answers,
     pub(super) state: Mutex<State>,
-    pub(super) bell: Arc<Bell>,
+    pub(super) notifier: Arc<Notifier>,
     pub(super) exact_bytes: Arc<Allowance>,
     pub(super) guess_bytes: Arc<Allowance>,
     guesses_left: AtomicUsize,
     right_guesses: AtomicUsize,
-    /// Microseconds that the evaluation may still wait for guesses alone.
+    /// The time that the evaluation may still wait for guesses alone, in microseconds.
     pub(super) guess_wait: AtomicU64,
     pub(super) order: AtomicUsize,
     cancellation: Option<Cancellation>,
     /// The host's own functions.
     pub(super) functions: Arc<[HostFunction]>,
-    /// What sends requests of policies' own.
+    /// The client for requests of the policy itself.
     http: Option<Http>,
     pub(super) observer: Observers,
     pub(super) trace: Option<TraceParent>,
 }
 
-/// Bytes that guesses of one evaluation may read; those that turn out to be needed don't count.
+/// The size of answers that guesses of one evaluation may read; guesses that turn out to be needed
+/// don't count.
 const GUESS_BYTES: u64 = 64 << 20;
 
 impl Session {
@@ -106,11 +107,11 @@ impl Session {
         functions: Arc<[HostFunction]>,
         options: &EvaluateOptions,
     ) -> Self {
-        let bell: Arc<Bell> = Arc::default();
+        let notifier: Arc<Notifier> = Arc::default();
         let budget = options.budget.clone();
         let cancellation = options.cancellation.clone();
         if let Some(cancellation) = &cancellation {
-            cancellation.wakes(bell.waker());
+            cancellation.wakes(notifier.waker());
         }
         let now = Instant::now();
         let wait = u64::try_from(budget.timeout.as_micros() / 4).unwrap_or(u64::MAX);
@@ -122,7 +123,7 @@ impl Session {
             observer: options.observer.clone(),
             trace: options.trace.clone(),
             state: Mutex::default(),
-            bell,
+            notifier,
             cancellation,
             functions,
             http: options.http.clone(),
@@ -136,13 +137,14 @@ impl Session {
         }
     }
 
-    /// True if the host cancelled the evaluation.
+    /// Returns `true` if the host cancelled the evaluation.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
 
-    /// What carries a call; nothing for calls that are answered at once, or polled.
-    pub(super) fn carrier(&self, call: &Call) -> Option<Carrier<'_>> {
+    /// Returns the client that sends a call; `None` for a call that a recording or the host
+    /// answers.
+    pub(super) fn carrier(&self, call: &CheckedCall) -> Option<Carrier<'_>> {
         match (&call.target, &self.answers) {
             (_, Answers::Replay(_)) => None,
             (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Carrier::Http),
@@ -151,8 +153,8 @@ impl Session {
         }
     }
 
-    /// A call of a policy's own, if there is anything to send or answer it.
-    pub(super) fn may_ask(&self, call: Call) -> Result<Call, Error> {
+    /// Returns a policy's own network call unchanged if a client or a recording can answer it.
+    pub(super) fn may_ask(&self, call: CheckedCall) -> Result<CheckedCall, Error> {
         let allowed = self.http.as_ref().is_some_and(|http| !http.allowed().is_empty());
         if allowed || matches!(self.answers, Answers::Replay(_)) {
             return Ok(call);
@@ -165,8 +167,8 @@ impl Session {
             .in_call(Arc::clone(function)))
     }
 
-    /// The answer to a call, if it is known.
-    pub fn known(&self, key: &Key, pass: u32) -> Option<Outcome> {
+    /// Returns the outcome of a call, if it is known.
+    pub fn known(&self, key: &Key, pass: u32) -> Option<CallOutcome> {
         if let Some(known) = self.lock().known.get(key) {
             return Some(known.outcome.clone());
         }
@@ -176,10 +178,10 @@ impl Session {
         Some(outcome)
     }
 
-    /// True if one more guess may be noted; counts it unless there is nothing to fetch.
+    /// Decides whether one more guess may be noted, and counts it if there is anything to fetch.
     pub fn may_guess(&self, key: &Key) -> Guess {
         let state = self.lock();
-        if state.refused.contains(key) || state.on_their_way.contains_key(key) {
+        if state.refused.contains(key) || state.in_flight.contains_key(key) {
             return Guess::Idle;
         }
         drop(state);
@@ -189,13 +191,13 @@ impl Session {
         if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
     }
 
-    /// The number of guesses that turned out to be needed so far.
+    /// Returns the number of guesses that have turned out to be needed.
     pub fn right_guesses(&self) -> usize {
         self.right_guesses.load(Ordering::Acquire)
     }
 
-    /// The exact evaluation needs the answer to `key`: if it was guessed, what it took of the
-    /// allowances for guesses comes back.
+    /// Marks the answer to `key` as needed by the exact evaluation: if it was guessed, its share of
+    /// the allowances for guesses is returned.
     pub fn needed(&self, key: &Key) {
         let mut state = self.lock();
         let Some(lent) = state.known.get_mut(key).and_then(|known| known.lent.take()) else {
@@ -209,20 +211,20 @@ impl Session {
         }
     }
 
-    /// Remembers an answer.
-    pub(super) fn learn(&self, key: &Key, outcome: Outcome, origin: Origin, pass: u32) {
+    /// Remembers an outcome.
+    pub(super) fn learn(&self, key: &Key, outcome: CallOutcome, origin: Origin, pass: u32) {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
         let known = Known { outcome, origin, pass, order, lent: None };
         self.lock().known.insert(key.clone(), known);
     }
 
-    /// The end at the deadline, with the call that was waited for, if one was.
+    /// Returns the error for a missed deadline, naming the call that was waited for, if any.
     pub fn out_of_time(&self) -> Error {
         let waited = self.lock().waited.clone();
         self.out_of_time_for(waited.as_ref())
     }
 
-    /// The same, while this call was waited for.
+    /// Returns the error for a missed deadline while waiting for this call.
     pub fn out_of_time_for(&self, key: Option<&Key>) -> Error {
         let error = Error::timed_out("the evaluation", self.budget.timeout);
         let Some(key) = key else { return error.at_limit(Limit::Timeout) };
@@ -231,7 +233,8 @@ impl Session {
         Error::new(error.kind(), waiting).at_limit(Limit::Timeout)
     }
 
-    /// The account: `used` are the calls of the pass that gave the result, with their number.
+    /// Returns the ledger. `used` are the calls of the pass that gave the result, with the number
+    /// of uses of each.
     pub fn ledger(&self, used: &HashMap<Key, u64>, passes: u32) -> Ledger {
         let state = self.lock();
         let mut rows: Vec<(u32, usize, Entry)> = state
@@ -264,8 +267,8 @@ impl Session {
         Ledger { passes, calls: rows.into_iter().map(|(_, _, entry)| entry).collect() }
     }
 
-    /// The calls of the pass that gave the result, with their outcomes, for a recording.
-    pub fn answers_of(&self, used: &HashSet<Key>) -> Vec<(Key, Outcome)> {
+    /// Returns the calls of the pass that gave the result with their outcomes, for a recording.
+    pub fn answers_of(&self, used: &HashSet<Key>) -> Vec<(Key, CallOutcome)> {
         let state = self.lock();
         let mut out: Vec<_> = used
             .iter()

@@ -1,8 +1,8 @@
-//! Answers that evaluations share, for as long as the host says.
+//! Answers that evaluations share, for as long as the host allows.
 //!
-//! Owns what is remembered beyond one evaluation: successes alone, for a while, within a bound on
-//! memory. Failures and answers that cost money are never remembered here; artifacts have a cache
-//! of their own (`client::cache`).
+//! Owns the answers that outlive an evaluation: successes only, for a limited time, within a bound
+//! on memory. Failures and answers that cost money are never kept here; artifacts have a cache of
+//! their own (`client::cache`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::{Key, Outcome};
+use super::{CallOutcome, Key};
 
-/// What all remembered answers of a platform may weigh.
+/// The bound on all remembered answers of a platform, in bytes.
 const CAPACITY: u64 = 64 << 20;
 
-/// How much more memory parsed values take than the text that they came in, about.
+/// The approximate ratio of the memory of parsed values to the size of their text.
 const GROWTH: u64 = 4;
 
-/// The answers of one platform.
+/// The remembered answers of one platform.
 pub(super) struct Shared {
     lifetime: Duration,
-    answers: Cache<Key, (Instant, Arc<Outcome>), Bytes>,
+    answers: Cache<Key, (Instant, Arc<CallOutcome>), Bytes>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -33,8 +33,8 @@ impl std::fmt::Debug for Shared {
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Key, (Instant, Arc<Outcome>)> for Bytes {
-    fn weight(&self, key: &Key, (_, outcome): &(Instant, Arc<Outcome>)) -> u64 {
+impl Weighter<Key, (Instant, Arc<CallOutcome>)> for Bytes {
+    fn weight(&self, key: &Key, (_, outcome): &(Instant, Arc<CallOutcome>)) -> u64 {
         let key = (key.function.len() + key.arguments.len()) as u64;
         outcome.bytes.saturating_mul(GROWTH).saturating_add(key).saturating_add(256)
     }
@@ -42,11 +42,11 @@ impl Weighter<Key, (Instant, Arc<Outcome>)> for Bytes {
 
 impl Shared {
     pub fn new(lifetime: Duration) -> Self {
-        // The number of entries is an estimate that sizes the tables; the weight is the bound.
+        // The number of entries is an estimate for sizing the tables; the weight is the bound.
         Self { lifetime, answers: Cache::with_weighter(4096, CAPACITY, Bytes) }
     }
 
-    pub fn get(&self, key: &Key) -> Option<Outcome> {
+    pub fn get(&self, key: &Key) -> Option<CallOutcome> {
         let (since, outcome) = self.answers.get(key)?;
         if since.elapsed() > self.lifetime {
             self.answers.remove_if(key, |(now, _)| *now == since);
@@ -55,9 +55,9 @@ impl Shared {
         Some((*outcome).clone())
     }
 
-    pub fn put(&self, key: &Key, outcome: &Outcome) {
+    pub fn put(&self, key: &Key, outcome: &CallOutcome) {
         if outcome.result.is_ok() {
-            // As old as the moment when it was asked for.
+            // The answer's age counts from the moment the request was sent.
             let asked = Instant::now().checked_sub(outcome.latency).unwrap_or_else(Instant::now);
             self.answers.insert(key.clone(), (asked, Arc::new(outcome.clone())));
         }
@@ -77,28 +77,28 @@ mod tests {
         Key { function: "platform.discover".into(), arguments: arguments.into() }
     }
 
-    fn outcome(bytes: u64) -> Outcome {
+    fn outcome(bytes: u64) -> CallOutcome {
         let result = Ok(Answer::from(Value::from(1)));
-        Outcome { result, attempts: 1, bytes, latency: Duration::ZERO, cached: false }
+        CallOutcome { result, attempts: 1, bytes, latency: Duration::ZERO, cached: false }
     }
 
     #[test]
-    fn successes_are_remembered_until_they_are_too_old() {
+    fn successes_are_remembered_until_they_expire() {
         let shared = Shared::new(Duration::from_millis(50));
         let failure = Err(Error::new(ErrorKind::NotFound, "no"));
-        shared.put(&key("failed"), &Outcome { result: failure, ..outcome(1) });
+        shared.put(&key("failed"), &CallOutcome { result: failure, ..outcome(1) });
         assert!(shared.get(&key("failed")).is_none());
         shared.put(&key("fine"), &outcome(1));
         assert!(shared.get(&key("fine")).is_some());
         std::thread::sleep(Duration::from_millis(60));
         assert!(shared.get(&key("fine")).is_none());
-        let slow = Outcome { latency: Duration::from_millis(60), ..outcome(1) };
+        let slow = CallOutcome { latency: Duration::from_millis(60), ..outcome(1) };
         shared.put(&key("slow"), &slow);
-        assert!(shared.get(&key("slow")).is_none(), "as old as the question");
+        assert!(shared.get(&key("slow")).is_none(), "its age counts from the request");
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_by_bytes() {
+    fn remembered_answers_are_bounded_by_their_size() {
         let shared = Shared::new(Duration::from_secs(60));
         let each = CAPACITY / GROWTH / 16;
         for index in 0..64 {

@@ -1,7 +1,7 @@
-//! Sources made into a program, and everything that is wrong with them.
+//! Compiling sources to a program, with all findings about them.
 //!
-//! Owns the order in which findings are collected and which of several about one line is kept. The
-//! checks themselves are their caller's ([`Inspection`]).
+//! Owns the order in which findings are collected, and the choice among several about the same
+//! line. The checks themselves are supplied by the caller ([`Inspection`]).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,7 +18,7 @@ use crate::rego::syntax::tree::{Module, Name};
 use crate::sources::{DataSource, Sources};
 use crate::{Diagnostic, Level, Product};
 
-/// Policies as checks look at them.
+/// Policies as the checks see them.
 pub(crate) struct Inspected<'a> {
     /// The prefix of the functions.
     pub product: &'a Product,
@@ -30,24 +30,24 @@ pub(crate) struct Inspected<'a> {
     pub authors: &'a [&'a Module],
     /// The same modules, in the same order, after OPA's stage `RewriteLocalVars`.
     pub modules: &'a [Module],
-    /// The authors' names of local variables, and whether each was declared.
+    /// The authors' names of the local variables that were declared.
     pub locals: &'a NameMap<Name>,
-    /// The packages that the modules form together.
+    /// The packages that the modules make up.
     pub packages: &'a [Package],
-    /// Base documents.
+    /// The base documents.
     pub data: &'a [DataSource],
     /// The schema of `input`, if there is one.
     pub input_schema: Option<&'a Value>,
 }
 
-/// Looks at modules that parse, and finds what is wrong besides what the language refuses.
+/// A check of parsed modules that returns findings beyond the language's own errors.
 pub(crate) type Inspection<'i> = &'i dyn Fn(&Inspected<'_>) -> Vec<Diagnostic>;
 
-/// A program that compiled without errors, and what is known of it.
+/// A program that compiled without errors, with its packages and data.
 pub(crate) struct Loaded {
     pub program: Program,
     pub packages: Vec<Package>,
-    /// The base documents, merged.
+    /// The merged base documents.
     pub data: Value,
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct Loaded {
 pub(crate) struct Compilation {
     /// Errors and warnings, by file and line.
     pub findings: Vec<Diagnostic>,
-    /// Nothing where one of the findings is an error.
+    /// `None` if one of the findings is an error.
     pub loaded: Option<Loaded>,
 }
 
-/// Compiles sources; `tests`, if given, finds the tests among them.
+/// Compiles sources. `tests`, if given, collects the tests among them.
 pub(crate) fn compile(
     sources: &Sources,
     options: &LoadOptions,
@@ -70,11 +70,11 @@ pub(crate) fn compile(
     let texts = texts(sources, options.rego_v0, &mut found);
     let data = crate::sources::merged(&sources.data, &mut found);
     let functions = program_options(options, &data, tests.is_some());
-    let mut looking =
-        Looking { options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
-    let compiled = Program::compile_with(texts, &functions, &mut looking);
-    found.append(&mut looking.found);
-    let packages = looking.packages;
+    let mut inspector =
+        Inspector { options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
+    let compiled = Program::compile_with(texts, &functions, &mut inspector);
+    found.append(&mut inspector.found);
+    let packages = inspector.packages;
     let mut refused = Vec::new();
     let program = match compiled {
         Ok(program) => Some(program),
@@ -83,7 +83,7 @@ pub(crate) fn compile(
             None
         }
     };
-    // A wrong name is reported once, by the check that can say most about it.
+    // An unknown name is reported once, by the check that gives the most detail.
     let line = |finding: &Diagnostic| {
         finding.position.as_ref().map(|place| (place.file.clone(), place.line))
     };
@@ -108,7 +108,7 @@ pub(crate) fn compile(
     Compilation { findings: found, loaded }
 }
 
-/// The texts to compile: each file once.
+/// Returns the texts to compile, each file once.
 fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<SourceText> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut texts = Vec::new();
@@ -129,8 +129,8 @@ fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<Source
     texts
 }
 
-/// Looks at modules on their way.
-struct Looking<'l, 't> {
+/// Inspects modules between the stages of the compiler.
+struct Inspector<'l, 't> {
     options: &'l LoadOptions,
     sources: &'l Sources,
     more: Inspection<'l>,
@@ -139,7 +139,7 @@ struct Looking<'l, 't> {
     packages: Vec<Package>,
 }
 
-impl Hooks for Looking<'_, '_> {
+impl Hooks for Inspector<'_, '_> {
     fn parsed(&mut self, texts: &Texts, modules: &mut Vec<Module>) {
         if let Some(tests) = &mut self.tests {
             tests.parsed(texts, modules);

@@ -1,6 +1,6 @@
-//! Problems of the language as findings, and places as reports show them.
+//! Converting problems of the language to findings, and spans to positions.
 //!
-//! Owns the code of each finding and what of a problem's details is worth repeating.
+//! Owns the code of each finding, and the choice of a problem's details that are shown.
 
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 #[cfg(feature = "cli")]
@@ -8,16 +8,16 @@ use crate::rego::program;
 use crate::rego::syntax::tree::Span;
 use crate::{Diagnostic, Position, Setting, sources};
 
-/// What is wrong with texts, as findings.
+/// Converts the problems of a failed load to findings.
 #[cfg(feature = "cli")]
 pub(crate) fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
     error.problems.iter().map(|problem| diagnostic(problem, &error.sources)).collect()
 }
 
-/// A problem of the language as a finding.
+/// Converts a problem of the language to a finding.
 pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     let mut message = problem.message.clone();
-    // The lines with which OPA draws a caret say nothing beside the position.
+    // The lines in which OPA draws a caret are redundant: the finding has a position.
     for detail in problem.details.iter().map(|line| line.trim()) {
         if ["have", "want", "left", "right"].iter().any(|word| detail.starts_with(word)) {
             message.push_str("; ");
@@ -60,12 +60,12 @@ pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     finding
 }
 
-/// A path as reports show it: a query's text has none of its own.
+/// Returns a file's path for display; a query has no file and is shown as `query`.
 pub(crate) fn path_of(path: &str) -> &str {
     if path.is_empty() { "query" } else { path }
 }
 
-/// A place as reports show it.
+/// Converts a span to a position with its line's text.
 pub(crate) fn position(texts: &Texts, span: Span) -> Position {
     let at = texts.position(span);
     let text = texts.get(span.file).and_then(|source| source.line(at.line)).unwrap_or_default();

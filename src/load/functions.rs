@@ -1,7 +1,7 @@
-//! Functions of the host's own, beside the product's.
+//! Functions that the host supplies beside the product's.
 //!
-//! Owns what a host gives: a closure, pure or async. Async ones are batched, remembered within an
-//! evaluation and recorded like the product's; pure ones are called where the policy calls them.
+//! Owns the host's closures, pure or async. Calls of async functions are batched, remembered within
+//! an evaluation and recorded like the product's; pure functions are called directly.
 
 use std::fmt;
 use std::future::Future;
@@ -16,7 +16,7 @@ type PureFn = dyn Fn(&[Value]) -> Result<Option<Value>, Error> + Send + Sync;
 type AnswerFuture = Pin<Box<dyn Future<Output = Result<Value, Error>> + Send>>;
 type AsyncFn = dyn Fn(Vec<Value>) -> AnswerFuture + Send + Sync;
 
-/// A function of the host's that policies can call.
+/// A function that the host supplies and policies can call.
 ///
 /// ```
 /// use rego_platform::load::HostFunction;
@@ -37,13 +37,13 @@ pub struct HostFunction {
 
 #[derive(Clone)]
 pub(crate) enum Kind {
-    /// Known to `check`, and answered nowhere: a declaration.
+    /// A declaration without an implementation, for `check`.
     Declared,
     Pure(Arc<PureFn>),
     Async(AsyncFunction),
 }
 
-/// A closure that answers later.
+/// A closure that returns its answer as a future.
 #[derive(Clone)]
 pub(crate) struct AsyncFunction(Arc<AsyncFn>);
 
@@ -66,14 +66,14 @@ impl fmt::Debug for HostFunction {
 }
 
 impl HostFunction {
-    /// A function that is known and has no answer here: policies that call it load, and an
-    /// evaluation that reaches it ends with an error. For `check`.
+    /// Declares a function without implementing it: policies that call it load, and an evaluation
+    /// that reaches the call fails. For `check`.
     pub fn declared(name: impl Into<Arc<str>>, arity: u8) -> Self {
         Self { name: name.into(), arity, kind: Kind::Declared }
     }
 
-    /// A function whose answer depends on its arguments alone, and comes at once. `None` makes the
-    /// call undefined; an error ends the evaluation.
+    /// Creates a function whose answer depends on its arguments alone and needs no waiting. `None`
+    /// makes the call undefined; an error ends the evaluation.
     pub fn pure(
         name: impl Into<Arc<str>>,
         arity: u8,
@@ -82,8 +82,9 @@ impl HostFunction {
         Self { name: name.into(), arity, kind: Kind::Pure(Arc::new(function)) }
     }
 
-    /// A function whose answer takes time. It must be safe to call on a guess, and gives the same
-    /// answer for the same arguments within an evaluation, which asks once.
+    /// Creates a function whose answer takes time. It must be safe to call on a guess, and must
+    /// give the same answer for the same arguments within an evaluation, which calls it only once
+    /// for them.
     pub fn asynchronous<F>(
         name: impl Into<Arc<str>>,
         arity: u8,
@@ -96,7 +97,8 @@ impl HostFunction {
         Self { name: name.into(), arity, kind: Kind::Async(AsyncFunction(Arc::new(function))) }
     }
 
-    /// What is wrong with the names of `functions`, beside those of the service.
+    /// Returns a finding for each of `functions` whose name is invalid or already taken by Rego,
+    /// the service or another of them.
     pub(super) fn wrong(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
         let reason = |index: usize, name: &str| {
             let part = |part: &str| {
@@ -124,12 +126,12 @@ impl HostFunction {
         functions.iter().enumerate().filter_map(wrong).collect()
     }
 
-    /// Its full name.
+    /// Returns the full name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number of arguments it takes.
+    /// Returns the number of arguments.
     pub const fn arity(&self) -> u8 {
         self.arity
     }
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_others_have_are_refused() {
+    fn invalid_and_taken_names_are_refused() {
         let names =
             ["acme.team", "count", "platform.team", "data.x", "a b", "", "a..b", "acme.team"];
         let functions = names.map(|name| HostFunction::declared(name, 1));

@@ -1,14 +1,14 @@
-//! Which messages a definition of a rule can give, as far as its own text shows.
+//! The messages that a definition of a rule can give, as far as its own text shows.
 //!
-//! Owns telling apart the definitions of `deny` for a reader who has a message and looks for the
-//! line that it came from. It is for display: nothing is decided by it.
+//! Owns the patterns by which a reader with a message finds the definition of `deny` that it came
+//! from. They are for display: no verdict depends on them.
 
 use crate::rego::syntax::tree::{Body, ExprKind, Rule, Term, TermKind};
 
-/// The number of variables that are followed to what they are assigned.
+/// The most variables that are followed to the value assigned to them.
 const DEPTH: u8 = 8;
 
-/// Pieces of text with anything between them.
+/// Literal parts of a text, with anything between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern(Vec<String>);
 
@@ -21,8 +21,8 @@ impl Pattern {
         };
         let Some((last, middle)) = rest.split_last() else { return false };
         let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
-        for piece in middle {
-            match left.split_once(piece.as_str()) {
+        for literal in middle {
+            match left.split_once(literal.as_str()) {
                 Some((_, after)) => left = after,
                 None => return false,
             }
@@ -31,7 +31,7 @@ impl Pattern {
     }
 }
 
-/// The messages of one definition; nothing where they aren't known.
+/// Returns patterns of the messages of one definition, or `None` if they aren't known.
 pub(super) fn patterns(rule: &Rule) -> Option<Vec<Pattern>> {
     if rule.else_rule.is_some() || rule.head.is_function {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn patterns(rule: &Rule) -> Option<Vec<Pattern>> {
     }
 }
 
-/// The elements of a whole set or array.
+/// Returns patterns of the elements of a set or array that is given as a whole.
 fn elements(value: &Term, body: &Body) -> Option<Vec<Pattern>> {
     match &value.kind {
         TermKind::Array(items) | TermKind::Set(items) => {
@@ -93,7 +93,7 @@ fn pattern(element: &Term, body: &Body, depth: u8) -> Option<Pattern> {
     }
 }
 
-/// What a body's own statements assign to a variable.
+/// Returns the terms that a body's own statements assign to a variable.
 fn assigned<'q>(body: &'q Body, name: &str) -> impl Iterator<Item = &'q Term> {
     body.iter().filter_map(move |statement| {
         let ExprKind::Call(terms) = &statement.kind else { return None };
@@ -116,20 +116,20 @@ fn assigned<'q>(body: &'q Body, name: &str) -> impl Iterator<Item = &'q Term> {
     })
 }
 
-/// A format string of `sprintf`: a verb stands for anything.
+/// Returns the pattern of a `sprintf` format string: a verb stands for anything.
 fn format(text: &str) -> Pattern {
-    let mut pieces = Vec::new();
-    let mut piece = String::new();
+    let mut literals = Vec::new();
+    let mut literal = String::new();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if c != '%' || chars.next_if_eq(&'%').is_some() {
-            piece.push(c);
+            literal.push(c);
         } else {
             while chars.next_if(|c| !c.is_alphabetic()).is_some() {}
             chars.next();
-            pieces.push(std::mem::take(&mut piece));
+            literals.push(std::mem::take(&mut literal));
         }
     }
-    pieces.push(piece);
-    Pattern(pieces)
+    literals.push(literal);
+    Pattern(literals)
 }

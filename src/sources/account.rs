@@ -1,7 +1,7 @@
-//! What became of the files that arguments name.
+//! The account of the files that arguments name.
 //!
-//! Owns the account of a reading, the patterns that leave files out, and the look at a file whose
-//! name doesn't say what it is.
+//! Owns the account itself, the patterns that leave files out, and detecting the content of a file
+//! whose name doesn't tell.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,23 +12,23 @@ use super::files::is_module;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// What became of the files that one argument names.
+/// An account of the files that one argument names: how many were read, and which weren't.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
     /// The argument as it was given.
     pub argument: String,
     /// The number of files that were read.
     pub taken: u64,
-    /// Files that weren't, and parts of files.
+    /// Files, and parts of files, that weren't read.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Something that was found and not read.
+/// A file, folder or part of a file that was found and not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its path.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -43,18 +43,18 @@ impl Account {
     }
 }
 
-/// The patterns of files and folders that are left out.
+/// Patterns of files and folders to leave out.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
     patterns: Vec<(String, Regex)>,
 }
 
 impl Ignore {
-    /// Reads patterns: `*` and `?` match within a name, `**` across folders; a pattern matches a
+    /// Parses patterns. `*` and `?` match within a name, `**` across folders; a pattern matches a
     /// path that ends in it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for what isn't a valid pattern.
+    /// [`ErrorKind::Configuration`] for an invalid pattern.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let mut found = Vec::new();
         for pattern in patterns {
@@ -74,7 +74,7 @@ impl Ignore {
         Ok(Self { patterns: found })
     }
 
-    /// Why a path is left out, if it is.
+    /// Returns the reason for which a path is left out, if it is.
     pub(crate) fn reason(&self, path: &Path) -> Option<String> {
         let text = path.to_string_lossy();
         let (pattern, _) = self.patterns.iter().find(|(_, regex)| regex.is_match(&text))?;
@@ -116,21 +116,21 @@ fn expression(pattern: &str) -> String {
     out
 }
 
-/// What a file holds, by its content.
+/// The kind of content of a file, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     Json,
     Yaml,
     Rego,
-    /// Whatever is in it can't be seen.
+    /// An archive or compressed file, whose content isn't looked at.
     Packed,
     Other,
 }
 
-/// How much of a file is looked at.
-const LOOK: u64 = 1 << 20;
+/// The number of bytes of a file that are looked at.
+const SNIFFED_BYTES: u64 = 1 << 20;
 
-/// Names that end like this are prose, programs and tables, in which a line may look like YAML.
+/// Extensions of prose, programs and tables, in which a line may happen to look like YAML.
 const PROSE: &[&str] = &[
     "md",
     "markdown",
@@ -181,13 +181,12 @@ const PROSE: &[&str] = &[
     "tpl",
 ];
 
-/// Looks at the file's content. What can't be read is reported by whoever needs it. What is nearly
-/// JSON, or Rego and JSON in another encoding, counts as what it was meant to be: whoever reads it
-/// says what is wrong.
+/// Detects the kind of a file's content. Almost valid JSON, and Rego or JSON in another encoding,
+/// count as what they were meant to be, so that reading the file reports the actual problem.
 pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LOOK).read_to_end(&mut bytes)?;
-    let whole = (bytes.len() as u64) < LOOK;
+    std::fs::File::open(path)?.take(SNIFFED_BYTES).read_to_end(&mut bytes)?;
+    let whole = (bytes.len() as u64) < SNIFFED_BYTES;
     if is_packed_content(path, &bytes) {
         return Ok(Content::Packed);
     }
@@ -212,7 +211,7 @@ pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
         return Ok(match values.next() {
             Some(Ok(_)) => Content::Json,
             Some(Err(error)) if error.is_eof() && !whole => Content::Json,
-            // Cut, or with what only some readers take.
+            // Cut off, or with extensions that only some readers accept.
             _ if !named.is_prose && begins_json(text) => Content::Json,
             _ => Content::Other,
         });
@@ -221,7 +220,7 @@ pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
         return Ok(Content::Rego);
     }
     if named.is_data {
-        // Such as `a.json5` and `a.yaml.bak`: what it is, whoever reads it will see.
+        // Such as `a.json5` and `a.yaml.bak`: reading the file will report what it is.
         return Ok(if text.starts_with('/') { Content::Json } else { Content::Yaml });
     }
     if named.is_prose && !text.starts_with("---") {
@@ -238,10 +237,10 @@ pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
     Ok(if yaml { Content::Yaml } else { Content::Other })
 }
 
-/// What a file's name says of it, other than by an ending that is looked for anyway.
+/// The hints about a file's content that an unusual extension gives.
 struct Named {
     is_prose: bool,
-    /// An ending before the last says that it is data, or the last is another form of JSON.
+    /// Set if an extension before the last one is one of data, or the last is a dialect of JSON.
     is_data: bool,
 }
 
@@ -250,7 +249,7 @@ fn named_by(path: &Path) -> Named {
     let mut endings = name.rsplit('.');
     let last = endings.next().unwrap_or_default();
     let inner: Vec<&str> = endings.collect();
-    // The first part is the name itself.
+    // The first part is the stem.
     let inner = inner.get(..inner.len().saturating_sub(1)).unwrap_or_default();
     let data = |ending: &str| matches!(ending, "json" | "jsonl" | "ndjson" | "yaml" | "yml");
     let template = matches!(last, "tmpl" | "j2" | "tpl" | "sig" | "asc" | "sha256" | "pem" | "md");
@@ -259,8 +258,8 @@ fn named_by(path: &Path) -> Named {
     Named { is_prose: PROSE.contains(&last) && !is_data, is_data }
 }
 
-/// True if a text begins as only JSON does: with a string, a brace or an end within a brace, where
-/// templates, sections and the like have something else.
+/// Returns `true` if a text begins as only JSON does: after the opening bracket comes a string,
+/// another opening bracket or the closing one, unlike in templates or INI sections.
 fn begins_json(text: &str) -> bool {
     let mut rest = text.chars().skip(1).filter(|c| !c.is_whitespace());
     match text.chars().next() {
@@ -270,7 +269,7 @@ fn begins_json(text: &str) -> bool {
     }
 }
 
-/// True if the first line of a text that says something is one of YAML's.
+/// Returns `true` if the first line that is neither blank nor a comment looks like YAML.
 fn begins_yaml(text: &str) -> bool {
     let first = text.lines().map(str::trim_end).find(|line| {
         let line = line.trim_start();
@@ -286,7 +285,7 @@ fn begins_yaml(text: &str) -> bool {
     })
 }
 
-/// The text of what is UTF-16, by its mark or by the zeros beside its ASCII.
+/// Decodes UTF-16, recognised by its byte order mark or by zero bytes next to ASCII.
 fn utf16(bytes: &[u8]) -> Option<String> {
     let little = match bytes {
         [0xff, 0xfe, ..] => true,
@@ -302,8 +301,8 @@ fn utf16(bytes: &[u8]) -> Option<String> {
     Some(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
-/// True if a file's first bytes are those of what packs other files. Zip is what many other forms
-/// are made of: it counts by name alone.
+/// Returns `true` if a file begins with the signature of an archive or a compressed file. Many
+/// other formats are zip files, so zip counts only if the name agrees.
 fn is_packed_content(path: &Path, bytes: &[u8]) -> bool {
     let starts = |magic: &[u8]| bytes.starts_with(magic);
     let named = path.extension().is_none_or(|ending| ending.eq_ignore_ascii_case("zip"));
@@ -315,7 +314,7 @@ fn is_packed_content(path: &Path, bytes: &[u8]) -> bool {
         || (named && starts(b"PK\x03\x04"))
 }
 
-/// True if a name says that the file is packed.
+/// Returns `true` if a name is that of an archive or of a compressed policy or data file.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let known = |name: &str| {
@@ -323,7 +322,7 @@ pub(crate) fn is_packed(path: &Path) -> bool {
             .iter()
             .any(|ending| name.ends_with(ending))
     };
-    // The name is in lower case.
+    // `name` is in lower case already.
     let packed = |ending: &str| name.strip_suffix(ending);
     packed(".tgz").is_some()
         || [".gz", ".zst", ".xz", ".bz2", ".zip"]
@@ -331,7 +330,7 @@ pub(crate) fn is_packed(path: &Path) -> bool {
             .any(|ending| packed(ending).is_some_and(known))
 }
 
-/// True if a name says that the file is for its folder's tools.
+/// Returns `true` if a file is hidden: its name begins with a dot.
 pub(crate) fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
@@ -343,14 +342,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_files_content_says_what_its_name_does_not() {
+    fn the_kind_of_a_file_is_detected_by_its_content() {
         let dir = tempfile::tempdir().unwrap();
         let wide = |text: &str, mark: bool| -> Vec<u8> {
             let head = if mark { "\u{feff}" } else { "" };
             format!("{head}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
         };
-        let long =
-            |line: &str| line.repeat(usize::try_from(LOOK).unwrap() / line.len() + 2).into_bytes();
+        let long = |line: &str| {
+            line.repeat(usize::try_from(SNIFFED_BYTES).unwrap() / line.len() + 2).into_bytes()
+        };
         let mut tar = vec![b'x'; 257];
         tar.extend(b"ustar");
         for (name, bytes, expected) in [

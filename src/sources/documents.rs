@@ -1,7 +1,7 @@
-//! JSON and YAML documents as values of the interpreter.
+//! JSON and YAML documents as values.
 //!
-//! Owns what a document of data or an input has to be, with file and line where it isn't. What a
-//! text means is `json`'s and `yaml`'s.
+//! Owns the requirements on data and input documents, reported with file and line where they aren't
+//! met. The meaning of a text belongs to `json` and `yaml`.
 
 use crate::rego::Value;
 
@@ -10,17 +10,17 @@ use super::json::{self, Inexact};
 use super::yaml;
 use crate::{Diagnostic, Position};
 
-/// A document of data.
+/// A data document.
 #[derive(Debug)]
 pub(super) struct Data {
     pub value: Value,
-    /// The number of documents that follow in the same text; they aren't read.
+    /// The number of further documents in the same text, which aren't read.
     pub further: usize,
-    /// Numbers that aren't the ones that are written.
+    /// Numbers that aren't held exactly as they are written.
     pub inexact: Vec<Inexact>,
 }
 
-/// Parses one document of data, which must be an object.
+/// Parses a data document, which must be an object.
 pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Data, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let empty = || {
@@ -47,14 +47,14 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Data, Diagnost
     }
 }
 
-/// What is wrong with a number.
+/// Returns the finding about a number that isn't held exactly.
 pub(super) fn of_number(path: &str, text: &str, found: &Inexact) -> Diagnostic {
     Diagnostic::error("data-error", found.message.clone())
         .with_hint("write it as a string, or with fewer digits")
         .at(position(path, text, found.line, found.column))
 }
 
-/// Parses a document of any type, to the last digit.
+/// Parses a document of any type; a number that can't be held exactly is an error.
 pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     if !is_yaml {
         return json::read(text).map_err(|wrong| of_json(path, text, &wrong));
@@ -71,12 +71,12 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
     Ok(read.value.unwrap_or(Value::Null))
 }
 
-fn of_json(path: &str, text: &str, wrong: &json::Wrong) -> Diagnostic {
+fn of_json(path: &str, text: &str, wrong: &json::JsonError) -> Diagnostic {
     let at = position(path, text, wrong.line, wrong.column);
     Diagnostic::error("data-error", wrong.message.clone()).at(at)
 }
 
-fn of_yaml(path: &str, text: &str, wrong: &yaml::Wrong) -> Diagnostic {
+fn of_yaml(path: &str, text: &str, wrong: &yaml::YamlError) -> Diagnostic {
     let line = text.split('\n').nth(wrong.line.saturating_sub(1)).unwrap_or_default();
     let before = line.char_indices().nth(wrong.column.saturating_sub(1));
     let column = before.map_or(line.len(), |(at, _)| at) + 1;
@@ -86,7 +86,7 @@ fn of_yaml(path: &str, text: &str, wrong: &yaml::Wrong) -> Diagnostic {
 
 fn position(path: &str, text: &str, line: usize, column: usize) -> Position {
     let shown = text.split('\n').nth(line.saturating_sub(1)).unwrap_or("").trim_end_matches('\r');
-    // The parsers count bytes; a reader counts characters. A long line of data is shown in part.
+    // The parsers count bytes, but users count characters. A long line of data is shown in part.
     let before = shown.char_indices().take_while(|(at, _)| *at + 1 < column).count();
     Position {
         file: path.to_owned(),

@@ -1,6 +1,7 @@
-//! Files and folders.
+//! Finding and reading the files that arguments name.
 //!
-//! Owns finding and reading files, within bounds, and never twice around a loop of links.
+//! Owns walking folders and reading files, within limits and without following a loop of symbolic
+//! links.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,10 @@ use super::SourceLimits;
 use super::account::{self, Account, Content, Ignore};
 use crate::{Diagnostic, Setting};
 
-/// Deepest nesting of folders.
+/// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
 
-/// What a file's name says that it is.
+/// The kind of a file, by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Rego,
@@ -20,15 +21,15 @@ pub(super) enum Kind {
     Yaml,
 }
 
-/// One file to read, and where its data goes.
+/// A file to read, with the path of its data.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) prefix: Vec<String>,
     pub(super) kind: Kind,
-    /// True if a link below an argument led there, which no argument names.
+    /// `true` if it was reached through a symbolic link in a folder: no argument names it.
     pub(super) linked: bool,
-    /// The account that it belongs to.
+    /// The index of the argument, and of the account, that it belongs to.
     pub(super) argument: usize,
 }
 
@@ -37,12 +38,12 @@ pub(super) struct Files<'a> {
     pub(super) list: Vec<File>,
     pub(super) accounts: Vec<Account>,
     limits: SourceLimits,
-    /// What is left out; with it, everything else has to be accounted for.
+    /// The files to leave out; if given, every other file has to be accounted for.
     ignore: Option<&'a Ignore>,
     found: &'a mut Vec<Diagnostic>,
-    /// The folders that we are in, without links.
+    /// The canonical paths of the folders that are being walked.
     open: Vec<PathBuf>,
-    /// True if a link led to where we are.
+    /// `true` while below a symbolic link.
     linked: bool,
 }
 
@@ -82,7 +83,7 @@ impl<'a> Files<'a> {
         Self { list, accounts, limits, ignore, found, open, linked: false }
     }
 
-    /// What follows belongs to this argument.
+    /// Begins the account of an argument, to which all files added from now on belong.
     pub(super) fn begin(&mut self, argument: &str) {
         self.accounts.push(Account::new(argument));
     }
@@ -93,7 +94,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Adds a path as it was given.
+    /// Adds the file or folder at a path that an argument names.
     pub(super) fn add(&mut self, path: &Path, prefix: &[String]) {
         match std::fs::metadata(path) {
             Err(error) => self.found.push(io_problem(path, &error)),
@@ -151,7 +152,7 @@ impl<'a> Files<'a> {
         }
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
-            // What doesn't count needn't be readable: an editor's dangling lock, for one.
+            // A file that wouldn't be read needn't be readable: an editor's dangling lock, say.
             Err(_) if kind(path).is_none() => return self.leave(path, "it can't be read"),
             Err(error) => return self.found.push(io_problem(path, &error)),
         };
@@ -175,7 +176,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// A file in a folder whose name doesn't say that it is read.
+    /// Accounts for a file in a folder whose extension isn't one of those that are read.
     fn unnamed(&mut self, path: &Path) {
         if account::is_hidden(path) {
             return self.leave(path, "hidden");
@@ -205,8 +206,9 @@ impl<'a> Files<'a> {
     }
 }
 
-/// What is wrong with a file that a link led to, without anything of what it holds: policies come
-/// from repositories, their links may lead anywhere, and messages end in public logs.
+/// Reports a problem with a file behind a symbolic link without showing any of its content:
+/// policies come from repositories, their links may point anywhere, and messages end up in public
+/// logs.
 pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
     let why = match &found.position {
         Some(at) => format!("isn't what its name says, at line {}, column {}", at.line, at.column),
@@ -216,14 +218,14 @@ pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
         .with_hint("nothing of it is shown, since it was reached through a link")
 }
 
-/// True if a text begins like a module: with comments, then `package`.
+/// Returns `true` if a text begins like a module: after comments comes `package`.
 pub(super) fn is_module(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().map(str::trim_start).find(|l| !l.is_empty() && !l.starts_with('#'));
     first.is_some_and(|line| line.split_whitespace().next() == Some("package"))
 }
 
-/// Reads a file as text.
+/// Reads a file as text, and adds its size to `total`.
 pub(super) fn read(
     path: &Path,
     total: &mut u64,

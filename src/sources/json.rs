@@ -1,45 +1,45 @@
-//! JSON text as a value: exactly, or not at all.
+//! Reading JSON exactly, or not at all.
 //!
-//! Owns the reading of documents, whose numbers keep their text as OPA's do, and of what passes
-//! through a parser that would take some texts for something else without an error (recordings,
-//! arguments of `call`): an integer beyond 64 bits would be rounded, and an object with one certain
-//! key would become a number. Which numbers a double holds is decided here too, for YAML, which OPA
-//! reads by way of doubles. How documents are combined is not its part.
+//! Owns the reading of documents, whose numbers keep their text as OPA's do, and of texts that pass
+//! through a parser that would silently misread some of them (recordings, arguments of `call`): an
+//! integer beyond 64 bits would be rounded, and an object with one particular key would become a
+//! number. The rule for which numbers a double holds is here too, for YAML, which OPA reads by way
+//! of doubles. Combining documents belongs to `merge`.
 
 use crate::rego::Value;
 use crate::rego::value::JsonLimits;
 
-/// What is wrong, and where: line and column from 1, the column in bytes.
+/// A problem with its position: line and column from 1, the column in bytes.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct JsonError {
     pub line: usize,
     pub column: usize,
     pub message: String,
 }
 
-/// A number that the value doesn't hold as it is written.
+/// A number that a value doesn't hold exactly as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inexact {
-    /// The keys that lead to it, indices of arrays included; empty where they aren't known.
+    /// The keys and array indices that lead to it; empty if they aren't known.
     pub path: Vec<String>,
     pub line: usize,
     pub column: usize,
     pub message: String,
 }
 
-/// The key by which the interpreter's parser hands numbers around.
+/// The key with which `serde_json` passes numbers of any length between its own types.
 pub(crate) const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// Parses a document of any type.
-pub(crate) fn parse(text: &str) -> Result<Value, Wrong> {
+pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     let value = serde_json::from_str::<Value>(text).map_err(|error| {
-        let said = error.to_string();
-        // The place is given on its own.
-        let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-        Wrong {
+        let message = error.to_string();
+        // The position is reported separately.
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
+        JsonError {
             line: error.line(),
             column: error.column(),
-            message: format!("invalid JSON: {said}"),
+            message: format!("invalid JSON: {message}"),
         }
     })?;
     match misread(text) {
@@ -48,25 +48,26 @@ pub(crate) fn parse(text: &str) -> Result<Value, Wrong> {
             let before = text.get(..at).unwrap_or_default();
             let line_start = before.rfind('\n').map_or(0, |end| end + 1);
             let line = before.matches('\n').count() + 1;
-            Err(Wrong { line, column: at - line_start + 1, message })
+            Err(JsonError { line, column: at - line_start + 1, message })
         }
     }
 }
 
-/// Levels of nesting that a document may have: whatever walks it later has room for as many.
+/// The deepest nesting of a document; code that walks it later has the stack for as much.
 const MAX_DEPTH: usize = 1_000;
 
-/// Reads a document of any type as OPA does: numbers keep their text, whatever their length.
-pub(crate) fn read(text: &str) -> Result<Value, Wrong> {
+/// Reads a document of any type as OPA does: numbers of any length keep their text.
+pub(crate) fn read(text: &str) -> Result<Value, JsonError> {
     Value::from_json_bytes(text.as_bytes(), JsonLimits { depth: MAX_DEPTH }).map_err(|error| {
         let line = text.split('\n').nth(error.line.saturating_sub(1)).unwrap_or_default();
         let before = line.char_indices().nth(error.column.saturating_sub(1));
         let column = before.map_or(line.len(), |(at, _)| at) + 1;
-        Wrong { line: error.line, column, message: format!("invalid JSON: {}", error.message) }
+        JsonError { line: error.line, column, message: format!("invalid JSON: {}", error.message) }
     })
 }
 
-/// The first part of a valid text that the parser reads as something else, and why.
+/// Finds the first token of a valid text that the parser would misread. Returns its offset and the
+/// reason.
 pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -96,7 +97,7 @@ pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// The length of the string that `bytes` begin with, quotes included.
+/// Returns the length of the string at the beginning of `bytes`, quotes included.
 fn string_length(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(offset) = bytes.get(at..).and_then(|b| memchr::memchr2(b'"', b'\\', b)) {
@@ -110,15 +111,15 @@ fn string_length(bytes: &[u8]) -> usize {
 }
 
 fn is_number_key(quoted: &str) -> bool {
-    // At most every character is escaped, as six.
+    // At worst every character is escaped, in six bytes.
     quoted.len() <= NUMBER_KEY.len() * 6 + 2
         && (quoted.contains(NUMBER_KEY) || quoted.contains('\\'))
         && serde_json::from_str::<String>(quoted).is_ok_and(|key| key == NUMBER_KEY)
 }
 
-/// Why the value of a number isn't the number that is written; nothing where it is. The only place
-/// that decides it: an integer has to fit 64 bits, any other number has to be the shortest text of
-/// its double, zeros and the place of the point aside.
+/// Returns the reason why a number would not be held exactly, or `None` if it is. This is the only
+/// place that decides it: an integer has to fit into 64 bits; any other number has to be the
+/// shortest text of its double, zeros and the position of the point aside.
 pub(crate) fn inexact(number: &str) -> Option<String> {
     if is_wide(number) {
         let shown = crate::text::shorten(number, 40);
@@ -127,7 +128,7 @@ pub(crate) fn inexact(number: &str) -> Option<String> {
     if number.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
         return None;
     }
-    // A double holds fifteen digits, whichever they are.
+    // A double holds any fifteen digits.
     if number.len() <= 16 && !number.contains(['e', 'E']) {
         return None;
     }
@@ -140,7 +141,8 @@ pub(crate) fn inexact(number: &str) -> Option<String> {
     (!same).then(|| format!("the number {} would be rounded to {double}", shown()))
 }
 
-/// A decimal number as its digits, without zeros at either end, and the exponent of the first.
+/// Returns a decimal number's sign, its digits without zeros at either end, and the exponent of the
+/// first digit.
 fn digits(number: &str) -> Option<(bool, Vec<u8>, i64)> {
     let negative = number.starts_with('-');
     let number = number.trim_start_matches(['-', '+']);
@@ -164,7 +166,7 @@ fn digits(number: &str) -> Option<(bool, Vec<u8>, i64)> {
     Some((negative, kept, sign * exponent + place))
 }
 
-/// True if it is an integer that neither `i64` nor `u64` holds.
+/// Returns `true` for an integer that neither `i64` nor `u64` holds.
 fn is_wide(number: &str) -> bool {
     number.len() > 18
         && number.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b'+')
@@ -179,8 +181,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_misread_is_refused_with_its_place() {
-        for (text, line, column, said) in [
+    fn a_text_that_would_be_misread_is_refused_with_its_position() {
+        for (text, line, column, expected) in [
             ("{\n \"a\": 18446744073709551616}", 2, 7, "more than 64 bits"),
             ("[-9223372036854775809]", 1, 2, "more than 64 bits"),
             ("7.0000000000000000001", 1, 1, "would be rounded to 7"),
@@ -193,7 +195,7 @@ mod tests {
         ] {
             let wrong = parse(text).unwrap_err();
             assert_eq!((wrong.line, wrong.column), (line, column), "{text}: {wrong:?}");
-            assert!(wrong.message.contains(said), "{text}: {wrong:?}");
+            assert!(wrong.message.contains(expected), "{text}: {wrong:?}");
         }
     }
 
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(read(r#"{"a": "\ud800", "a": "b"}"#).unwrap().to_json(), r#"{"a":"b"}"#);
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         assert!(read(&deep(MAX_DEPTH)).is_ok() && read(&deep(MAX_DEPTH + 1)).is_err());
-        for (text, line, column, said) in [
+        for (text, line, column, expected) in [
             ("{\n \"é\": }", 2, 8, "invalid JSON: invalid character '}'"),
             ("1e999999999", 1, 1, "number too big"),
             ("{} x", 1, 4, "after top-level value"),
@@ -217,12 +219,12 @@ mod tests {
         ] {
             let wrong = read(text).unwrap_err();
             assert_eq!((wrong.line, wrong.column), (line, column), "{text}: {wrong:?}");
-            assert!(wrong.message.contains(said), "{text}: {wrong:?}");
+            assert!(wrong.message.contains(expected), "{text}: {wrong:?}");
         }
     }
 
     #[test]
-    fn everything_else_is_read() {
+    fn exact_texts_are_read() {
         for text in [
             "18446744073709551615",
             "-9223372036854775808",

@@ -1,14 +1,14 @@
-//! The data documents of a load, merged into one.
+//! Merging the data documents of a load.
 //!
-//! Owns merging as OPA merges documents: objects join, anything else that meets under one path is
-//! a conflict.
+//! Owns merging as OPA does: objects are merged recursively, any other two values at the same path
+//! are a conflict.
 
 use super::DataSource;
 use crate::Diagnostic;
 use crate::rego::Value;
 use crate::rego::value::Shared;
 
-/// Merges all documents.
+/// Merges all documents into one.
 pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Value {
     let mut root = Value::new_object();
     for source in sources {
@@ -37,7 +37,7 @@ pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Valu
     root
 }
 
-/// Joins `from` into `into`; on a conflict `path` is left where it is.
+/// Merges `from` into `into`. Returns `false` on a conflict, with its path in `path`.
 fn join(into: &mut Value, from: &Value, path: &mut Vec<String>) -> bool {
     let (Value::Object(object), Value::Object(members)) = (into, from) else { return false };
     if object.is_empty() {

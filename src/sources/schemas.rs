@@ -1,6 +1,6 @@
-//! The schemas of documents from outside, from a file or a folder.
+//! Schemas of documents from outside, read from a file or a folder.
 //!
-//! Owns where schemas are read and under which names. What a schema says is [`crate::rego`]'s.
+//! Owns reading schemas and naming them. The meaning of a schema belongs to [`crate::rego`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use crate::rego::types::Schemas;
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
 
-/// JSON Schemas of what comes from outside, by which policies are checked when they are loaded.
+/// JSON Schemas of documents from outside; policies are checked against them when they are loaded.
 ///
-/// A file is the schema of `input`. A folder has the schemas that `# METADATA` annotations name:
-/// `a/b.json` is `schema.a.b`. Nothing is fetched: what a schema refers to must stand in it.
+/// A file is the schema of `input`. A folder contains the schemas that `# METADATA` annotations
+/// name: `a/b.json` is `schema.a.b`. No remote reference is followed: a schema must contain
+/// everything that it refers to.
 ///
 /// ```
 /// use rego_platform::sources::SchemaSet;
@@ -26,24 +27,24 @@ use crate::{Diagnostic, Error, ErrorKind};
 #[derive(Debug, Clone, Default)]
 pub struct SchemaSet(Option<Arc<Schemas>>);
 
-/// How deep folders are nested.
+/// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
 
 impl SchemaSet {
-    /// The schema of `input` in all policies; `name` is what errors call it.
+    /// Creates a set with a schema of `input` for all policies; `name` is its name in errors.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when it isn't a schema.
+    /// [`ErrorKind::Configuration`] when `text` isn't a schema.
     pub fn of_input(name: &str, text: &str) -> Result<Self, Error> {
         let mut set = Schemas::default();
         insert(&mut set, name, Vec::new(), text)?;
         Ok(Self(Some(Arc::new(set))))
     }
 
-    /// Reads the schema of `input` from a file, or those that annotations name from a folder.
+    /// Reads the schema of `input` from a file, or the schemas that annotations name from a folder.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when something can't be read, or isn't a schema.
+    /// [`ErrorKind::Configuration`] when a file can't be read or isn't a schema.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let mut reader = Reader { set: Schemas::default(), bytes: 0, files: 0 };
         if path.is_dir() {
@@ -54,7 +55,7 @@ impl SchemaSet {
         Ok(Self(Some(Arc::new(reader.set))))
     }
 
-    /// The schema of `input` in all policies.
+    /// Returns the schema of `input` in all policies.
     pub(crate) fn of_input_value(&self) -> Option<&Value> {
         self.0.as_deref()?.get(&[])
     }
@@ -145,7 +146,7 @@ fn wrong(place: &str, found: &Diagnostic) -> Error {
     }
 }
 
-/// What to do about a schema that refers to another document.
+/// Returns the hint for a schema that refers to another document.
 pub(crate) fn remote_hint(why: &str) -> Option<&'static str> {
     let refers = ["remote reference loading disabled", "reference loading from files"];
     refers.iter().any(|text| why.contains(text)).then_some(

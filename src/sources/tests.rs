@@ -17,7 +17,7 @@ fn read(arguments: &[&str]) -> Result<Sources, Error> {
     Sources::read(arguments, SourceLimits::default())
 }
 
-/// Code, message and place.
+/// The code, message and position of a finding.
 type Refusal = (String, String, Option<(u32, u32)>);
 
 fn refusals(arguments: &[&str]) -> Vec<Refusal> {
@@ -39,7 +39,7 @@ fn merged(sources: &Sources) -> serde_json::Value {
 }
 
 #[test]
-fn folders_give_data_its_path() {
+fn folders_become_the_path_of_their_data() {
     let dir = tempfile::tempdir().unwrap();
     write(
         dir.path(),
@@ -70,10 +70,10 @@ fn folders_give_data_its_path() {
 }
 
 #[test]
-fn what_is_wrong_has_file_and_line() {
+fn problems_are_reported_with_file_and_line() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().to_str().unwrap();
-    for (name, text, at, said) in [
+    for (name, text, at, expected) in [
         ("a.json", &b"{\n \"a\": }"[..], Some((2, 7)), "invalid JSON"),
         ("b.json", b"", None, "is empty"),
         ("c.json", b"[1]", Some((1, 1)), "holds no object"),
@@ -93,7 +93,7 @@ fn what_is_wrong_has_file_and_line() {
         }
         let found = refusals(&[&format!("{root}/{name}")]);
         assert_eq!(found.len(), 1, "{name}: {found:?}");
-        assert!(found[0].1.contains(said), "{name}: {found:?}");
+        assert!(found[0].1.contains(expected), "{name}: {found:?}");
         if at.is_some() {
             assert_eq!(found[0].2, at, "{name}: {found:?}");
         }
@@ -140,7 +140,7 @@ fn every_file_of_a_folder_is_accounted_for() {
             ("d.YAML", "1 further documents: one is read"),
         ]
     );
-    for (name, text, says) in [
+    for (name, text, expected) in [
         ("s.tar.gz", &b"x"[..], "is packed"),
         ("s.sarif", b"{\"runs\": []}", "is JSON by its content"),
         ("s.rego.bak", b"# x\npackage s\n", "is Rego by its content"),
@@ -148,7 +148,7 @@ fn every_file_of_a_folder_is_accounted_for() {
     ] {
         write(dir.path(), &[(name, text)]);
         let error = gather().unwrap_err();
-        assert!(error.diagnostics()[0].message.contains(says), "{name}: {error:?}");
+        assert!(error.diagnostics()[0].message.contains(expected), "{name}: {error:?}");
         fs::remove_file(dir.path().join(name)).unwrap();
     }
     write(dir.path(), &[("n.yaml", b"a1: {b: [1, 7.0000000000000000001]}")]);
@@ -166,7 +166,7 @@ fn deep_documents_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn loops_of_links_end() {
+fn a_loop_of_symbolic_links_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("sub/x.json", b"{\"b\": 2}")]);
     std::os::unix::fs::symlink("..", dir.path().join("sub/loop")).unwrap();
@@ -180,7 +180,7 @@ fn loops_of_links_end() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_of_what_a_link_leads_to_is_shown() {
+fn the_content_behind_a_symbolic_link_is_never_shown() {
     let dir = tempfile::tempdir().unwrap();
     let secret = "canary: yes\nroot:x:0:0\n";
     write(dir.path(), &[("outside/a.txt", secret.as_bytes()), ("outside/b.json", b"canary")]);
@@ -197,10 +197,10 @@ fn nothing_of_what_a_link_leads_to_is_shown() {
         assert!(text.contains("reached through a link"), "{text}");
         assert!(!text.contains("canary") && !text.contains("root"), "{text}");
     }
-    // Whoever named the file knows what is in it.
+    // A file that the user named directly may be shown.
     let named = policies.join("a.json");
     assert_eq!(refusals(&[named.to_str().unwrap()])[0].2, Some((1, 1)));
-    // A link to a module is as good as the module.
+    // A valid module behind a link is loaded.
     write(dir.path(), &[("outside/m.rego", b"# a module\n\npackage m\n\nx := 1\n")]);
     let modules = dir.path().join("modules");
     fs::create_dir(&modules).unwrap();
@@ -209,7 +209,7 @@ fn nothing_of_what_a_link_leads_to_is_shown() {
 }
 
 #[test]
-fn bounds_hold() {
+fn files_over_the_limits_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("a.json", b"{\"a\": 1}"), ("b.json", b"{\"b\": 1}")]);
     let root = dir.path().to_str().unwrap();

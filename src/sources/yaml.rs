@@ -1,9 +1,9 @@
-//! YAML as OPA reads it: the first document of a text, as the JSON it stands for.
+//! Reading YAML as OPA does: the first document of a text, as the JSON that it stands for.
 //!
-//! Owns what a scalar means. The parser says where a scalar is and whether it is quoted; what a
-//! plain one means is decided here, by the rules of OPA's reader (YAML 1.1's integers, 1.2's
-//! booleans), so that a policy sees here what it sees there. Line separators that only one
-//! version of YAML takes for line breaks are refused.
+//! Owns the meaning of scalars. The parser finds scalars and tells whether they are quoted; the
+//! meaning of a plain one follows the rules of OPA's reader (integers of YAML 1.1, booleans of
+//! 1.2), so that a policy sees the same value as in OPA. Line separators that only one version of
+//! YAML treats as line breaks are refused.
 
 use std::collections::BTreeMap;
 
@@ -14,36 +14,36 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
 
 use super::json::{self, Inexact};
 
-/// Deepest nesting, as the JSON parser bounds its own.
+/// The deepest nesting; `serde_json` has the same limit.
 const MAX_DEPTH: usize = 128;
 
-/// Most values of a document with everything that aliases repeat.
+/// The most values of a document, counting those that aliases repeat.
 const MAX_VALUES: usize = 10_000_000;
 
-/// What is wrong, and where: line and column from 1, the column in characters.
+/// A problem with its position: line and column from 1, the column in characters.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct YamlError {
     pub line: usize,
     pub column: usize,
     pub message: String,
 }
 
-/// A text's first document.
+/// The first document of a text.
 #[derive(Debug)]
-pub(super) struct Read {
-    /// Its value; nothing where the text holds none.
+pub(super) struct FirstDocument {
+    /// Its value; `None` if the text contains no document.
     pub value: Option<Value>,
-    /// The number of documents that follow.
+    /// The number of further documents.
     pub further: usize,
-    /// Numbers that aren't the ones that are written.
+    /// Numbers that aren't held exactly as they are written.
     pub inexact: Vec<Inexact>,
 }
 
-/// Reads a text.
-pub(super) fn read(text: &str) -> Result<Read, Wrong> {
-    // The parser is a dependency: should one of its checks fail, the text isn't read.
+/// Reads the first document of a text; the further ones are only checked.
+pub(super) fn read(text: &str) -> Result<FirstDocument, YamlError> {
+    // If the parser, a dependency, panics, the text is refused.
     let done = std::panic::catch_unwind(|| Reader::new(text).stream());
-    done.unwrap_or_else(|_| Err(Wrong { line: 1, column: 1, message: "no YAML".to_owned() }))
+    done.unwrap_or_else(|_| Err(YamlError { line: 1, column: 1, message: "no YAML".to_owned() }))
 }
 
 struct Reader<'t> {
@@ -56,12 +56,12 @@ struct Reader<'t> {
     inexact: Vec<Inexact>,
 }
 
-/// A scalar's meaning.
+/// The meaning of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 enum Scalar {
     Null,
     Bool(bool),
-    /// An integer's decimal digits, or a decimal fraction as it is written.
+    /// The decimal digits of an integer, or a decimal fraction as it is written.
     Number(String),
     Text(String),
     Merge,
@@ -80,11 +80,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn wrong(&self, message: impl Into<String>) -> Wrong {
-        Wrong { line: self.at.0, column: self.at.1, message: message.into() }
+    fn wrong(&self, message: impl Into<String>) -> YamlError {
+        YamlError { line: self.at.0, column: self.at.1, message: message.into() }
     }
 
-    fn next(&mut self) -> Result<Event<'t>, Wrong> {
+    fn next(&mut self) -> Result<Event<'t>, YamlError> {
         match self.parser.next_event() {
             Some(Ok((event, span))) => {
                 self.at = (span.start.line(), span.start.col() + 1);
@@ -95,14 +95,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn stream(mut self) -> Result<Read, Wrong> {
+    fn stream(mut self) -> Result<FirstDocument, YamlError> {
         if let Some(at) = self.text.find(['\u{85}', '\u{2028}', '\u{2029}']) {
             let before = self.text.get(..at).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
             let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
             let message = "a line separator (U+0085, U+2028 or U+2029) ends a line in YAML 1.1 \
                            and not in YAML 1.2";
-            return Err(Wrong { line, column, message: message.to_owned() });
+            return Err(YamlError { line, column, message: message.to_owned() });
         }
         let (mut value, mut further) = (None, 0);
         loop {
@@ -112,16 +112,16 @@ impl<'t> Reader<'t> {
                     let event = self.next()?;
                     value = Some(self.value(event, 0)?.0);
                 }
-                // What follows is looked at too: OPA refuses a text whose second half is broken.
+                // Further documents are parsed too: OPA refuses a text whose second half is broken.
                 Event::DocumentStart(_) => further += 1,
                 _ => {}
             }
         }
-        Ok(Read { value, further, inexact: self.inexact })
+        Ok(FirstDocument { value, further, inexact: self.inexact })
     }
 
-    /// A value, and how many values it is made of.
-    fn value(&mut self, event: Event<'t>, depth: usize) -> Result<(Value, usize), Wrong> {
+    /// Reads a value. Returns it with the number of values that it is made of.
+    fn value(&mut self, event: Event<'t>, depth: usize) -> Result<(Value, usize), YamlError> {
         if depth > MAX_DEPTH {
             return Err(self.wrong(format!("nested more than {MAX_DEPTH} levels deep")));
         }
@@ -168,7 +168,7 @@ impl<'t> Reader<'t> {
         Ok((value, size))
     }
 
-    fn count(&mut self, more: usize) -> Result<(), Wrong> {
+    fn count(&mut self, more: usize) -> Result<(), YamlError> {
         self.values = self.values.saturating_add(more);
         if self.values > MAX_VALUES {
             return Err(
@@ -178,7 +178,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn mapping(&mut self, depth: usize) -> Result<(Value, usize), Wrong> {
+    fn mapping(&mut self, depth: usize) -> Result<(Value, usize), YamlError> {
         let mut fields: BTreeMap<String, Value> = BTreeMap::new();
         let mut merged = Vec::new();
         let mut size = 1;
@@ -212,7 +212,7 @@ impl<'t> Reader<'t> {
             self.path.pop();
             size += more + 1;
             match key {
-                // As for OPA, the last one of equal keys counts.
+                // As in OPA, the last one of equal keys counts.
                 Some(key) => drop(fields.insert(key, value)),
                 None => merged.push(value),
             }
@@ -237,7 +237,7 @@ impl<'t> Reader<'t> {
         Ok((Value::from(fields), size))
     }
 
-    fn plain(&mut self, scalar: Scalar) -> Result<Value, Wrong> {
+    fn plain(&mut self, scalar: Scalar) -> Result<Value, YamlError> {
         Ok(match scalar {
             Scalar::Null => Value::Null,
             Scalar::Bool(flag) => Value::from(flag),
@@ -255,14 +255,19 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn scalar(&self, text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar, Wrong> {
+    fn scalar(
+        &self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+    ) -> Result<Scalar, YamlError> {
         let plain = style == ScalarStyle::Plain;
         let shown = || crate::text::shorten(text, 40);
         let Some(tag) = tag else {
             return if plain { self.resolved(text) } else { Ok(Scalar::Text(text.to_owned())) };
         };
         if !tag.is_yaml_core_schema() {
-            // Whatever a tag of an application's own means, the text stays.
+            // The value of a scalar with an application's own tag is its text.
             return Ok(Scalar::Text(text.to_owned()));
         }
         let found = match tag.suffix.as_str() {
@@ -289,7 +294,7 @@ impl<'t> Reader<'t> {
         Err(self.wrong(format!("`{}` isn't a valid `!!{}`", shown(), tag.suffix)))
     }
 
-    fn resolved(&self, text: &str) -> Result<Scalar, Wrong> {
+    fn resolved(&self, text: &str) -> Result<Scalar, YamlError> {
         resolve(text).ok_or_else(|| {
             let shown = crate::text::shorten(text, 40);
             self.wrong(format!("`{shown}` isn't a valid JSON number"))
@@ -297,16 +302,16 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn broken(error: &ScanError) -> Wrong {
+fn broken(error: &ScanError) -> YamlError {
     let at = error.marker();
-    Wrong {
+    YamlError {
         line: at.line().max(1),
         column: at.col() + 1,
         message: format!("no YAML: {}", crate::text::shorten(error.info(), 200)),
     }
 }
 
-/// What a plain scalar means; nothing for infinity and what isn't a number.
+/// Returns the meaning of a plain scalar; `None` for infinity and NaN, which JSON doesn't have.
 fn resolve(text: &str) -> Option<Scalar> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some(Scalar::Null),
@@ -329,8 +334,8 @@ fn resolve(text: &str) -> Option<Scalar> {
     Some(number.map_or_else(|| Scalar::Text(text.to_owned()), Scalar::Number))
 }
 
-/// The digits of an integer: decimal, with `0x`, `0b` or `0o`, or octal by a leading zero. One
-/// beyond 64 bits is none, and may still be a decimal number.
+/// Parses an integer: decimal, with `0x`, `0b` or `0o`, or octal because of a leading zero. Returns
+/// its decimal digits, or `None` beyond 64 bits, where it may still be a decimal number.
 fn integer(text: &str) -> Option<String> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', ..] => (true, text.get(1..)?),
@@ -344,7 +349,7 @@ fn integer(text: &str) -> Option<String> {
         Some(_) if digits.starts_with('0') => (8, digits.get(1..)?),
         _ => (10, digits),
     };
-    // The parser would take a second sign.
+    // `from_str_radix` would accept a second sign.
     if !digits.starts_with(|c: char| c.is_digit(radix)) {
         return None;
     }
@@ -355,7 +360,7 @@ fn integer(text: &str) -> Option<String> {
     fits.then(|| number.to_string())
 }
 
-/// A decimal number as JSON has it.
+/// Returns a decimal number as JSON writes it.
 fn decimal(text: &str) -> Option<String> {
     let (sign, digits) = match text.as_bytes() {
         [b'-', ..] => ("-", text.get(1..)?),
@@ -387,7 +392,7 @@ fn decimal(text: &str) -> Option<String> {
     Some(format!("{sign}{whole}{fraction}{exponent}"))
 }
 
-/// A day, or a day and a time, which are texts.
+/// Returns `true` for a date, with or without a time; these are strings.
 fn is_timestamp(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     digits == 4 && text.as_bytes().get(4) == Some(&b'-')
@@ -406,9 +411,9 @@ mod tests {
         }
     }
 
-    /// OPA 1.22.2's answers.
+    /// The expected values are those of OPA 1.22.2.
     #[test]
-    fn scalars_mean_what_they_mean_to_opa() {
+    fn scalars_have_the_meaning_that_opa_gives_them() {
         for (text, expected) in [
             ("a: {p: \" # \", mode: 0777}", r#"{"a":{"mode":511,"p":" # "}}"#),
             (
@@ -446,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_json_is_refused_with_its_place() {
+    fn yaml_without_a_json_equivalent_is_refused_with_its_position() {
         for (text, expected) in [
             ("a: 1\nb: .inf", "2:4: `.inf` isn't a valid JSON number"),
             ("a: 1\n? [x]\n: 1", "a key isn't a string"),

@@ -204,7 +204,7 @@ fn ask(modules: &[&str], data: &str, input: &str, query: &str) -> Result<QueryOu
         Sources { modules: modules.iter().enumerate().map(module).collect(), data: vec![data] };
     let policies = Policies::load(&sources, LoadOptions::default())?;
     let query = policies.query(query)?;
-    let options = EvaluateOptions::new(Answers::Nobody("there are no calls".to_owned()));
+    let options = EvaluateOptions::new(Answers::Unavailable("there are no calls".to_owned()));
     policies.evaluate(&query, Some(&Value::from_json(input).unwrap()), &options).result
 }
 

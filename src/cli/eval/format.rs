@@ -14,7 +14,7 @@ pub(super) enum Format {
     Bindings,
 }
 
-impl From<Format> for evaluate::Format {
+impl From<Format> for evaluate::OutputFormat {
     fn from(format: Format) -> Self {
         match format {
             Format::Json => Self::Json,

@@ -13,7 +13,7 @@ use crate::cli::evaluation;
 use crate::cli::explain::{self, Explain};
 use crate::cli::output;
 use crate::cli::stdin::Stdin;
-use crate::evaluate::{self, EvaluateOptions, Evaluated, Format, Policies, Query};
+use crate::evaluate::{self, EvaluateOptions, Evaluated, OutputFormat, Policies, Query};
 use crate::load::LoadOptions;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
@@ -308,7 +308,7 @@ impl Session {
         let (policies, input) = (self.policies.clone(), self.input.clone());
         self.last = Some(Last { query, policies, input, evaluated });
         let answer = evaluation::placed(result, failed_at)?;
-        let written = evaluate::write(&answer, Format::Pretty)?;
+        let written = evaluate::write(&answer, OutputFormat::Pretty)?;
         output::to_stdout(escape_for_log(&written).as_bytes())
     }
 }

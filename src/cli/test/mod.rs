@@ -134,7 +134,7 @@ fn answers(
 ) -> Result<Answering, Error> {
     let strict = !args.no_strict_builtin_errors;
     if !args.live && options.local.is_none() && options.replay.is_none() {
-        let answers = Answers::Nobody(MOCK.to_owned());
+        let answers = Answers::Unavailable(MOCK.to_owned());
         let mut evaluate = evaluation::answered_by(answers, options, strict);
         evaluate.http = args.network.http(options, || super::context::certificates(options))?;
         return Ok((Product::new(&options.product)?, evaluate, None));

@@ -171,7 +171,8 @@ fn a_replacement_may_need_a_rule_that_is_needed_inside() {
         "p.rego",
         "package p\nd := \"x\"\nc := {\"i\": d}\nr if d == \"x\"\na if r with input as {\"i\": d}\nb if r with input as c\ne if not r with input as {\"i\": d}\nall := [x | some x in [a, b]]\n",
     )]);
-    let options = rego_platform::evaluate::EvaluateOptions::new(Answers::Nobody(String::new()));
+    let options =
+        rego_platform::evaluate::EvaluateOptions::new(Answers::Unavailable(String::new()));
     let all = evaluate(&policies, "data.p.all", "{}", &options).result.unwrap();
     assert_eq!(all.value().unwrap().to_json(), "[true,true]");
     assert!(evaluate(&policies, "data.p.e", "{}", &options).result.unwrap().is_undefined());

@@ -20,7 +20,7 @@ fn allowing(hosts: &[&str]) -> EvaluateOptions {
     for host in hosts {
         builder = builder.allow_host(host.parse().unwrap());
     }
-    let mut options = EvaluateOptions::new(Answers::Nobody(String::new()));
+    let mut options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     options.http = Some(builder.build());
     options
 }
@@ -193,7 +193,7 @@ x := [v, f, n] if {
 	n := net.lookup_ip_addr("a.test") with net.lookup_ip_addr as {"192.0.2.1"}
 }"#,
     );
-    let options = EvaluateOptions::new(Answers::Nobody(String::new()));
+    let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     assert_eq!(shown(run(&policies, &options)), r#"["value","get",["192.0.2.1"]]"#);
 }
 
