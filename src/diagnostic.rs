@@ -18,7 +18,7 @@ pub(crate) enum Fix {
         right: String,
     },
     /// Nothing: the statement stands on lines of its own.
-    Nothing,
+    Remove,
 }
 
 /// How much a diagnostic weighs.
@@ -132,7 +132,7 @@ impl Diagnostic {
     /// Says that what its position covers is to go.
     #[must_use]
     pub(crate) fn removed(mut self) -> Self {
-        self.fix = Some(Fix::Nothing);
+        self.fix = Some(Fix::Remove);
         self
     }
 

@@ -1,32 +1,33 @@
-//! Arguments that can't be right, whatever the input is.
+//! Arguments that are wrong whatever the input is.
 //!
-//! Owns the reading of literals: in place, through variables that are bound to them and through
-//! rules that are. What an argument must look like is each function's own to say: unknown parts
-//! are filled in with something that is right, so that only what the author wrote can be wrong.
+//! Owns the reading of literals: in place, through variables bound to them, and through constant
+//! rules. The requirements on an argument are those of the function itself: unknown parts are
+//! replaced by valid placeholders and the function is asked, so that only the author's own text can
+//! be wrong.
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::model::{Binding, Call};
+use super::model::{Binding, CallSite};
 use super::{Constants, File, Inspected};
 use crate::Diagnostic;
 use crate::builtins::{Argument, Field, Type};
 use crate::rego::Value;
 use crate::rego::syntax::tree::{Term, TermKind};
 
-/// The number of variables and rules that are followed to a literal.
+/// The most variables and rules that are followed to a literal.
 const MAX_STEPS: usize = 20;
 
-/// The number of keys of an object, and of elements of an array, that are looked at. Filters have a
-/// dozen keys; a file may call a function thousands of times with thousands of them.
+/// The most keys of an object, or elements of an array, that are looked at. Filters have a dozen
+/// keys, but a file may call a function thousands of times with thousands of them.
 const MAX_PARTS: usize = 100;
 
-/// The number of wrong arguments of one file that are reported: each holds the text of its line.
+/// The most wrong arguments of one file that are reported: each finding holds the text of its line.
 const MAX_FINDINGS: usize = 100;
 
-/// How deep arrays and sets are read: no argument is deeper than an object of arrays.
+/// The depth to which arrays and sets are read: no argument is deeper than an object of arrays.
 const MAX_DEPTH: usize = 2;
 
-/// Finds wrong arguments of every call that isn't replaced.
+/// Finds wrong arguments of all calls that aren't replaced.
 pub(super) fn check(
     all: &Inspected<'_>,
     file: &File<'_>,
@@ -49,7 +50,7 @@ pub(super) fn check(
                 .at(all.position(call.span)),
         );
     }
-    // What many calls are given by one name is checked once for each function.
+    // A literal that several calls use by name is checked once for each function.
     let mut seen = HashSet::new();
     let before = out.len();
     for call in file.model.calls.iter().filter(|call| !call.replaced && call.is_complete()) {
@@ -66,7 +67,7 @@ pub(super) fn check(
     }
 }
 
-/// What an expression is bound to, as far as that is known.
+/// Returns the expression that a term is bound to, as far as that is known.
 pub(super) fn literal<'a>(file: &File<'a>, constants: &Constants<'a>, term: &'a Term) -> &'a Term {
     Literals { file, constants }.follow(term)
 }
@@ -79,7 +80,7 @@ struct Literals<'f, 'a> {
 struct Check<'f, 'a> {
     all: &'f Inspected<'f>,
     literals: &'f Literals<'f, 'a>,
-    call: &'f Call<'a>,
+    call: &'f CallSite<'a>,
     index: usize,
 }
 
@@ -98,12 +99,12 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// A literal in another file is shown where it is used.
+    /// Returns the place to report: a literal in another file is reported where it is used.
     fn place<'t>(&self, part: &'t Term, used: &'t Term) -> &'t Term {
         if part.span.file == self.literals.file.id() { part } else { used }
     }
 
-    /// Each key by itself, and then what is missing.
+    /// Checks each key by itself, and then whether a required one is missing.
     fn filters(
         &self,
         known: &'static [Field],
@@ -141,7 +142,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// Asks the function itself, with right values for all other arguments.
+    /// Checks a value by asking the function itself, with placeholders for all other arguments.
     fn try_with(&self, value: Value, at: &Term, out: &mut Vec<Diagnostic>) {
         let function = self.call.function;
         let mut arguments: Vec<Value> =
@@ -155,7 +156,7 @@ impl<'a> Check<'_, 'a> {
         let mut diagnostic = Diagnostic::error("invalid-argument", format!("`{name}`: {error}"))
             .at(self.all.position(at.span));
         diagnostic.hint = error.hint().map(str::to_owned);
-        // One literal may be wrong in several ways: the first is enough.
+        // Only the first of several problems with one literal is reported.
         if out.last().is_none_or(|last| last.position != diagnostic.position) {
             out.push(diagnostic);
         }
@@ -163,7 +164,7 @@ impl<'a> Check<'_, 'a> {
 }
 
 impl<'a> Literals<'_, 'a> {
-    /// What an expression is bound to, as far as that is known.
+    /// Returns the expression that a term is bound to, as far as that is known.
     fn follow(&self, term: &'a Term) -> &'a Term {
         let mut at = term;
         for _ in 0..MAX_STEPS {
@@ -186,7 +187,8 @@ impl<'a> Literals<'_, 'a> {
         at
     }
 
-    /// The value of a literal, its unknown parts filled in; nothing when all of it is unknown.
+    /// Returns the value of a literal with placeholders for its unknown parts; `None` if all of it
+    /// is unknown.
     fn value(&self, term: &'a Term, ty: Type) -> Option<Value> {
         self.value_at(term, ty, MAX_DEPTH)
     }
@@ -196,7 +198,8 @@ impl<'a> Literals<'_, 'a> {
             Type::Array(of) => *of,
             _ => Type::Any,
         };
-        // A part that is shared, in a whole that is shared, and so on, would be read once for each.
+        // The depth is bounded: without it, shared parts within shared parts would be read
+        // exponentially often.
         let part = |item: &'a Term| {
             let inner = depth.checked_sub(1);
             inner
@@ -218,7 +221,7 @@ impl<'a> Literals<'_, 'a> {
             TermKind::SetComprehension(_) => {
                 Some(Value::from(std::collections::BTreeSet::from([placeholder(element)])))
             }
-            // Of an object in place of anything else, only that it is one matters.
+            // Where no object is expected, its contents don't matter.
             TermKind::Object(_) | TermKind::ObjectComprehension(_)
                 if !matches!(ty, Type::Object(_)) =>
             {
@@ -229,7 +232,7 @@ impl<'a> Literals<'_, 'a> {
     }
 }
 
-/// A value that is right for a type.
+/// Returns a valid value of a type.
 fn placeholder(ty: Type) -> Value {
     match ty {
         Type::String | Type::Any | Type::Timestamp => Value::from("x"),
@@ -260,7 +263,7 @@ mod tests {
     use crate::builtins::FUNCTIONS;
 
     #[test]
-    fn what_is_filled_in_is_right() {
+    fn placeholders_are_valid_arguments() {
         for function in FUNCTIONS {
             let arguments: Vec<Value> =
                 function.arguments.iter().map(|a| placeholder(a.ty)).collect();

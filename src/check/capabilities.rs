@@ -1,7 +1,8 @@
-//! The functions as an OPA capabilities document, by which OPA's own tools and editors know them.
+//! The functions as an OPA capabilities document, with which OPA's own tools and editors accept
+//! them.
 //!
-//! Owns the translation of the table's types. It says less than the table: OPA has one type for
-//! all strings, and no optional keys.
+//! Owns the translation of the table's types. It is less precise than the table: OPA has one type
+//! for all strings, and no optional keys.
 
 use serde_json::{Map, Value, json};
 
@@ -10,12 +11,12 @@ use crate::load::HostFunction;
 use crate::load::LoadOptions;
 use crate::{Error, ErrorKind, Product};
 
-/// A document that holds the functions of `options` alone, the service's and the host's.
+/// Returns a document with only the functions of `options`, the service's and the host's.
 pub fn capabilities(options: &LoadOptions) -> Value {
     json!({ "builtins": builtins(options) })
 }
 
-/// `document` with the functions of `options` among its built-ins, in place of any of the same name.
+/// Adds the functions of `options` to the built-ins of `document`, replacing any of the same name.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] when `document` isn't a capabilities document.
@@ -53,7 +54,7 @@ fn builtins(options: &LoadOptions) -> Vec<Value> {
     ours.chain(options.host_functions.iter().map(host)).collect()
 }
 
-/// A function of the host's: of its types, only their number is known.
+/// Describes a function of the host, of which only the number of arguments is known.
 fn host(function: &HostFunction) -> Value {
     let any = json!({ "type": "any" });
     let arguments = vec![any.clone(); usize::from(function.arity())];
@@ -75,7 +76,7 @@ fn builtin(function: &Function, product: &Product) -> Value {
         "name": product.function(function.name),
         "description": format!("{}. {}", capital(function.summary), function.doc),
         "decl": { "type": "function", "args": arguments, "result": result },
-        // What the service says may change: OPA must not fold such calls, and logs them.
+        // The service's answers may change, so OPA must not fold such calls, and logs them.
         "nondeterministic": true,
     })
 }
@@ -89,7 +90,8 @@ fn described(ty: Value, name: &str, doc: &str) -> Value {
     ty
 }
 
-/// What a person reads about an argument: the keys of an object too, which OPA has no place for.
+/// Returns the description of an argument, including the keys of an object, for which OPA has no
+/// place.
 fn argument_doc(doc: &str, ty: Type) -> String {
     let Type::Object(fields) = ty else { return doc.to_owned() };
     let keys = fields.iter().map(|field| {
@@ -104,14 +106,14 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The type of what a policy passes: an array may as well be a set.
+/// Translates the type of an argument, for which a set may be passed as an array.
 fn argument(ty: Type) -> Value {
     match ty {
         Type::Array(of) => any_of(vec![
             json!({ "type": "array", "dynamic": argument(*of) }),
             json!({ "type": "set", "of": argument(*of) }),
         ]),
-        // OPA takes a static key for a required one, and all other keys have one type together.
+        // OPA treats static keys as required, and has a single type for all other keys.
         Type::Object(fields) => {
             let (required, optional): (Vec<Field>, Vec<Field>) =
                 fields.iter().copied().partition(|f| f.required);
@@ -132,7 +134,7 @@ fn argument(ty: Type) -> Value {
     }
 }
 
-/// The type of what a policy sees: objects may have undocumented fields.
+/// Translates the type of a result, whose objects may have undocumented fields.
 fn result(ty: Type) -> Value {
     result_within(ty, MAX_OBJECTS)
 }

@@ -1,6 +1,6 @@
-//! Fields of results that look like known ones and aren't.
+//! Misspelt fields of results.
 //!
-//! Results may have undocumented fields, so only a near miss of a known one is a finding.
+//! Results may have undocumented fields, so only a near miss of a known field is a finding.
 
 use super::infer::Types;
 use super::{File, Inspected};
@@ -31,7 +31,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// What is said of a name that is nearly a field's.
+/// Returns the finding about a name that resembles a known field.
 fn near_miss(
     all: &Inspected<'_>,
     fields: &'static [Field],
@@ -54,8 +54,8 @@ fn near_miss(
     )
 }
 
-/// True if a name is so like a field's that it must be meant: other capitals or underscores, a
-/// slip of the keyboard, two in a long name.
+/// Returns `true` if a name is so close to a field's that it must be meant: other capitals or
+/// underscores, or a typo (two in a long name).
 fn resembles(name: &str, field: &str) -> bool {
     let plain = |text: &str| text.replace('_', "").to_lowercase();
     let (name, field) = (plain(name), plain(field));
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_resemble_and_other_words_do_not() {
+    fn typos_resemble_a_field_and_other_words_do_not() {
         for (name, field) in
             [("refernces", "references"), ("created_at", "createdAt"), ("knid", "kind")]
         {

@@ -1,7 +1,7 @@
-//! Findings that have one right answer, put right.
+//! Automatic fixes for findings with a single right answer.
 //!
-//! Owns the texts that come of it; who writes them into files is the command's. A name is replaced
-//! only where the author's text is the one that the finding is about.
+//! Owns the fixed texts; the command writes them to files. A name is replaced only where the text
+//! still is the one that the finding is about.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,19 @@ use crate::rego::syntax::tree::FileId;
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
 use crate::sources::ModuleSource;
 
-/// A file's text with what was put right in it.
+/// A file's text after fixing.
 #[derive(Debug)]
 pub struct Fixed {
     /// The file.
     pub path: String,
     /// Its new text.
     pub text: String,
-    /// The number of findings.
+    /// The number of findings that were fixed.
     pub count: usize,
 }
 
-/// The texts of `modules` in which findings were put right; those of Rego v0 are rewritten as v1.
+/// Fixes findings, and returns the texts of the changed modules. Modules of Rego v0 are rewritten
+/// as v1.
 pub fn fix(modules: &[ModuleSource], found: &[Diagnostic]) -> Vec<Fixed> {
     let mut by_file: BTreeMap<&str, Vec<&Diagnostic>> = BTreeMap::new();
     for finding in found {
@@ -33,7 +34,7 @@ pub fn fix(modules: &[ModuleSource], found: &[Diagnostic]) -> Vec<Fixed> {
     }
     let fixed = modules.iter().filter_map(|module| {
         let found = by_file.get(module.path.as_str())?;
-        let (text, count) = match modern(module) {
+        let (text, count) = match rewrite_v0(module) {
             Some(text) => (text, found.iter().filter(|f| f.code == "parse-error").count()),
             None => names(module, found),
         };
@@ -42,8 +43,8 @@ pub fn fix(modules: &[ModuleSource], found: &[Diagnostic]) -> Vec<Fixed> {
     fixed.collect()
 }
 
-/// A module of Rego v0 as v1 writes it.
-fn modern(module: &ModuleSource) -> Option<String> {
+/// Returns a module of Rego v0 rewritten as v1.
+fn rewrite_v0(module: &ModuleSource) -> Option<String> {
     let parses = |options| parse_module(FileId(0), &module.text, &options).is_ok();
     if parses(ParseOptions::version(BaseVersion::V1)) {
         return None;
@@ -57,7 +58,7 @@ fn modern(module: &ModuleSource) -> Option<String> {
     format_text(&module.path, &module.text, options).ok()
 }
 
-/// A text with names replaced, the last first, so that positions stay right.
+/// Replaces names, the last one first, so that the other positions stay valid.
 fn names(module: &ModuleSource, found: &[&Diagnostic]) -> (String, usize) {
     let mut changes: Vec<(usize, usize, &str)> = Vec::new();
     for finding in found {
@@ -76,7 +77,7 @@ fn names(module: &ModuleSource, found: &[&Diagnostic]) -> (String, usize) {
     (text, count)
 }
 
-/// The bytes to replace, and by what.
+/// Returns the range of bytes to replace, and the replacement.
 fn change<'a>(text: &str, finding: &'a Diagnostic) -> Option<(usize, usize, &'a str)> {
     let (position, fix) = (finding.position.as_ref()?, finding.fix.as_ref()?);
     let line = usize::try_from(position.line).ok()?.checked_sub(1)?;
@@ -91,7 +92,7 @@ fn change<'a>(text: &str, finding: &'a Diagnostic) -> Option<(usize, usize, &'a 
     let to = byte(column + usize::try_from(position.length).ok()?);
     let covered = own.get(from..to)?;
     match fix {
-        Fix::Nothing => (own.trim() == covered).then_some((start, start + own.len(), "")),
+        Fix::Remove => (own.trim() == covered).then_some((start, start + own.len(), "")),
         Fix::Name { wrong, right } => {
             // `wrong`, `a.wrong`, `"wrong"`, or `wrong(…)`.
             let head = covered.split('(').next().unwrap_or(covered);
@@ -133,30 +134,30 @@ mod tests {
     }
 
     #[test]
-    fn names_are_replaced_where_they_stand() {
+    fn names_are_replaced_and_unused_imports_removed() {
         let text = "package p\n\nimport data.x\n\na := é.knid + y[\"knid\"]\nb := f.g(1)\n";
         let all = [
-            (3, 1, 13, Fix::Nothing),
+            (3, 1, 13, Fix::Remove),
             (5, 8, 4, name("knid", "kind")),
             (5, 17, 6, name("knid", "kind")),
             (6, 6, 6, name("f.g", "f.gg")),
         ];
         let expected = "package p\n\n\na := é.kind + y[\"kind\"]\nb := f.gg(1)\n";
         assert_eq!(fixed(text, &all), Some((expected.to_owned(), 4)));
-        // Another text than the finding's, or one that doesn't stand alone, is left as it is.
+        // A text other than the finding's, or a statement that shares its line, is left alone.
         let others =
-            [(5, 8, 4, name("kidn", "kind")), (5, 1, 1, Fix::Nothing), (9, 1, 1, Fix::Nothing)];
+            [(5, 8, 4, name("kidn", "kind")), (5, 1, 1, Fix::Remove), (9, 1, 1, Fix::Remove)];
         assert_eq!(fixed(text, &others), None);
     }
 
     #[test]
     fn v0_becomes_v1() {
         let text = "package p\n\nallow if { input.x }\n\ndeny[msg] {\n\tmsg := \"no\"\n}\n";
-        let (new, _) = fixed(text, &[(5, 1, 9, Fix::Nothing)]).unwrap_or_default();
+        let (new, _) = fixed(text, &[(5, 1, 9, Fix::Remove)]).unwrap_or_default();
         assert_eq!(
             new,
             "package p\n\nallow if input.x\n\ndeny contains msg if {\n\tmsg := \"no\"\n}\n"
         );
-        assert_eq!(fixed("package p\n\nx := (\n", &[(3, 1, 1, Fix::Nothing)]), None);
+        assert_eq!(fixed("package p\n\nx := (\n", &[(3, 1, 1, Fix::Remove)]), None);
     }
 }

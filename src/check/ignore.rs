@@ -1,8 +1,8 @@
-//! `# check:ignore CODE[, CODE]`: warnings that their author has looked at.
+//! Comments of the form `# check:ignore CODE[, CODE]`, which silence warnings.
 //!
-//! Owns the comments and what they silence: findings on their own line, or, where nothing else is
-//! on it, on the next line that isn't a comment. Errors can't be silenced, since evaluations refuse
-//! them all the same. A comment that silences nothing is a warning itself.
+//! Owns the comments and their scope: a comment silences findings on its line or, if it has the
+//! line to itself, on the next line that isn't a comment. Errors can't be silenced, since
+//! evaluations refuse them anyway. A comment that silences nothing is itself a warning.
 
 use super::{File, Inspected};
 use crate::rego::syntax::tree::Span;
@@ -21,7 +21,7 @@ pub(super) struct Ignore {
     unused: Diagnostic,
 }
 
-/// The comments of a module that silence something.
+/// Returns the `check:ignore` comments of a module.
 pub(super) fn comments(all: &Inspected<'_>, file: &File<'_>) -> Vec<Ignore> {
     let mut out = Vec::new();
     for comment in &file.author.comments {
@@ -76,7 +76,7 @@ fn ignore(all: &Inspected<'_>, line: u32, code: &str, at: Span) -> Ignore {
     Ignore { line, code: code.to_owned(), at, file, unused }
 }
 
-/// Takes away what is silenced, and adds what silences nothing.
+/// Removes silenced findings, and adds a warning for each comment that silences nothing.
 pub(super) fn apply(mut ignores: Vec<Ignore>, found: &mut Vec<Diagnostic>) {
     ignores.sort_by(|a, b| (&a.file, a.at).cmp(&(&b.file, b.at)));
     let mut used = vec![false; ignores.len()];
@@ -98,7 +98,7 @@ pub(super) fn apply(mut ignores: Vec<Ignore>, found: &mut Vec<Diagnostic>) {
     found.extend(idle.map(|(ignore, _)| ignore.unused));
 }
 
-/// The line that a comment is about.
+/// Returns the line whose findings a comment silences.
 fn target(text: &str, start: usize) -> u32 {
     let before = text.get(..start).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_is_about_its_line_or_the_next() {
+    fn a_comment_applies_to_its_own_line_or_the_next() {
         let text = "x\ny # one\n  # two\n# three\nz";
         let at = |word: &str| target(text, text.find(word).unwrap());
         assert_eq!((at("# one"), at("# two"), at("# three")), (2, 5, 5));

@@ -1,9 +1,9 @@
-//! What expressions are, as far as they come from the service.
+//! Inference of the types of expressions that come from the service.
 //!
-//! Owns the way of a type from the functions' results through variables, rules, comprehensions and
-//! policies' own functions, into which arguments go by their calls. It looks at policies as they are
-//! written, those that can't be compiled too; what it can't tell for certain it doesn't say. The
-//! language's own checker, which refuses, knows less and is asked elsewhere.
+//! Owns following a type from the functions' results through variables, rules, comprehensions and
+//! policies' own functions, whose parameters get the types of their calls' arguments. It works on
+//! policies as they are written, even ones that can't be compiled, and infers nothing that isn't
+//! certain. The language's own type checker, whose findings are errors, knows less and is separate.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,28 +15,28 @@ use crate::builtins::{self, Field, Type};
 use crate::rego::builtins::lookup;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 
-/// How far variables and rules are followed.
+/// The most variables and rules that are followed.
 const MAX_DEPTH: usize = 40;
 
-/// The number of expressions that are looked at in one load.
+/// The most expressions that are looked at in one load.
 const FUEL: u32 = 1_000_000;
 
-/// A type, in so many arrays, sets or objects.
+/// The inferred type of an expression, within `lists` arrays, sets or objects.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct InferredType {
     pub ty: Type,
     pub lists: usize,
-    /// The last field on the way here.
+    /// The last field on the path to the expression.
     pub field: &'static str,
-    /// The values that it is known to have.
+    /// The values that it is known to take.
     pub values: &'static [&'static str],
-    /// That is what the service does, and no document says so.
+    /// Set if this is the service's undocumented practice.
     pub practice: bool,
-    /// The last field may be absent.
+    /// Set if the last field may be absent.
     pub optional: bool,
 }
 
-impl Shape {
+impl InferredType {
     fn of(ty: Type) -> Self {
         Self { ty, lists: 0, field: "", values: &[], practice: false, optional: false }
     }
@@ -56,13 +56,13 @@ impl Shape {
         }
     }
 
-    /// Whether it is an object that isn't known to have a `message`.
+    /// Returns `true` for an object that isn't known to have a `message`.
     pub fn lacks_message(self) -> bool {
         self.fields().is_some_and(|fields| !fields.iter().any(|field| field.name == "message"))
     }
 
-    /// The name of its sort, where values of other sorts can't equal it.
-    pub fn sort(self) -> Option<&'static str> {
+    /// Returns the name of the type, if no value of another type can equal one of it.
+    pub fn type_name(self) -> Option<&'static str> {
         if self.lists > 0 {
             return None;
         }
@@ -77,42 +77,42 @@ impl Shape {
     }
 }
 
-/// What is known of an expression.
+/// The result of inferring an expression's type.
 #[derive(Debug, Clone, Copy)]
-enum Found {
+enum Inference {
     Unknown,
-    /// Nothing is in it, or it is null: it is like anything.
-    Nothing,
-    Shape(Shape),
+    /// An empty list or null, which is compatible with any type.
+    Empty,
+    Type(InferredType),
 }
 
-impl Found {
-    fn shape(self) -> Option<Shape> {
+impl Inference {
+    fn known(self) -> Option<InferredType> {
         match self {
-            Self::Shape(shape) => Some(shape),
+            Self::Type(shape) => Some(shape),
             _ => None,
         }
     }
 
-    fn map(self, change: impl FnOnce(Shape) -> Option<Shape>) -> Self {
+    fn map(self, change: impl FnOnce(InferredType) -> Option<InferredType>) -> Self {
         match self {
-            Self::Shape(shape) => change(shape).map_or(Self::Unknown, Self::Shape),
+            Self::Type(shape) => change(shape).map_or(Self::Unknown, Self::Type),
             other => other,
         }
     }
 
-    /// In one more list.
-    fn listed(self) -> Self {
-        self.map(|shape| Some(Shape { lists: shape.lists + 1, ..shape }))
+    /// Wraps the type in one more list.
+    fn in_list(self) -> Self {
+        self.map(|shape| Some(InferredType { lists: shape.lists + 1, ..shape }))
     }
 
-    /// Either of two.
+    /// Returns the common type of two alternatives.
     fn or(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Nothing, it) | (it, Self::Nothing) => it,
-            (Self::Shape(a), Self::Shape(b)) if a.ty == b.ty && a.lists == b.lists => {
+            (Self::Empty, it) | (it, Self::Empty) => it,
+            (Self::Type(a), Self::Type(b)) if a.ty == b.ty && a.lists == b.lists => {
                 let same = std::ptr::eq(a.values, b.values);
-                Self::Shape(Shape {
+                Self::Type(InferredType {
                     values: if same { a.values } else { &[] },
                     practice: a.practice && b.practice,
                     optional: a.optional || b.optional,
@@ -124,26 +124,26 @@ impl Found {
     }
 
     fn any(all: impl Iterator<Item = Self>) -> Self {
-        all.fold(Self::Nothing, Self::or)
+        all.fold(Self::Empty, Self::or)
     }
 }
 
-/// What is known of a load's expressions.
+/// The inferred types of a load's expressions.
 pub(super) struct Types<'a> {
     all: &'a Inspected<'a>,
     files: &'a [File<'a>],
-    /// The definitions of each rule by its path, with the files that they are in.
+    /// The definitions of each rule by its path, with the index of their file.
     rules: HashMap<String, Vec<(usize, &'a Rule)>>,
-    /// The function and the place of each argument, by the argument's variable.
+    /// The function and index of each parameter, by its variable.
     arguments: HashMap<&'a str, (String, usize)>,
-    /// The arguments of all calls of policies' own functions, but for those in tests.
+    /// The arguments of all calls of policies' own functions, except calls in tests.
     calls: HashMap<&'a str, Vec<(usize, &'a [Term])>>,
-    /// What was found, by the expression's address; nothing while it is being looked at.
-    known: RefCell<HashMap<usize, Found>>,
+    /// The results by the expression's address; `Unknown` while one is being inferred.
+    known: RefCell<HashMap<usize, Inference>>,
     fuel: Cell<u32>,
 }
 
-/// The constant part of a rule's path, and how many variable parts follow.
+/// Returns the constant part of a rule's path, and the number of variable parts that follow.
 fn path(module: &Module, rule: &Rule) -> (String, usize) {
     let mut path = vec!["data"];
     path.extend(names::package_path(module));
@@ -190,12 +190,13 @@ impl<'a> Types<'a> {
         types
     }
 
-    /// What an expression of a file is, where it comes from the service or is written down.
-    pub fn shape(&self, file: usize, term: &'a Term) -> Option<Shape> {
-        self.of(file, term, MAX_DEPTH).shape()
+    /// Returns the type of an expression in a file, if it comes from the service or a literal.
+    pub fn infer(&self, file: usize, term: &'a Term) -> Option<InferredType> {
+        self.of(file, term, MAX_DEPTH).known()
     }
 
-    /// Tells of what a reference asks for and isn't a documented field, with the documented ones.
+    /// Calls `missing` for each part of a reference that isn't a known field, with the documented
+    /// fields.
     pub fn missing(
         &self,
         file: usize,
@@ -207,48 +208,49 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The same of the keys that `object.get` looks for.
+    /// Calls `missing` for each key of an `object.get` that isn't a known field, with the
+    /// documented fields.
     pub fn missing_keys(
         &self,
         file: usize,
         (object, key): (&'a Term, &'a Term),
         missing: &mut dyn FnMut(&'static [Field], &Term),
     ) {
-        self.got(file, object, key, MAX_DEPTH, missing);
+        self.object_get(file, object, key, MAX_DEPTH, missing);
     }
 
-    fn of(&self, file: usize, term: &'a Term, depth: usize) -> Found {
+    fn of(&self, file: usize, term: &'a Term, depth: usize) -> Inference {
         let (Some(depth), Some(fuel)) = (depth.checked_sub(1), self.fuel.get().checked_sub(1))
         else {
-            return Found::Unknown;
+            return Inference::Unknown;
         };
         self.fuel.set(fuel);
         let address = std::ptr::from_ref(term).addr();
         if let Some(known) = self.known.borrow().get(&address) {
             return *known;
         }
-        // What needs itself to be known isn't.
-        self.known.borrow_mut().insert(address, Found::Unknown);
+        // An expression that depends on itself is unknown.
+        self.known.borrow_mut().insert(address, Inference::Unknown);
         let found = self.look(file, term, depth);
         self.known.borrow_mut().insert(address, found);
         found
     }
 
-    fn look(&self, file: usize, term: &'a Term, depth: usize) -> Found {
-        let scalar = |ty| Found::Shape(Shape::of(ty));
+    fn look(&self, file: usize, term: &'a Term, depth: usize) -> Inference {
+        let scalar = |ty| Inference::Type(InferredType::of(ty));
         match &term.kind {
-            TermKind::Null => Found::Nothing,
+            TermKind::Null => Inference::Empty,
             TermKind::Bool(_) => scalar(Type::Boolean),
             TermKind::Number(_) => scalar(Type::Number),
             TermKind::String(_) | TermKind::Template(_) => scalar(Type::String),
             TermKind::Array(items) | TermKind::Set(items) => {
-                Found::any(items.iter().map(|it| self.of(file, it, depth))).listed()
+                Inference::any(items.iter().map(|it| self.of(file, it, depth))).in_list()
             }
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                self.of(file, &it.term, depth).listed()
+                self.of(file, &it.term, depth).in_list()
             }
-            TermKind::ObjectComprehension(it) => self.of(file, &it.value, depth).listed(),
-            TermKind::Object(_) => Found::Unknown,
+            TermKind::ObjectComprehension(it) => self.of(file, &it.value, depth).in_list(),
+            TermKind::Object(_) => Inference::Unknown,
             TermKind::Group(inner) => self.of(file, inner, depth),
             TermKind::Var(name) => self.variable(file, name, term.span, depth),
             TermKind::Ref(parts) => self.reference(file, parts, depth, &mut |_, _| {}),
@@ -256,42 +258,42 @@ impl<'a> Types<'a> {
         }
     }
 
-    fn variable(&self, file: usize, name: &'a str, at: Span, depth: usize) -> Found {
+    fn variable(&self, file: usize, name: &'a str, at: Span, depth: usize) -> Inference {
         let Some(variable) = self.files.get(file).and_then(|it| it.model.variable(name, at)) else {
-            return Found::Unknown;
+            return Inference::Unknown;
         };
         if variable.kind == Kind::Argument {
             return self.argument(name, depth);
         }
         let found = match variable.binding {
             Binding::Value(value) => self.of(file, value, depth),
-            Binding::Element(list) => self.of(file, list, depth).map(Shape::element),
-            Binding::Unknown => Found::Unknown,
+            Binding::Element(list) => self.of(file, list, depth).map(InferredType::element),
+            Binding::Unknown => Inference::Unknown,
         };
-        // What a variable has is there.
-        found.map(|shape| Some(Shape { optional: false, ..shape }))
+        // A variable that has a value isn't absent.
+        found.map(|shape| Some(InferredType { optional: false, ..shape }))
     }
 
-    /// What all calls give an argument.
-    fn argument(&self, name: &str, depth: usize) -> Found {
-        let Some((path, place)) = self.arguments.get(name) else { return Found::Unknown };
-        let Some(calls) = self.calls.get(path.as_str()) else { return Found::Unknown };
+    /// Infers a parameter from the arguments of all calls.
+    fn argument(&self, name: &str, depth: usize) -> Inference {
+        let Some((path, place)) = self.arguments.get(name) else { return Inference::Unknown };
+        let Some(calls) = self.calls.get(path.as_str()) else { return Inference::Unknown };
         let given = calls.iter().map(|(file, arguments)| match arguments.get(*place) {
             Some(argument) => self.of(*file, argument, depth),
-            None => Found::Unknown,
+            None => Inference::Unknown,
         });
-        Found::any(given).map(|shape| Some(Shape { optional: false, ..shape }))
+        Inference::any(given).map(|shape| Some(InferredType { optional: false, ..shape }))
     }
 
-    /// What a reference finds; what it looks for in vain in an object goes to `missing`.
+    /// Infers a reference, and calls `missing` for parts that aren't known fields.
     fn reference(
         &self,
         file: usize,
         parts: &'a [Term],
         depth: usize,
         missing: &mut dyn FnMut(&'static [Field], &Term),
-    ) -> Found {
-        let Some((head, rest)) = parts.split_first() else { return Found::Unknown };
+    ) -> Inference {
+        let Some((head, rest)) = parts.split_first() else { return Inference::Unknown };
         let is_data = matches!(&head.kind, TermKind::Var(name) if &**name == "data");
         let (found, steps) = if is_data {
             let (mut path, mut length) = (String::from("data"), 0);
@@ -310,16 +312,16 @@ impl<'a> Types<'a> {
         };
         found.map(|mut shape| {
             for step in steps {
-                shape = stepped(shape, step, missing)?;
+                shape = step_into(shape, step, missing)?;
             }
             Some(shape)
         })
     }
 
-    /// What all definitions of a rule make.
-    fn rule(&self, path: &str, depth: usize) -> Found {
-        let Some(definitions) = self.rules.get(path) else { return Found::Unknown };
-        let mut found = Found::Nothing;
+    /// Infers a rule from all its definitions.
+    fn rule(&self, path: &str, depth: usize) -> Inference {
+        let Some(definitions) = self.rules.get(path) else { return Inference::Unknown };
+        let mut found = Inference::Empty;
         for (file, rule) in definitions {
             let mut next = Some(*rule);
             while let Some(rule) = next {
@@ -330,10 +332,10 @@ impl<'a> Types<'a> {
         found
     }
 
-    fn definition(&self, file: usize, rule: &'a Rule, depth: usize) -> Found {
+    fn definition(&self, file: usize, rule: &'a Rule, depth: usize) -> Inference {
         let head = &rule.head;
         let Some(module) = self.files.get(file).map(|file| file.module) else {
-            return Found::Unknown;
+            return Inference::Unknown;
         };
         let (_, keys) = path(module, rule);
         let (value, lists) = match (&head.value, &head.key) {
@@ -342,18 +344,19 @@ impl<'a> Types<'a> {
                 let own = head.reference.last().is_some_and(|last| last.span == key.span);
                 (key, if own { keys } else { keys + 1 })
             }
-            (None, None) => return Found::Shape(Shape::of(Type::Boolean)),
+            (None, None) => return Inference::Type(InferredType::of(Type::Boolean)),
         };
-        (0..lists).fold(self.of(file, value, depth), |found, _| found.listed())
+        (0..lists).fold(self.of(file, value, depth), |found, _| found.in_list())
     }
 
-    fn call(&self, file: usize, terms: &'a [Term], depth: usize) -> Found {
-        let Some((operator, arguments)) = terms.split_first() else { return Found::Unknown };
-        let Some(name) = function_name(operator) else { return Found::Unknown };
+    fn call(&self, file: usize, terms: &'a [Term], depth: usize) -> Inference {
+        let Some((operator, arguments)) = terms.split_first() else { return Inference::Unknown };
+        let Some(name) = function_name(operator) else { return Inference::Unknown };
         let product = self.all.product.as_str();
         if let Some(short) = name.strip_prefix(product).and_then(|it| it.strip_prefix('.')) {
             let function = builtins::function(short);
-            return function.map_or(Found::Unknown, |it| Found::Shape(Shape::of(it.result)));
+            return function
+                .map_or(Inference::Unknown, |it| Inference::Type(InferredType::of(it.result)));
         }
         if name.starts_with("data.") {
             return self.rule(&name, depth);
@@ -361,55 +364,57 @@ impl<'a> Types<'a> {
         let of = |term: &'a Term| self.of(file, term, depth);
         match (name.as_str(), arguments) {
             ("object.get", [object, key, default]) => {
-                self.got(file, object, key, depth, &mut |_, _| {}).or(of(default))
+                self.object_get(file, object, key, depth, &mut |_, _| {}).or(of(default))
             }
             ("sort" | "array.reverse" | "array.slice" | "minus", [list, ..])
-                if of(list).map(Shape::element).shape().is_some() =>
+                if of(list).map(InferredType::element).known().is_some() =>
             {
                 of(list)
             }
             ("array.concat" | "or" | "and", [left, right]) => of(left).or(of(right)),
-            ("union" | "intersection" | "min" | "max", [lists]) => of(lists).map(Shape::element),
+            ("union" | "intersection" | "min" | "max", [lists]) => {
+                of(lists).map(InferredType::element)
+            }
             _ => match lookup(&name).and_then(|it| it.signature.rsplit_once("->")) {
                 Some((_, result)) => match result.trim() {
-                    "string" => Found::Shape(Shape::of(Type::String)),
-                    "number" => Found::Shape(Shape::of(Type::Number)),
-                    "boolean" => Found::Shape(Shape::of(Type::Boolean)),
-                    _ => Found::Unknown,
+                    "string" => Inference::Type(InferredType::of(Type::String)),
+                    "number" => Inference::Type(InferredType::of(Type::Number)),
+                    "boolean" => Inference::Type(InferredType::of(Type::Boolean)),
+                    _ => Inference::Unknown,
                 },
-                None => Found::Unknown,
+                None => Inference::Unknown,
             },
         }
     }
 
-    /// What `object.get` finds.
-    fn got(
+    /// Infers a value found by `object.get`.
+    fn object_get(
         &self,
         file: usize,
         object: &'a Term,
         key: &'a Term,
         depth: usize,
         missing: &mut dyn FnMut(&'static [Field], &Term),
-    ) -> Found {
+    ) -> Inference {
         let keys = match &key.kind {
             TermKind::Array(keys) => keys.as_slice(),
             _ => std::slice::from_ref(key),
         };
         self.of(file, object, depth).map(|mut shape| {
             for key in keys {
-                shape = stepped(shape, key, missing)?;
+                shape = step_into(shape, key, missing)?;
             }
-            Some(Shape { optional: false, ..shape })
+            Some(InferredType { optional: false, ..shape })
         })
     }
 }
 
-/// What an operand finds.
-fn stepped(
-    shape: Shape,
+/// Infers the value that one operand of a reference selects.
+fn step_into(
+    shape: InferredType,
     step: &Term,
     missing: &mut dyn FnMut(&'static [Field], &Term),
-) -> Option<Shape> {
+) -> Option<InferredType> {
     let (TermKind::String(key), Some(fields)) = (&step.kind, shape.fields()) else {
         return if shape.fields().is_some() { None } else { shape.element() };
     };
@@ -417,7 +422,7 @@ fn stepped(
     let known = practice(fields).iter().find(|known| known.name == &**key);
     let values = known.map_or(&[][..], |known| known.values);
     match (documented, known) {
-        (Some(field), _) => Some(Shape {
+        (Some(field), _) => Some(InferredType {
             ty: field.ty,
             lists: 0,
             field: field.name,
@@ -425,7 +430,7 @@ fn stepped(
             practice: shape.practice,
             optional: !field.required,
         }),
-        (None, Some(known)) => Some(Shape {
+        (None, Some(known)) => Some(InferredType {
             ty: known.ty,
             lists: 0,
             field: known.name,

@@ -1,20 +1,20 @@
-//! Lists that a `limit` may have cut, used as if they were whole.
+//! Lists that a `limit` may have cut, used as if they were complete.
 //!
-//! Owns the way of such a list through variables and rules to where it is counted, negated or
-//! looked at element by element. A comparison that comes out the same for the cut list is fine.
+//! Owns following such a list through variables and rules to where it is counted, negated or
+//! iterated with `every`. A comparison whose result is the same for the cut list is fine.
 
 use std::collections::{HashMap, HashSet};
 
-use super::model::{Binding, Call, Compared, How, Whole, WholeList, data_path, within};
+use super::model::{Binding, CallSite, Compared, How, Whole, WholeList, data_path, within};
 use super::{Constants, File, Inspected, names};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
-/// How far variables are followed to see whether they are the list itself.
+/// The most variables that are followed to decide whether an expression is the list itself.
 const MAX_DEPTH: usize = 20;
 
-/// The sides of a comparison, each with the number that the other one is; nothing where `operator`
-/// isn't a comparison's.
+/// Returns the sides of a comparison, each with the number on the other side, if it is one; `None`
+/// if `operator` doesn't compare.
 pub(super) fn comparison<'a>(
     operator: &str,
     left: &'a Term,
@@ -37,11 +37,11 @@ fn number(term: &Term) -> Option<f64> {
     }
 }
 
-/// A `limit`: its number, where it is known.
+/// A `limit`, with its number if that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limit(Option<f64>);
 
-/// Rules whose value may come from a cut list, by path, with the limit.
+/// Rules whose value may depend on a cut list, by path, with the limit.
 pub(super) struct CutRules(HashMap<Vec<String>, Limit>);
 
 fn owned(path: &[&str]) -> Vec<String> {
@@ -49,7 +49,7 @@ fn owned(path: &[&str]) -> Vec<String> {
 }
 
 impl CutRules {
-    /// Follows lists from the rules that ask for them to all that depend on those.
+    /// Follows lists from the rules that fetch them to all rules that depend on those.
     pub fn new(all: &Inspected<'_>, files: &[File<'_>], constants: &Constants<'_>) -> Self {
         let mut cut: HashMap<Vec<String>, Limit> = HashMap::new();
         for file in files {
@@ -65,7 +65,7 @@ impl CutRules {
         if cut.is_empty() {
             return Self(cut);
         }
-        // Which rules read which paths.
+        // The paths that each rule reads.
         let mut readers: Vec<(Vec<String>, Vec<Vec<String>>)> = Vec::new();
         for file in files {
             for rule in &file.module.rules {
@@ -98,13 +98,13 @@ impl CutRules {
     }
 }
 
-/// The limit of the cut rule that a path leads to.
+/// Returns the limit of the cut rule that a path leads to.
 fn find(cut: &HashMap<Vec<String>, Limit>, path: &[String]) -> Option<Limit> {
     (1..=path.len()).find_map(|length| cut.get(path.get(..length)?).copied())
 }
 
-/// The limit in the filters of a call.
-fn limit_of(file: &File<'_>, constants: &Constants<'_>, call: &Call<'_>) -> Option<Limit> {
+/// Returns the limit in the filters of a call.
+fn limit_of(file: &File<'_>, constants: &Constants<'_>, call: &CallSite<'_>) -> Option<Limit> {
     if call.replaced {
         return None;
     }
@@ -117,7 +117,7 @@ fn limit_of(file: &File<'_>, constants: &Constants<'_>, call: &Call<'_>) -> Opti
     Some(Limit(number(super::arguments::literal(file, constants, value))))
 }
 
-/// Finds where cut lists are taken for whole ones.
+/// Finds cut lists that are used as if they were complete.
 pub(super) fn check(
     all: &Inspected<'_>,
     file: &File<'_>,
@@ -167,8 +167,8 @@ struct Search<'f, 'a> {
 }
 
 impl Search<'_, '_> {
-    /// The limit of a list that is asked for, or mentioned, within this. `seen` are the variables
-    /// that were followed already: two may be mentioned by each other many times over.
+    /// Returns the limit of a list that is fetched or mentioned within `list`. `seen` are the
+    /// variables that were followed already: two variables may mention each other many times.
     fn limit_in(&self, list: WholeList<'_>, seen: &mut HashSet<String>) -> Option<Limit> {
         let within = within(list, self.all.product.as_str());
         if let Some(limit) = within.calls.iter().find_map(|span| self.limited.get(span)) {
@@ -192,7 +192,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// True if the count of the cut list compares as that of the whole one would.
+    /// Returns `true` if the count of the cut list compares like that of the complete list.
     fn harmless(&self, whole: &Whole<'_>, limit: Limit) -> bool {
         let (How::Counted(Some((number, compared))), Limit(Some(limit)), WholeList::Term(list)) =
             (whole.how, limit, whole.list)
@@ -206,7 +206,7 @@ impl Search<'_, '_> {
         enough && self.is_list(list, MAX_DEPTH)
     }
 
-    /// True if an expression is the list itself, and not a choice from it.
+    /// Returns `true` if an expression is the list itself, not a selection from it.
     fn is_list(&self, term: &Term, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         match &term.kind {

@@ -1,8 +1,9 @@
-//! Static checks: what is wrong with policies, found without asking the service.
+//! Static checks: problems of policies that are found without asking the service.
 //!
-//! Owns the findings that come from the table of functions, and common mistakes around them. What
-//! the language refuses is [`crate::rego`]'s to find; reports belong to the command. Errors are
-//! found at every load, so that a wrong argument never reaches the service.
+//! Owns the findings that follow from the table of functions, and common mistakes around them.
+//! Errors of the language are found by [`crate::rego`]; showing findings belongs to the command.
+//! The checks whose findings are errors run at every load, so that a wrong argument never reaches
+//! the service.
 
 mod arguments;
 mod capabilities;
@@ -36,7 +37,7 @@ pub use fix::{Fixed, fix};
 pub(crate) use names::unknown_function;
 pub use rules::{RULES, Rule, rule};
 
-/// Everything that is wrong with sources, tests included, by file and line; empty when nothing is.
+/// Returns every finding about sources, tests included, sorted by file and line.
 pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {
     load::compile(sources, &options, &everything, None).findings
 }
@@ -46,12 +47,12 @@ impl<'a> Inspected<'a> {
         crate::load::position(self.sources, span)
     }
 
-    /// A local variable's name as its author wrote it.
+    /// Returns a local variable's name as its author wrote it.
     fn author_name<'n>(&'n self, name: &'n Name) -> &'n str {
         self.locals.get(name).unwrap_or(name)
     }
 
-    /// True if a local variable was declared, and not only used.
+    /// Returns `true` if a local variable was declared, not just used.
     fn is_declared(&self, name: &Name) -> bool {
         self.locals.contains_key(name)
     }
@@ -76,7 +77,7 @@ impl<'a> Inspected<'a> {
             .collect()
     }
 
-    /// The value of a rule with one definition that depends on nothing, by its path below `data`.
+    /// Returns the constant rules: those with a single definition and no body.
     fn constants(&self) -> Constants<'a> {
         let mut all: HashMap<Vec<&'a str>, Option<&'a Term>> = HashMap::new();
         for module in self.modules {
@@ -91,11 +92,12 @@ impl<'a> Inspected<'a> {
     }
 }
 
-/// Rules whose one value is written down.
+/// Rules whose only value is written in their head, by path below `data`.
 struct Constants<'a>(HashMap<Vec<&'a str>, &'a Term>);
 
 impl<'a> Constants<'a> {
-    /// The value that a reference begins with, and how many of its operands lead there.
+    /// Returns the constant that a reference leads to or through, and the number of operands up to
+    /// it.
     fn find(&self, term: &Term) -> Option<(&'a Term, usize)> {
         let path = model::data_path(term)?;
         let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
@@ -103,12 +105,12 @@ impl<'a> Constants<'a> {
     }
 }
 
-/// A file as the checks look at it.
+/// A file as the checks see it.
 struct File<'a> {
     text: &'a str,
-    /// True if it is a test's: its name, or its package's, ends so.
+    /// `true` for a test file: the name of the file or of its package ends in `_test`.
     is_test: bool,
-    /// Every name that its author begins a reference with.
+    /// Every name that begins a reference in the author's text.
     names: HashSet<Name>,
     author: &'a Module,
     module: &'a Module,
@@ -126,7 +128,7 @@ fn is_test(path: &str, module: &Module) -> bool {
     path.ends_with("_test.rego") || package.last().is_some_and(|name| name.ends_with("_test"))
 }
 
-/// The names that rules begin references with, without what they declare themselves.
+/// Returns the names that begin references in rules, except those that the rule itself declares.
 fn used_names(module: &Module) -> HashSet<Name> {
     let mut all = HashSet::new();
     for rule in &module.rules {
@@ -153,7 +155,7 @@ fn used_names(module: &Module) -> HashSet<Name> {
                 ExprKind::Some(some) => {
                     for symbol in &some.symbols {
                         match &symbol.kind {
-                            // The last operand is what is looked through.
+                            // The last operand is the collection after `in`.
                             TermKind::Call(terms) => {
                                 let symbols = terms.get(1..terms.len().saturating_sub(1));
                                 for term in symbols.unwrap_or_default() {
@@ -178,7 +180,7 @@ fn used_names(module: &Module) -> HashSet<Name> {
     all
 }
 
-/// The variables of a pattern.
+/// Collects the variables of a pattern.
 fn variables(term: &Term, out: &mut HashSet<Name>) {
     visit::walk_terms(term, &mut |term| {
         if let TermKind::Var(name) = &term.kind {
@@ -188,7 +190,7 @@ fn variables(term: &Term, out: &mut HashSet<Name>) {
     });
 }
 
-/// The errors among the findings: what every load looks for beside the language's own rules.
+/// Runs the checks whose findings are errors, which every load runs beside the language's own.
 pub(crate) fn errors(all: &Inspected<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     names::check(all, &mut found);
@@ -214,7 +216,7 @@ fn everything(all: &Inspected<'_>) -> Vec<Diagnostic> {
         unknown::check(all, file, &known, &mut found);
         unused::imports(all, file, &mut found);
         unused::variables(all, file, &mut found);
-        // A mock's list isn't cut.
+        // Lists in tests are mocks, which no limit cuts.
         if !file.is_test {
             shapes::check(all, (at, file), &types, &mut found);
             values::check(all, (at, file), &types, &constants, &mut found);

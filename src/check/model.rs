@@ -1,9 +1,9 @@
-//! What the rules of a module contain, collected in one walk over its tree.
+//! A model of a module's rules for the checks, collected in one walk over its tree.
 //!
-//! Owns the lists that the single checks look at: variables and what they are bound to, calls of
-//! the product's functions, references, negations, counts. The tree is the one after OPA's stage
-//! `RewriteLocalVars`: references have full paths, and each local variable has a name of its own,
-//! so there are no scopes to keep. It judges nothing.
+//! Owns the lists that the checks work on: variables with their bindings, calls of the product's
+//! functions, references, negations, counts. The tree is the one after OPA's stage
+//! `RewriteLocalVars`: references have full paths, and each local variable has a unique name, so no
+//! scopes are needed. It judges nothing.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
 };
 
-/// What a variable is made from, where that is known.
+/// The origin of a variable's value, if it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Binding<'a> {
     /// It has this value.
     Value(&'a Term),
-    /// It is one of the elements of this.
+    /// It is an element of this collection.
     Element(&'a Term),
-    /// Anything.
+    /// Unknown: it can have any value.
     Unknown,
 }
 
-/// How a variable came to be.
+/// The kind of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An argument of a function.
@@ -35,43 +35,44 @@ pub(super) enum Kind {
 /// A local variable or an argument.
 #[derive(Debug)]
 pub(super) struct Variable<'a> {
-    /// Where it is first mentioned.
+    /// The place of its first mention.
     pub span: Span,
     pub kind: Kind,
     pub binding: Binding<'a>,
-    /// The number of times it is mentioned.
+    /// The number of its mentions.
     pub mentions: usize,
 }
 
 /// A call of one of the product's functions.
-pub(super) struct Call<'a> {
+pub(super) struct CallSite<'a> {
     pub function: &'static Function,
     pub arguments: &'a [Term],
-    /// The function's name.
+    /// The span of the function's name.
     pub span: Span,
-    /// True if a `with` of the statement puts something else in the function's place.
+    /// `true` if a `with` of the statement replaces the function.
     pub replaced: bool,
-    /// The path of the rule that it is in.
+    /// The index of its rule in the module.
     pub rule: usize,
 }
 
-impl Call<'_> {
-    /// True if it has its arguments, and perhaps one more for the result to go into.
+impl CallSite<'_> {
+    /// Returns `true` if it has all arguments, and at most one more, which the result is unified
+    /// with.
     pub fn is_complete(&self) -> bool {
         let arguments = self.function.arguments.len();
         (arguments..=arguments + 1).contains(&self.arguments.len())
     }
 }
 
-/// A use of a list as a whole: what is cut off from it may change the answer.
+/// A use of a list as a whole, whose result may change if the list is cut.
 pub(super) struct Whole<'a> {
     pub list: WholeList<'a>,
-    /// The word that takes it as a whole.
+    /// The span of the word that uses it as a whole.
     pub span: Span,
     pub how: How,
 }
 
-/// The list, or the expression that it is in.
+/// The list, or the expression that contains it.
 #[derive(Clone, Copy)]
 pub(super) enum WholeList<'a> {
     Term(&'a Term),
@@ -81,27 +82,27 @@ pub(super) enum WholeList<'a> {
     Body(&'a Body),
 }
 
-/// How a list is used as a whole.
+/// The way in which a list is used as a whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum How {
-    /// Its elements are counted; the number that the count is compared with, and how, with the
-    /// count on the left.
+    /// Its elements are counted. If the count is compared with a number, that number and the
+    /// comparison, with the count on the left.
     Counted(Option<(f64, Compared)>),
     Negated,
     /// Every element must satisfy something.
     Every,
 }
 
-/// How a count is compared.
+/// The boundary at which a comparison of a count changes its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// True if there are more (`>`) or no more (`<=`), equal (`==`) or not.
+    /// Above the number: `>`, `<=`, `==` and `!=`.
     Above,
-    /// True if there are at least so many (`>=`), or fewer (`<`).
+    /// At the number: `>=` and `<`.
     AtLeast,
 }
 
-/// Two values that are compared.
+/// A comparison of two values.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison<'a> {
     /// The operator's name: `equal`, `neq`, `lt`.
@@ -111,33 +112,34 @@ pub(super) struct Comparison<'a> {
     pub span: Span,
 }
 
-/// The operators that compare.
+/// The comparison operators.
 const COMPARISONS: [&str; 7] = ["equal", "eq", "neq", "lt", "lte", "gt", "gte"];
 
-/// Everything that the checks look at.
+/// The contents of a module's rules.
 #[derive(Default)]
 pub(super) struct Model<'a> {
-    /// By their names; those that are declared have a name of their own, others have it in each rule.
+    /// The variables by name and rule. A declared variable has a unique name, and no rule here; any
+    /// other name is a separate variable in each rule.
     variables: BTreeMap<Name, BTreeMap<Option<usize>, Variable<'a>>>,
-    /// Where the rules begin, in their order.
+    /// The offsets at which the rules begin, sorted.
     rules: Vec<u32>,
-    pub calls: Vec<Call<'a>>,
-    /// References that are read; no function's name and no target of a `with`.
+    pub calls: Vec<CallSite<'a>>,
+    /// References that are read, without names of called functions and targets of `with`.
     pub references: Vec<&'a Term>,
-    /// Calls of functions other than the product's, with the name and where it stands.
+    /// Calls of functions other than the product's, with their name, arguments and span.
     pub others: Vec<(String, &'a [Term], Span)>,
-    /// What is compared.
+    /// Comparisons.
     pub comparisons: Vec<Comparison<'a>>,
-    /// Values that statements ask to hold, and whether they are negated.
+    /// Statements that are just a value, and whether they are negated.
     pub statements: Vec<(&'a Term, bool)>,
-    /// Lists used as a whole.
+    /// Uses of lists as a whole.
     pub wholes: Vec<Whole<'a>>,
-    /// Negated statements, with the word `not`.
+    /// Negated statements, with the span of `not`.
     pub negations: Vec<(WholeList<'a>, Span)>,
 }
 
 impl<'a> Model<'a> {
-    /// The variable that is mentioned at a place.
+    /// Returns the variable that is mentioned at a place.
     pub fn variable(&self, name: &str, at: Span) -> Option<&Variable<'a>> {
         let rule = self.rule_of(name, at);
         self.variables.get(name)?.get(&rule)
@@ -148,12 +150,12 @@ impl<'a> Model<'a> {
         self.variables.get_mut(name)?.get_mut(&rule)
     }
 
-    /// All variables.
+    /// Returns all variables.
     pub fn variables(&self) -> impl Iterator<Item = (&Name, &Variable<'a>)> {
         self.variables.iter().flat_map(|(name, all)| all.values().map(move |one| (name, one)))
     }
 
-    /// The rule whose variables of this name the one at a place is among.
+    /// Returns the rule that a variable belongs to; `None` for one with a unique name.
     fn rule_of(&self, name: &str, at: Span) -> Option<usize> {
         let is_unique = name.starts_with("__local");
         (!is_unique).then(|| self.rules.partition_point(|start| *start <= at.start))
@@ -173,7 +175,7 @@ pub(super) fn model<'a>(module: &'a Module, product: &'a str) -> Model<'a> {
     walk.model
 }
 
-/// The name of a function as it is called: `platform.discover`, `count`.
+/// Returns the full name of a called function, such as `platform.discover` or `count`.
 pub(super) fn function_name(operator: &Term) -> Option<String> {
     match &operator.kind {
         TermKind::Var(name) => Some(name.to_string()),
@@ -192,7 +194,7 @@ pub(super) fn function_name(operator: &Term) -> Option<String> {
     }
 }
 
-/// The path below `data` that a reference begins with, as far as it is constant, with each part.
+/// Returns the constant beginning of a reference's path below `data`, with the span of each part.
 pub(super) fn data_path(term: &Term) -> Option<Vec<(&str, Span)>> {
     let TermKind::Ref(parts) = &term.kind else { return None };
     let (head, rest) = parts.split_first()?;
@@ -208,7 +210,7 @@ pub(super) fn data_path(term: &Term) -> Option<Vec<(&str, Span)>> {
 
 struct Walk<'a> {
     product: &'a str,
-    /// Short names of the functions that `with` replaces around here.
+    /// The short names of the functions that an enclosing `with` replaces.
     replaced: Vec<String>,
     rule: usize,
     model: Model<'a>,
@@ -219,7 +221,7 @@ impl<'a> Walk<'a> {
         for argument in &rule.head.args {
             self.argument(argument);
         }
-        // The head's own name isn't read.
+        // The head's own name isn't a reference.
         for part in rule.head.reference.iter().skip(1) {
             self.term(part, None);
         }
@@ -316,7 +318,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A call as a statement, which may bind a variable.
+    /// Walks a call that is a statement, and may bind a variable.
     fn statement(&mut self, terms: &'a [Term], span: Span) {
         self.call(terms, span, None);
         let Some((operator, arguments)) = terms.split_first() else { return };
@@ -333,7 +335,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A variable that nothing bound before is bound here.
+    /// Binds a variable, unless it is bound already.
     fn bind(&mut self, term: &'a Term, binding: Binding<'a>) {
         let TermKind::Var(name) = &term.kind else { return };
         if let Some(variable) = self.model.variable_mut(name, term.span)
@@ -354,7 +356,7 @@ impl<'a> Walk<'a> {
         of_name.entry(rule).or_insert(new).mentions += 1;
     }
 
-    /// `compared` is the number that the term is compared with.
+    /// Walks a term; `compared` is the number that it is compared with, if any.
     fn term(&mut self, term: &'a Term, compared: Option<(f64, Compared)>) {
         match &term.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
@@ -400,7 +402,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The operands of a reference, without its head.
+    /// Walks the operands of a reference, without its head.
     fn indexes(&mut self, term: &'a Term) {
         if let TermKind::Ref(parts) = &term.kind {
             self.terms(parts.get(1..).unwrap_or_default());
@@ -417,13 +419,13 @@ impl<'a> Walk<'a> {
             self.terms(terms);
             return;
         };
-        // An infix operator has no place of its own.
+        // An infix operator has no span of its own.
         let at = if operator.span.start < operator.span.end { operator.span } else { span };
         if let Some(short) = self.short(&name) {
             if let Some(function) = builtins::function(short) {
                 let replaced = self.replaced.iter().any(|name| name == short);
                 let rule = self.rule;
-                self.model.calls.push(Call { function, arguments, span: at, replaced, rule });
+                self.model.calls.push(CallSite { function, arguments, span: at, replaced, rule });
             }
         } else if let ("count", [list]) = (name.as_str(), arguments) {
             let list = WholeList::Term(list);
@@ -448,15 +450,15 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The variables and calls within a term, a statement or a body.
+/// The variables, calls and references within a term, a statement or a body.
 pub(super) struct Within<'a> {
     pub variables: Vec<(Name, Span)>,
-    /// Where names of called functions stand.
+    /// The spans of called functions' names.
     pub calls: Vec<Span>,
     pub references: Vec<&'a Term>,
 }
 
-/// What is within a list that is used as a whole.
+/// Collects the contents of a list that is used as a whole.
 pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> Within<'a> {
     let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model: Model::default() };
     match list {

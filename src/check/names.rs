@@ -1,7 +1,7 @@
-//! Names under the product's prefix, and the paths of rules.
+//! Names with the product's prefix, and the paths of rules.
 //!
-//! Owns the refusal of what is under the prefix and isn't a function: a misspelt function would be
-//! undefined, and a gate would pass where it never asked.
+//! Owns refusing a name with the prefix that isn't a function: a call of a misspelt function would
+//! be undefined, and a gate would pass without having asked.
 
 use crate::builtins::{self, FunctionSet};
 use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
@@ -11,13 +11,13 @@ use crate::text::nearest;
 use super::Inspected;
 use crate::{Diagnostic, Product, Setting};
 
-/// A module's package, as a path below `data`.
+/// Returns a module's package, as a path below `data`.
 pub(super) fn package_path(module: &Module) -> Vec<&str> {
     let parts = module.package.path.get(1..).unwrap_or_default();
     parts.iter().filter_map(constant).collect()
 }
 
-/// A rule's path below `data`, as far as it is constant.
+/// Returns a rule's path below `data`; `None` if part of it isn't constant.
 pub(super) fn rule_path<'a>(module: &'a Module, rule: &'a Rule) -> Option<Vec<&'a str>> {
     let mut path = package_path(module);
     for part in &rule.head.reference {
@@ -33,8 +33,7 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// Finds names under the prefix that aren't functions, wherever they stand, and imports that take
-/// the prefix for something else.
+/// Finds names with the prefix that aren't functions, and imports that hide the prefix.
 pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let product = all.product.as_str();
     for author in all.authors {
@@ -69,12 +68,12 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is said of a name under the prefix that isn't a function, or isn't turned on.
+/// Returns the finding about a name with the prefix that isn't a function, or isn't enabled.
 fn unknown(all: &Inspected<'_>, name: &str) -> Diagnostic {
     unknown_function(all.product, all.enabled, name)
 }
 
-/// What is said of `name`, without prefix, that isn't a function or isn't turned on.
+/// Returns the finding about `name`, without the prefix, that isn't a function or isn't enabled.
 pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &str) -> Diagnostic {
     if let Some(function) = builtins::function(name) {
         let message = format!("`{product}.{name}` is off by default");

@@ -1,7 +1,7 @@
-//! Calls of the functions under `not`.
+//! Calls of the product's functions under `not`.
 //!
-//! A call that fails ends the evaluation, also under `not`; authors expect the negation to hold.
-//! And `not f(x).field` holds when the answer just lacks the field.
+//! A failed call ends the evaluation even under `not`, where authors expect the negation to hold.
+//! And `not f(x).field` holds when the answer merely lacks the field.
 
 use super::model::{Model, within};
 use super::{File, Inspected};

@@ -1,11 +1,12 @@
-//! Built-ins that ask the network, which is off unless hosts are allowed.
+//! Built-ins that access the network, which is off unless hosts are allowed.
 //!
-//! Without one the evaluation ends with an error when it reaches a call; a `with` may replace them.
+//! Without allowed hosts, an evaluation that reaches such a call ends with an error, unless a
+//! `with` replaces the function.
 
 use super::{File, Inspected};
 use crate::{Diagnostic, Setting};
 
-/// Finds calls that can only fail.
+/// Finds calls that would fail because no host is allowed.
 pub(super) fn check(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     for (name, _, span) in &file.model.others {
         if matches!(name.as_str(), "http.send" | "net.lookup_ip_addr") {

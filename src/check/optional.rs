@@ -1,8 +1,8 @@
-//! Arguments of calls that may be absent.
+//! Arguments that may be absent.
 //!
-//! Owns which references may find nothing because the function that they come from, or the schema of
-//! `input`, says that a field is optional. A call with such an argument is undefined, and the
-//! statement fails without a word.
+//! Owns finding references that may be undefined because a field is optional, according to the
+//! function they come from or the schema of `input`. A call with such an argument is undefined, and
+//! the statement silently fails.
 
 use super::infer::Types;
 use super::model::{How, WholeList};
@@ -13,10 +13,10 @@ use crate::rego::builtins::lookup;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 use crate::rego::types::terms;
 
-/// The number of times a schema's references are followed.
+/// The most references of a schema that are followed.
 const MAX_STEPS: usize = 100;
 
-/// Finds arguments that may be absent, and that nothing else in their rule looks at.
+/// Finds arguments that may be absent and aren't tested elsewhere in their rule.
 pub(super) fn check<'a>(
     all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
@@ -37,7 +37,7 @@ pub(super) fn check<'a>(
         .collect();
     for argument in &arguments {
         let of_function = types
-            .shape(at, argument)
+            .infer(at, argument)
             .filter(|shape| shape.optional && !shape.practice)
             .map(|shape| shape.field.to_owned());
         let of_input = || all.input_schema.and_then(|schema| absent(schema, argument));
@@ -56,7 +56,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// True if the same reference stands in the same rule by itself.
+/// Returns `true` if the same rule also has the reference outside an argument.
 fn is_looked_at(file: &File<'_>, arguments: &[&Term], argument: &Term) -> bool {
     let within = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
     let Some(rule) = file.module.rules.iter().find(|rule| within(rule.span, argument.span)) else {
@@ -69,8 +69,8 @@ fn is_looked_at(file: &File<'_>, arguments: &[&Term], argument: &Term) -> bool {
     })
 }
 
-/// The property of a reference into `input` that the schema doesn't require; a schema that requires
-/// nothing of an object says nothing of what is always there.
+/// Returns the property of a reference into `input` that the schema doesn't require. An object
+/// schema that requires no property at all makes no statement about absence.
 fn absent(schema: &Value, reference: &Term) -> Option<String> {
     let TermKind::Ref(parts) = &reference.kind else { return None };
     let (head, rest) = parts.split_first()?;
@@ -96,7 +96,7 @@ fn absent(schema: &Value, reference: &Term) -> Option<String> {
     found
 }
 
-/// What a schema refers to within its document, if it refers to something.
+/// Resolves a schema's reference within its document, if it has one.
 fn followed<'s>(document: &'s Value, schema: &'s Value) -> Option<&'s Value> {
     let mut node = schema;
     for _ in 0..MAX_STEPS {

@@ -1,7 +1,7 @@
-//! Packages that give no verdict.
+//! Packages without a verdict rule.
 //!
-//! Owns which rules are a verdict's by name. A gate refuses a package without one, since
-//! `violation` in place of `violations` would pass.
+//! Owns the names of verdict rules. A gate refuses a package without one, since a package with
+//! `violation` instead of `violations` would always pass.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use crate::load::{Package, RuleKind};
 use crate::rego::syntax::tree::Span;
 use crate::text::nearest;
 
-/// Names of verdict rules; `deny` and `warn` also begin some.
+/// The names of verdict rules; names that begin with `deny_` or `warn_` are verdict rules too.
 const NAMES: &[&str] = &["result", "deny", "violations", "warn"];
 
-/// True if a rule says something about the verdict.
+/// Returns `true` for the name of a verdict rule.
 pub(super) fn is_verdict(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("deny_") || name.starts_with("warn_")
 }
 
-/// Finds packages without a verdict that nothing but tests refers to.
+/// Finds packages without a verdict rule that nothing but tests refers to.
 pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let packages = all.packages;
     let referred: HashSet<&[String]> =
@@ -32,7 +32,7 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The rules directly in the package, without functions.
+/// Returns the names of the package's own rules, without functions.
 fn names(package: &Package) -> impl Iterator<Item = &str> {
     let own = package.path.len();
     package

@@ -1,20 +1,20 @@
-//! Every code that a finding can have.
+//! The codes of findings.
 //!
-//! Owns level, description and help of each; reports show them. Where a code is found belongs to
-//! the loader and to the checks.
+//! Owns the level, description and help of each code, which reports show. Finding them belongs to
+//! the loader and the checks.
 
 use crate::Level;
 
-/// A sort of finding.
+/// A kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
     /// The stable code, such as `unknown-function`.
     pub code: &'static str,
-    /// How much its findings weigh.
+    /// The level of its findings.
     pub level: Level,
-    /// What it finds.
+    /// A description of its findings.
     pub summary: &'static str,
-    /// Why that matters and what to do.
+    /// The reason why it matters, and what to do.
     pub help: &'static str,
 }
 
@@ -51,7 +51,7 @@ pub static RULES: &[Rule] = &[
     error(
         "data-error",
         "a data file that can't be read as an object",
-        "Mend the file, or don't load it as data.",
+        "Fix the file, or don't load it as data.",
     ),
     error(
         "evaluation-error",
@@ -194,12 +194,12 @@ pub static RULES: &[Rule] = &[
     ),
 ];
 
-/// What is known about a code.
+/// Returns the description of a code.
 pub fn rule(code: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.code == code)
 }
 
-/// The code nearest to a word that is none.
+/// Returns the code nearest to a word that isn't one.
 pub(super) fn nearest(word: &str) -> Option<&'static str> {
     crate::text::nearest(word, RULES.iter().map(|rule| rule.code))
 }

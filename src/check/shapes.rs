@@ -1,17 +1,17 @@
-//! Verdict rules whose values a gate doesn't read.
+//! Verdict rules whose values a gate can't read.
 //!
-//! Owns what can be told of a value before anything is evaluated: what is written down, what a
-//! variable is bound to, what a function or a rule gives. A gate refuses such a value when it meets
-//! it, which for a rule that seldom holds is on the worst day.
+//! Owns what is known of a value before evaluation: literals, values of variables, results of
+//! functions and rules. A gate refuses such a value at run time, which for a rule that seldom holds
+//! is the worst moment.
 
-use super::infer::{Shape, Types};
+use super::infer::{InferredType, Types};
 use super::model::Binding;
 use super::packages::is_verdict;
 use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 
-/// How far variables are followed.
+/// The most variables that are followed.
 const MAX_DEPTH: usize = 20;
 
 /// Finds verdict rules of the wrong shape.
@@ -34,19 +34,19 @@ pub(super) fn check<'a>(
     }
 }
 
-/// The name of a verdict rule.
+/// Returns the name of a verdict rule; `None` for any other rule.
 fn verdict_name(rule: &Rule) -> Option<&str> {
     let head = &rule.head;
     let TermKind::Var(name) = &head.reference.first()?.kind else { return None };
     let named = is_verdict(name) || &**name == "findings";
-    // `deny[x]` is a set or an object; what has more parts is refused by its name.
+    // `deny[x]` is a set or an object; a rule with more parts is refused because of its name.
     let whole = head.reference.len() == 1 || head.reference.len() == 2 && head.key.is_some();
     (named && whole && !head.is_function).then_some(name)
 }
 
 struct Look<'l, 'a> {
     file: &'a File<'a>,
-    /// The file's place among all.
+    /// The file's index.
     at: usize,
     types: &'l Types<'a>,
     name: &'a str,
@@ -62,9 +62,9 @@ impl<'a> Look<'_, 'a> {
             (Some(_), Some(_)) => Some(self.wrong(head.span, "is an object")),
             (None, Some(_)) if head.generated_value => Some(self.condition(head.span)),
             (None, Some(value)) if self.name == "result" => {
-                let sort = self.sort(value, MAX_DEPTH)?;
-                (sort != "an object").then(|| {
-                    let message = format!("`result` is {sort}, not an object");
+                let type_name = self.type_name(value, MAX_DEPTH)?;
+                (type_name != "an object").then(|| {
+                    let message = format!("`result` is {type_name}, not an object");
                     let hint = "it is an object with `violations` or `findings`";
                     (value.span, warning(message).with_hint(hint))
                 })
@@ -74,7 +74,7 @@ impl<'a> Look<'_, 'a> {
         }
     }
 
-    /// A rule that only holds.
+    /// Reports a rule without a value of its own, which is just `true` or undefined.
     fn condition(&self, span: Span) -> Wrong {
         let name = self.name;
         if name == "result" {
@@ -104,9 +104,9 @@ impl<'a> Look<'_, 'a> {
                 _ => None,
             },
             _ => {
-                let sort = self.sort(value, depth)?;
-                let is_list = matches!(sort, "a set" | "an array");
-                (!is_list).then(|| self.wrong(value.span, &format!("is {sort}")))
+                let type_name = self.type_name(value, depth)?;
+                let is_list = matches!(type_name, "a set" | "an array");
+                (!is_list).then(|| self.wrong(value.span, &format!("is {type_name}")))
             }
         }
     }
@@ -117,7 +117,7 @@ impl<'a> Look<'_, 'a> {
         (span, warning(message).with_hint(format!("write `{name} contains msg if {{ ... }}`")))
     }
 
-    /// One message of a list.
+    /// Checks one element of a list of messages.
     fn item(&self, item: &'a Term, depth: usize) -> Option<Wrong> {
         let depth = depth.checked_sub(1)?;
         let name = self.name;
@@ -136,9 +136,9 @@ impl<'a> Look<'_, 'a> {
             for (key, value) in members {
                 let TermKind::String(key) = &key.kind else { return None };
                 if &**key == "message" {
-                    let sort = self.sort(value, depth)?;
-                    return (sort != "a string").then(|| {
-                        let message = format!("`{name}` holds {of} whose `message` is {sort}");
+                    let type_name = self.type_name(value, depth)?;
+                    return (type_name != "a string").then(|| {
+                        let message = format!("`{name}` holds {of} whose `message` is {type_name}");
                         let hint = "say what is wrong in a string, such as with `sprintf`";
                         (value.span, warning(message).with_hint(hint))
                     });
@@ -152,15 +152,15 @@ impl<'a> Look<'_, 'a> {
             };
             return Some((item.span, warning(message).with_hint(hint)));
         }
-        if self.types.shape(self.at, item).is_some_and(Shape::lacks_message) {
+        if self.types.infer(self.at, item).is_some_and(InferredType::lacks_message) {
             let message = format!("`{name}` holds {of} without a `message`");
             let hint = "say what is wrong in an object's string `message`, or in a string";
             return Some((item.span, warning(message).with_hint(hint)));
         }
-        let sort = self.sort(item, depth)?;
-        let fits = sort == "an object" || sort == "a string" && name != "findings";
+        let type_name = self.type_name(item, depth)?;
+        let fits = type_name == "an object" || type_name == "a string" && name != "findings";
         (!fits).then(|| {
-            let message = format!("`{name}` holds {of} that is {sort}");
+            let message = format!("`{name}` holds {of} that is {type_name}");
             let hint = match name {
                 "findings" => "a finding is an object with a string `message`",
                 _ => "it is a string, or an object with a string `message`",
@@ -169,8 +169,8 @@ impl<'a> Look<'_, 'a> {
         })
     }
 
-    /// What a value is, where that is known.
-    fn sort(&self, value: &'a Term, depth: usize) -> Option<&'static str> {
+    /// Returns the name of a value's type, if it is known.
+    fn type_name(&self, value: &'a Term, depth: usize) -> Option<&'static str> {
         let depth = depth.checked_sub(1)?;
         Some(match &value.kind {
             TermKind::Null => "null",
@@ -180,13 +180,13 @@ impl<'a> Look<'_, 'a> {
             TermKind::Array(_) | TermKind::ArrayComprehension(_) => "an array",
             TermKind::Set(_) | TermKind::SetComprehension(_) => "a set",
             TermKind::Object(_) | TermKind::ObjectComprehension(_) => "an object",
-            TermKind::Group(inner) => return self.sort(inner, depth),
+            TermKind::Group(inner) => return self.type_name(inner, depth),
             TermKind::Var(name) => match self.file.model.variable(name, value.span)?.binding {
-                Binding::Value(bound) => return self.sort(bound, depth),
-                _ => return self.types.shape(self.at, value).and_then(Shape::sort),
+                Binding::Value(bound) => return self.type_name(bound, depth),
+                _ => return self.types.infer(self.at, value).and_then(InferredType::type_name),
             },
             TermKind::Call(_) | TermKind::Ref(_) => {
-                return self.types.shape(self.at, value).and_then(Shape::sort);
+                return self.types.infer(self.at, value).and_then(InferredType::type_name);
             }
         })
     }

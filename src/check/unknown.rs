@@ -1,8 +1,8 @@
-//! References to rules that aren't there.
+//! References to rules and data that don't exist.
 //!
-//! A reference below a loaded package that names neither a rule nor data is undefined: under
-//! `not`, and in a test of what must not be denied, that looks like success. Data that only
-//! another load brings can be silenced.
+//! A reference below a loaded package that names neither a rule nor data is undefined. Under `not`,
+//! or in a test that something isn't denied, that looks like success. If the data is only loaded
+//! elsewhere, the finding can be silenced.
 
 use std::collections::HashSet;
 
@@ -17,11 +17,11 @@ use crate::rego::syntax::visit;
 use crate::sources::DataSource;
 use crate::text::nearest;
 
-/// What is there to be named.
+/// The names that references can lead to.
 pub(super) struct Known<'a> {
     packages: &'a [Package],
     data: &'a [DataSource],
-    /// The paths that some `with` puts something at.
+    /// The paths that a `with` replaces somewhere.
     targets: HashSet<Vec<String>>,
 }
 
@@ -43,7 +43,8 @@ impl<'a> Known<'a> {
         Self { packages: all.packages, data: all.data, targets }
     }
 
-    /// The number of a path's keys that lead to what isn't there, and what may be meant.
+    /// Returns the number of a path's keys up to the one that doesn't exist, and the path that may
+    /// be meant; `None` if all exist.
     fn missing(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
         let package =
             self.packages.iter().filter(|p| starts(path, &p.path)).max_by_key(|p| p.path.len());
@@ -61,18 +62,18 @@ impl<'a> Known<'a> {
         let names = package.rules.iter().filter_map(|rule| rule.path.get(own));
         let near = nearest(name, names.map(String::as_str)).filter(|near| near != name);
         let shown = near.map(|near| shown(&package.path, near));
-        // A rule's part: its name is right.
+        // The rule's name is right, so the part after it is wrong.
         let length = if near.is_none() && has_rule(package, name) { own + 2 } else { own + 1 };
         Some((length.min(path.len()), shown))
     }
 
-    /// A path outside all packages is data's, unless it nearly is a package's.
+    /// Handles a path outside all packages, which is data's unless it resembles a package's.
     fn missing_package(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
         let package = self.packages.iter().find(|package| {
             let (own, given) = (&package.path, path.get(..package.path.len()));
             let wrong = given.into_iter().flatten().zip(own).filter(|(a, b)| **a != b.as_str());
             let wrong: Vec<_> = wrong.collect();
-            matches!(wrong.as_slice(), [(said, meant)] if nearest(said, [meant.as_str()]).is_some())
+            matches!(wrong.as_slice(), [(name, meant)] if nearest(name, [meant.as_str()]).is_some())
                 && path.get(own.len()).is_none_or(|rule| has_rule(package, rule))
         })?;
         let near = match path.get(package.path.len()) {
@@ -83,7 +84,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// True if a rule of the package is called so, or is below that name.
+/// Returns `true` if a rule of the package has this name, or is below it.
 fn has_rule(package: &Package, name: &str) -> bool {
     let own = package.path.len();
     package.rules.iter().any(|rule| rule.path.get(own).is_some_and(|first| first == name))
@@ -93,17 +94,17 @@ fn shown(package: &[String], rule: &str) -> String {
     format!("data.{}.{rule}", package.join("."))
 }
 
-/// True if `path` begins with all of `start`.
+/// Returns `true` if `path` begins with all of `start`.
 fn starts(path: &[&str], start: &[String]) -> bool {
     path.len() >= start.len() && along(path, start)
 }
 
-/// True if `path` is the beginning of `whole`.
+/// Returns `true` if `path` is the beginning of `whole`.
 fn starts_with(whole: &[String], path: &[&str]) -> bool {
     whole.len() >= path.len() && along(path, whole)
 }
 
-/// True if one is the beginning of the other.
+/// Returns `true` if one is the beginning of the other.
 fn along(path: &[&str], other: &[String]) -> bool {
     path.iter().zip(other).all(|(a, b)| a == b)
 }
@@ -111,7 +112,7 @@ fn along(path: &[&str], other: &[String]) -> bool {
 fn is_in(data: &Value, path: &[&str]) -> bool {
     let mut value = data;
     for part in path {
-        // Within a value that isn't an object, what a name means isn't said here.
+        // Names within a value that isn't an object aren't checked here.
         let Some(object) = value.as_object() else { return true };
         let Some(inner) = object.get(&Value::from(*part)) else { return false };
         value = inner;
@@ -119,7 +120,7 @@ fn is_in(data: &Value, path: &[&str]) -> bool {
     true
 }
 
-/// Finds references to what isn't there.
+/// Finds references to names that don't exist.
 pub(super) fn check(
     all: &Inspected<'_>,
     file: &File<'_>,
@@ -143,7 +144,8 @@ pub(super) fn check(
                      `# check:ignore unknown-rule`"
                 .to_owned(),
         };
-        // An import's parts stand where the import does: then the whole reference is meant.
+        // Parts that come from an import have the import's span: then the whole reference is
+        // reported.
         let end = path.get(length.saturating_sub(1)).map_or(term.span.end, |(_, span)| span.end);
         let end = if end > term.span.start { end.min(term.span.end) } else { term.span.end };
         let mut finding = Diagnostic::warning("unknown-rule", message).with_hint(hint);

@@ -1,4 +1,4 @@
-//! Imports and local variables that nothing uses.
+//! Unused imports and local variables.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::Diagnostic;
 use crate::rego::syntax::tree::{ExprKind, Import, Span, TermKind};
 use crate::rego::syntax::visit::walk_exprs;
 
-/// Finds unused imports: those whose name no reference of the author's begins with.
+/// Finds unused imports: no reference in the author's text begins with their name.
 pub(super) fn imports(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     for import in &file.author.imports {
         let Some(name) = name(import) else { continue };
@@ -27,7 +27,7 @@ pub(super) fn imports(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagno
     }
 }
 
-/// The name that an import gives to what it imports.
+/// Returns the name under which an import is used.
 pub(super) fn name(import: &Import) -> Option<&str> {
     if let Some((alias, _)) = &import.alias {
         return Some(alias);
@@ -66,9 +66,9 @@ pub(super) fn variables(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diag
         }
         let what = match variable.kind {
             Kind::Argument => "argument",
-            // What isn't declared may be bound for its existence alone.
+            // An undeclared variable may be there to test that a value exists.
             Kind::Local if !all.is_declared(name) => continue,
-            // Nor does a plain `some` bind: the one mention that is left of it finds the values.
+            // A plain `some` doesn't bind: the one mention left is the one that finds the values.
             Kind::Local if plain.contains(&(rule(variable.span), author.to_owned())) => continue,
             Kind::Local => "variable",
         };

@@ -1,9 +1,10 @@
-//! Comparisons with what the service doesn't send.
+//! Comparisons with values that the service doesn't send.
 //!
-//! Owns what is said of a value that is nearly a known one (`"CONTAINER_IMGE"`), of one of another
-//! sort than a field has (`!= 3`, which always holds), and of strings that say `"false"` and hold.
+//! Owns the findings about a near miss of a known value (`"CONTAINER_IMGE"`), a value of another
+//! type than the field's (`!= 3`, which always holds), and a statement that is a string such as
+//! `"false"`, which always holds.
 
-use super::infer::{Shape, Types};
+use super::infer::{InferredType, Types};
 use super::model::Comparison;
 use super::{Constants, File, Inspected, arguments};
 use crate::Diagnostic;
@@ -11,10 +12,10 @@ use crate::builtins::practice::{self, BOOLEANS};
 use crate::builtins::{Field, Type};
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
-/// The number of values of a list that are looked at.
+/// The most values of a list that are looked at.
 const MAX_PARTS: usize = 100;
 
-/// Finds comparisons and arguments that can't mean what they say.
+/// Finds comparisons and arguments that can't be meant as written.
 pub(super) fn check<'a>(
     all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
@@ -68,20 +69,20 @@ impl<'a> Look<'_, 'a> {
 
     fn comparison(&self, comparison: &Comparison<'a>, out: &mut Vec<Diagnostic>) {
         let Comparison { operator, left, right, span } = *comparison;
-        let shape = |term| self.types.shape(self.at, term);
+        let shape = |term| self.types.infer(self.at, term);
         for (one, other) in [(left, right), (right, left)] {
             if let Some(it) = shape(one) {
                 self.near_misses(it.field, it.values, other, out);
             }
         }
         let (Some(one), Some(other)) = (shape(left), shape(right)) else { return };
-        let (Some(a), Some(b)) = (one.sort(), other.sort()) else { return };
+        let (Some(a), Some(b)) = (one.type_name(), other.type_name()) else { return };
         if a == b {
             return;
         }
         let is_practice = one.practice || other.practice;
         let message = match operator {
-            // Of what is documented, the type checker says so.
+            // For a documented field, the type checker reports it.
             "equal" | "eq" if !is_practice => return,
             "equal" | "eq" => format!("{a} never equals {b}"),
             "neq" => format!("{a} is always unequal to {b}"),
@@ -91,29 +92,29 @@ impl<'a> Look<'_, 'a> {
         out.push(self.found(span, message, sends(field)));
     }
 
-    /// A list that holds no value of a field.
+    /// Reports a list without any possible value of a field.
     fn membership(&self, value: &'a Term, list: &'a Term, span: Span, out: &mut Vec<Diagnostic>) {
-        if let Some(of) = self.types.shape(self.at, list).and_then(Shape::element) {
+        if let Some(of) = self.types.infer(self.at, list).and_then(InferredType::element) {
             self.near_misses(of.field, of.values, value, out);
         }
-        let Some(of) = self.types.shape(self.at, value) else { return };
+        let Some(of) = self.types.infer(self.at, value) else { return };
         let (TermKind::Array(items) | TermKind::Set(items)) = &self.literal(list).kind else {
             return;
         };
         self.near_misses(of.field, of.values, list, out);
         let other = |item: &'a Term| {
-            let sort = self.types.shape(self.at, item).and_then(Shape::sort);
-            matches!((of.sort(), sort), (Some(of), Some(item)) if of != item)
+            let type_name = self.types.infer(self.at, item).and_then(InferredType::type_name);
+            matches!((of.type_name(), type_name), (Some(of), Some(item)) if of != item)
         };
         if of.practice && !items.is_empty() && items.len() < MAX_PARTS && items.iter().all(other) {
-            let sort = of.sort().unwrap_or_default();
-            out.push(self.found(span, format!("{sort} never is one of these"), sends(of)));
+            let type_name = of.type_name().unwrap_or_default();
+            out.push(self.found(span, format!("{type_name} never is one of these"), sends(of)));
         }
     }
 
-    /// A value that holds whatever it says.
+    /// Reports a statement that is a string `"true"` or `"false"`, and always holds.
     fn statement(&self, term: &'a Term, negated: bool, out: &mut Vec<Diagnostic>) {
-        let Some(shape) = self.types.shape(self.at, term) else { return };
+        let Some(shape) = self.types.infer(self.at, term) else { return };
         if !std::ptr::eq(shape.values, BOOLEANS) || shape.lists > 0 {
             return;
         }
@@ -136,7 +137,7 @@ impl<'a> Look<'_, 'a> {
         }
     }
 
-    /// Values that are nearly known ones: one, or several in a list.
+    /// Reports near misses of known values, in a single value or a list.
     fn near_misses(
         &self,
         field: &str,
@@ -154,36 +155,36 @@ impl<'a> Look<'_, 'a> {
         };
         for item in items.iter().take(MAX_PARTS) {
             let item = self.literal(item);
-            let TermKind::String(said) = &item.kind else { continue };
-            let Some(near) = nearly(said, known) else { continue };
-            // A literal in another file is shown where it is used.
+            let TermKind::String(text) = &item.kind else { continue };
+            let Some(near) = near_miss(text, known) else { continue };
+            // A literal in another file is reported where it is used.
             let place = if item.span.file == self.file.id() { item } else { term };
-            let message = format!("`{}` is no known `{field}`", crate::text::escape(said));
+            let message = format!("`{}` is no known `{field}`", crate::text::escape(text));
             out.push(self.found(place.span, message, format!("did you mean `\"{near}\"`?")));
         }
     }
 }
 
-/// What the service sends.
-fn sends(field: Shape) -> String {
-    let Some(sort) = field.sort().filter(|_| !field.field.is_empty()) else {
+/// Returns a hint with the type and values of a field.
+fn sends(field: InferredType) -> String {
+    let Some(type_name) = field.type_name().filter(|_| !field.field.is_empty()) else {
         return "compare values of one type".to_owned();
     };
     match field.values {
-        [one, other] => format!("`{}` is {sort}: `\"{one}\"` or `\"{other}\"`", field.field),
-        _ => format!("`{}` is {sort}", field.field),
+        [one, other] => format!("`{}` is {type_name}: `\"{one}\"` or `\"{other}\"`", field.field),
+        _ => format!("`{}` is {type_name}", field.field),
     }
 }
 
-/// The known value that must be meant: with other capitals or separators, a slip of the keyboard,
+/// Returns the known value that must be meant: the same with other capitals or separators, a typo,
 /// or another ending.
-fn nearly(said: &str, known: &[&'static str]) -> Option<&'static str> {
-    if said.len() < 3 || said.len() > 100 || known.contains(&said) {
+fn near_miss(text: &str, known: &[&'static str]) -> Option<&'static str> {
+    if text.len() < 3 || text.len() > 100 || known.contains(&text) {
         return None;
     }
     let plain = |text: &str| text.replace(['_', '-', ' ', '.'], "").to_lowercase();
-    let plain_said = plain(said);
-    let slips = |name: &str| strsim::damerau_levenshtein(&plain_said, name);
+    let plain_text = plain(text);
+    let slips = |name: &str| strsim::damerau_levenshtein(&plain_text, name);
     let nearest = known.iter().map(|name| (slips(&plain(name)), *name)).min();
     if let Some((distance, name)) = nearest
         && distance <= (plain(name).len() / 4).min(crate::text::FARTHEST)
@@ -191,9 +192,9 @@ fn nearly(said: &str, known: &[&'static str]) -> Option<&'static str> {
         return Some(name);
     }
     let mut alike = known.iter().filter(|name| {
-        let (said, name) = (plain_said.as_str(), plain(name));
-        let longer = said.strip_prefix(name.as_str()).map(str::len);
-        longer.is_some_and(|more| more <= 3) || said.len() > 3 && name.starts_with(said)
+        let (text, name) = (plain_text.as_str(), plain(name));
+        let longer = text.strip_prefix(name.as_str()).map(str::len);
+        longer.is_some_and(|more| more <= 3) || text.len() > 3 && name.starts_with(text)
     });
     match (alike.next(), alike.next()) {
         (Some(name), None) => Some(name),
@@ -206,9 +207,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_near_and_other_values_are_not() {
+    fn typos_are_near_misses_and_other_values_are_not() {
         let statuses = ["pass", "fail", "pending", "partial", "inactive"];
-        for (said, meant) in [
+        for (text, meant) in [
             ("failed", "fail"),
             ("FAIL", "fail"),
             ("failing", "fail"),
@@ -217,24 +218,24 @@ mod tests {
             ("pendign", "pending"),
             ("in-active", "inactive"),
         ] {
-            assert_eq!(nearly(said, &statuses), Some(meant), "{said}");
+            assert_eq!(near_miss(text, &statuses), Some(meant), "{text}");
         }
-        for said in ["fail", "skipped", "waived", "p", "unknown", "exempt", "passphrase", ""] {
-            assert_eq!(nearly(said, &statuses), None, "{said}");
+        for text in ["fail", "skipped", "waived", "p", "unknown", "exempt", "passphrase", ""] {
+            assert_eq!(near_miss(text, &statuses), None, "{text}");
         }
         let kinds =
             ["CONTAINER_IMAGE", "SBOM_SPDX_JSON", "SBOM_CYCLONEDX_JSON", "OPENVEX", "SARIF"];
-        for (said, meant) in [
+        for (text, meant) in [
             ("CONTAINER_IMGE", "CONTAINER_IMAGE"),
             ("container-image", "CONTAINER_IMAGE"),
             ("CONTAINER", "CONTAINER_IMAGE"),
             ("SBOM_SPDX", "SBOM_SPDX_JSON"),
             ("SARIFF", "SARIF"),
         ] {
-            assert_eq!(nearly(said, &kinds), Some(meant), "{said}");
+            assert_eq!(near_miss(text, &kinds), Some(meant), "{text}");
         }
-        for said in ["SBOM", "CSAF_VEX", "IMAGE", "HELM_CHART", "JUNIT_XML"] {
-            assert_eq!(nearly(said, &kinds), None, "{said}");
+        for text in ["SBOM", "CSAF_VEX", "IMAGE", "HELM_CHART", "JUNIT_XML"] {
+            assert_eq!(near_miss(text, &kinds), None, "{text}");
         }
     }
 }

@@ -1,15 +1,16 @@
-//! What the command says next about an error or a finding: its own hint, and the option that changes
-//! the setting or raises the limit that it is about. The library doesn't know the command's options.
+//! Hints of errors and findings as the command shows them: the hint itself, and the option that
+//! changes the setting or raises the limit concerned. The library doesn't know the command's
+//! options.
 
 use crate::{Diagnostic, Error, Limit, Setting};
 
-/// What to do next about `error`, if there is something to say.
+/// Returns the hint for `error`, if there is one.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     let option = error.setting().map(setting).or_else(|| error.limit().map(limit));
     joined(error.hint(), option)
 }
 
-/// A finding whose hint names the option that it is about.
+/// Adds to a finding's hint the option for its setting.
 pub(crate) fn worded(mut finding: Diagnostic) -> Diagnostic {
     finding.hint = joined(finding.hint.as_deref(), finding.setting.take().map(setting));
     finding

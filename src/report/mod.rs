@@ -1,7 +1,7 @@
-//! Reports in forms that other tools read.
+//! Reports in formats for other tools.
 //!
-//! Owns the forms, and nothing of what is reported: findings of `check` today, any verdict with
-//! rules and places in files as well.
+//! Owns the formats, independent of the content: findings of `check`, or any result with rules and
+//! positions in files.
 
 mod hint;
 pub(crate) mod sarif;

@@ -1,8 +1,8 @@
-//! SARIF 2.1.0, which code-scanning services and editors show beside the code.
+//! Reports in SARIF 2.1.0, which code-scanning services and editors show beside the code.
 //!
-//! Owns the translation of rules and results, and of paths: relative to the folder that the
-//! command runs in, with forward slashes. Columns are characters, as everywhere here, and the log
-//! says so.
+//! Owns the translation of rules and results, and of paths, which become relative to the current
+//! folder and use forward slashes. Columns count characters, as everywhere here, and the log
+//! declares that.
 
 use std::collections::HashMap;
 use std::path::{Component, Path};
@@ -16,7 +16,7 @@ use serde_sarif::sarif::{
 
 use crate::{Level, Position};
 
-/// A sort of result.
+/// A kind of result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule<'a> {
     pub id: &'a str,
@@ -35,7 +35,7 @@ pub(crate) struct Item<'a> {
     pub position: Option<&'a Position>,
 }
 
-/// A log with one run. Paths below `folder` become relative.
+/// Returns a log with one run. Paths below `folder` become relative.
 pub(crate) fn log(rules: &[Rule<'_>], items: &[Item<'_>], folder: &Path) -> Sarif {
     let places: HashMap<&str, usize> =
         rules.iter().enumerate().map(|(index, rule)| (rule.id, index)).collect();
@@ -102,11 +102,13 @@ pub(crate) fn location(position: &Position, folder: &Path) -> Location {
         .build()
 }
 
-/// What stands for itself in a part of a URI's path; `:` would make a first part a scheme.
+/// The characters to escape in a segment of a URI's path; `:` in the first segment would make it a
+/// scheme.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// A path as a URI: relative where it is below `folder`, else of the scheme `file`.
+/// Returns a path as a URI: relative if it is below `folder` or relative already, otherwise with
+/// the scheme `file`.
 pub(crate) fn uri(path: &str, folder: &Path) -> String {
     let path = Path::new(path);
     let relative = path.strip_prefix(folder).unwrap_or(path);
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_relative_uris() {
+    fn paths_become_uris_relative_to_the_folder() {
         let folder = Path::new(if cfg!(windows) { "C:\\work" } else { "/work" });
         for (path, expected) in [
             ("policies/a.rego".to_owned(), "policies/a.rego"),
