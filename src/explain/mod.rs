@@ -1,9 +1,9 @@
-//! Why rules gave nothing, and what they noted.
+//! Explanations of an evaluation: the statements at which rules failed, and the notes of `trace`.
 //!
-//! Owns the search: what was evaluated is evaluated again, with the answers that it had, and
-//! watched. Of each definition that was reached and gave nothing, the statement that comes last
-//! among those that were reached, and that nothing got past, is the one. Definitions that the rule
-//! index left out were never begun: there, the input says which statement can't hold.
+//! Owns the search: the query is evaluated again with the recorded answers, under a tracer. For
+//! each definition that was reached and gave no value, the explanation is the last of the reached
+//! statements that never succeeded. A definition that the rule index skipped was never entered:
+//! there, the statement that the input contradicts is found without evaluating it.
 
 mod statement;
 
@@ -22,75 +22,74 @@ use crate::rego::syntax::tree::{Expr, ExprKind, FileId, Rule, Span, Term, TermKi
 use crate::rego::syntax::visit;
 use crate::{Error, Position};
 
-pub(crate) use statement::{LastFailed, made, shown, verdict};
+pub(crate) use statement::{LastFailed, generated_locals, operand_values, verdict};
 
-/// How long an explaining evaluation may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit of the evaluation that explains.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Notes and definitions that are kept; more is more than anyone reads.
-const MOST: usize = 200;
+/// The most notes and definitions that are kept.
+const MAX_ITEMS: usize = 200;
 
 /// An operand of an expression.
 #[derive(Debug, Clone)]
 pub struct Operand {
-    /// Its text.
+    /// The text of the operand.
     pub text: String,
-    /// Its values, one for each binding of the variables before it, each once; none when it is
-    /// undefined.
+    /// Its distinct values, over all bindings of the variables before it; none if it is undefined.
     pub values: Vec<Value>,
 }
 
-/// What an evaluation had to say, and what it didn't.
+/// The explanation of an evaluation.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What `trace(…)` said, in order.
+    /// The notes of `trace(…)`, in order.
     pub notes: Vec<Note>,
-    /// The definitions that gave nothing, in the order of the files.
+    /// The definitions that gave no value, in the order of the files.
     pub fails: Vec<Fail>,
 }
 
-/// What `trace(…)` said.
+/// A note of `trace(…)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Where it stands.
+    /// The position of the call.
     pub position: Position,
-    /// What it said.
+    /// The text of the note.
     pub message: String,
 }
 
-/// A definition that gave nothing.
+/// A definition that gave no value.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Fail {
     /// Its rule, such as `data.release.allow`.
     pub rule: String,
-    /// Its head.
+    /// The position of its head.
     pub position: Position,
-    /// The statement that ended it; nothing where no single one did.
+    /// The statement that failed; `None` if there is no single one.
     pub reason: Option<Reason>,
 }
 
-/// The statement that ended a definition.
+/// The statement at which a definition failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reason {
-    /// Where it is.
+    /// Its position.
     pub position: Position,
-    /// It.
+    /// Its text.
     pub text: String,
-    /// What is the matter with it, such as `is false`.
+    /// The way in which it failed, such as `is false`.
     pub verdict: &'static str,
-    /// What its operands were.
+    /// Its operands with their values.
     pub operands: Vec<Operand>,
 }
 
 impl Policies {
-    /// Why an evaluation came out as it did: it is done again with the answers that it had, and
-    /// nothing is asked.
+    /// Explains the result of an evaluation by repeating it with its recorded answers; the service
+    /// isn't asked again.
     ///
     /// # Errors
-    /// When its answers can't be given again.
+    /// As [`Evaluated::recording`].
     pub fn explain(
         &self,
         query: &Query,
@@ -99,24 +98,23 @@ impl Policies {
         options: &EvaluateOptions,
     ) -> Result<Explanation, Error> {
         let mut options = replaying(evaluated, options)?;
-        options.budget.timeout = options.budget.timeout.min(PATIENCE);
+        options.budget.timeout = options.budget.timeout.min(TIME_LIMIT);
         let program = self.program();
-        let watch = Watch::new(program);
-        self.evaluate_watched(query, input, &options, &watch);
-        let Watch { definitions, state, .. } = watch;
+        let tracer = DefinitionTracer::new(program);
+        self.evaluate_watched(query, input, &options, &tracer);
+        let DefinitionTracer { definitions, state, .. } = tracer;
         let state = state.into_inner();
-        let outside = Outside::new(program, input);
+        let outside = InputValues::new(program, input);
         let fails = definitions.iter().zip(&state.seen).filter_map(|(definition, seen)| {
             let gave_nothing =
                 !seen.held && (seen.begun || seen.left_out || seen.failed.place.is_some());
             gave_nothing.then(|| definition.fail(program, seen, &outside))
         });
-        Ok(Explanation { notes: state.notes, fails: fails.take(MOST).collect() })
+        Ok(Explanation { notes: state.notes, fails: fails.take(MAX_ITEMS).collect() })
     }
 }
 
-/// Options under which everything that `evaluated` was told is answered again, and nothing is
-/// asked.
+/// Returns options that replay the answers of `evaluated`, without asking the service.
 pub(crate) fn replaying(
     evaluated: &Evaluated,
     options: &EvaluateOptions,
@@ -132,25 +130,25 @@ pub(crate) fn replaying(
 
 /// A definition as its author wrote it.
 struct Definition<'p> {
-    /// The rule, up to here.
+    /// The path of the rule.
     path: String,
-    /// The definition, or the first of those that `else` joins.
+    /// The definition, or the first one of a chain of `else`.
     whole: &'p Rule,
     rule: &'p Rule,
 }
 
 impl Definition<'_> {
-    fn fail(&self, program: &Program, seen: &Seen, outside: &Outside<'_>) -> Fail {
+    fn fail(&self, program: &Program, seen: &DefinitionTrace, outside: &InputValues<'_>) -> Fail {
         let texts = program.sources();
         let index = match (seen.failed.place, seen.begun) {
-            (None, false) => self.rule.body.iter().position(|expr| outside.denies(expr)),
+            (None, false) => self.rule.body.iter().position(|expr| outside.contradicts(expr)),
             (failed, _) => failed,
         };
         let statement = index.and_then(|index| self.rule.body.get(index));
         let reason = statement.map(|statement| {
-            let made = made(program, self.whole);
+            let made = generated_locals(program, self.whole);
             let known = |term: &Term| outside.value(term);
-            let operands = shown(program, statement, (&made, &seen.failed.bound), &known);
+            let operands = operand_values(program, statement, (&made, &seen.failed.bound), &known);
             let undefined = operands.iter().any(|operand| operand.values.is_empty());
             Reason {
                 position: position(texts, statement.span),
@@ -164,9 +162,9 @@ impl Definition<'_> {
     }
 }
 
-/// What happened to a definition.
+/// The events of a definition.
 #[derive(Default)]
-struct Seen {
+struct DefinitionTrace {
     begun: bool,
     held: bool,
     left_out: bool,
@@ -175,27 +173,27 @@ struct Seen {
 
 #[derive(Default)]
 struct State {
-    seen: Vec<Seen>,
+    seen: Vec<DefinitionTrace>,
     notes: Vec<Note>,
 }
 
-/// A statement of a body: where it stands, its definition and its place there.
+/// A statement of a body: its span, and the indices of its definition and of itself in the body.
 type Statement = (Span, usize, usize);
 
-/// Watches all definitions.
-struct Watch<'p> {
+/// A tracer of all definitions.
+struct DefinitionTracer<'p> {
     texts: &'p Texts,
     definitions: Vec<Definition<'p>>,
-    /// The definition that begins at a place.
+    /// The definitions by the place at which they begin.
     begins: HashMap<(FileId, u32), usize>,
-    /// By place.
+    /// The statements by place.
     statements: Vec<Statement>,
     state: RefCell<State>,
 }
 
-impl<'p> Watch<'p> {
+impl<'p> DefinitionTracer<'p> {
     fn new(program: &'p Program) -> Self {
-        let mut watch = Self {
+        let mut tracer = Self {
             texts: program.sources(),
             definitions: Vec::new(),
             begins: HashMap::new(),
@@ -211,14 +209,14 @@ impl<'p> Watch<'p> {
                 let path = path.join(".");
                 let mut next = Some(whole);
                 while let Some(rule) = next {
-                    watch.add(path.clone(), whole, rule);
+                    tracer.add(path.clone(), whole, rule);
                     next = rule.else_rule.as_deref();
                 }
             }
         }
-        watch.statements.sort_by_key(|(span, ..)| (span.file, span.start));
-        watch.state.get_mut().seen.resize_with(watch.definitions.len(), Seen::default);
-        watch
+        tracer.statements.sort_by_key(|(span, ..)| (span.file, span.start));
+        tracer.state.get_mut().seen.resize_with(tracer.definitions.len(), DefinitionTrace::default);
+        tracer
     }
 
     fn add(&mut self, path: String, whole: &'p Rule, rule: &'p Rule) {
@@ -237,7 +235,7 @@ impl<'p> Watch<'p> {
         self.begins.get(&(span.file, span.start)).copied()
     }
 
-    /// The statement that a span is in.
+    /// Returns the statement that contains a span, as the indices of its definition and of itself.
     fn statement(&self, span: Span) -> Option<(usize, usize)> {
         let after = self
             .statements
@@ -248,7 +246,7 @@ impl<'p> Watch<'p> {
     }
 }
 
-/// A part of a path that is a name.
+/// Returns a part of a path if it is a name.
 fn word(term: &Term) -> Option<&str> {
     match &term.kind {
         TermKind::Var(name) | TermKind::String(name) => Some(name),
@@ -256,12 +254,12 @@ fn word(term: &Term) -> Option<&str> {
     }
 }
 
-impl Tracer for Watch<'_> {
+impl Tracer for DefinitionTracer<'_> {
     fn event(&self, event: &TraceEvent<'_>) {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         match (event.op, event.node) {
-            (TraceOp::Note, _) if state.notes.len() < MOST => state.notes.push(Note {
+            (TraceOp::Note, _) if state.notes.len() < MAX_ITEMS => state.notes.push(Note {
                 position: position(self.texts, event.span),
                 message: event.message.to_owned(),
             }),
@@ -290,15 +288,15 @@ impl Tracer for Watch<'_> {
     }
 }
 
-/// What is known of `input` wherever it is looked at.
-struct Outside<'a> {
+/// The values of references to `input`.
+struct InputValues<'a> {
     texts: &'a Texts,
     input: Option<&'a Value>,
-    /// Somewhere another input is put in its place: nothing is known.
+    /// Set if a `with` replaces the input anywhere: then no value is known.
     replaced: bool,
 }
 
-impl<'a> Outside<'a> {
+impl<'a> InputValues<'a> {
     fn new(program: &'a Program, input: Option<&'a Value>) -> Self {
         let mut replaced = false;
         for module in program.modules() {
@@ -310,7 +308,8 @@ impl<'a> Outside<'a> {
         Self { texts: program.sources(), input, replaced }
     }
 
-    /// The value of a reference to `input` that is written out; `None` of anything else.
+    /// Returns the value of a constant reference to `input`, `Some(None)` if it is undefined;
+    /// `None` for any other term.
     fn value(&self, term: &Term) -> Option<Option<Value>> {
         if self.replaced || !is_input(term) {
             return None;
@@ -340,8 +339,8 @@ impl<'a> Outside<'a> {
         }
     }
 
-    /// True if the input alone says that a statement doesn't hold.
-    fn denies(&self, statement: &Expr) -> bool {
+    /// Returns `true` if the input alone shows that a statement doesn't hold.
+    fn contradicts(&self, statement: &Expr) -> bool {
         if statement.negated {
             return false;
         }

@@ -1,6 +1,7 @@
-//! What a statement of a rule's body was about: its parts, their values, what was wrong with it.
+//! The explanation of a failed statement: its operands, their values and the way in which it
+//! failed.
 //!
-//! Owns the way from what a tracer sees back to what the author wrote.
+//! Owns mapping the events of a tracer back to the text that the author wrote.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +12,35 @@ use crate::rego::program::Program;
 use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit::walk_exprs;
 
-/// Different values that are kept of a variable.
-const VALUES: usize = 4;
+/// The most distinct values that are kept for a variable.
+const MAX_VALUES: usize = 4;
 
-/// The values that variables had, by the names that the compiler gave them.
+/// The values of variables, by the names that the compiler gave them.
 #[derive(Debug, Default)]
-pub(crate) struct Bound(BTreeMap<String, Vec<Value>>);
+pub(crate) struct LocalValues(BTreeMap<String, Vec<Value>>);
 
-impl Bound {
-    /// Forgets all.
+impl LocalValues {
+    /// Forgets all values.
     fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Keeps what the variables are at an event.
+    /// Keeps the values that the variables have at an event.
     pub fn keep(&mut self, event: &TraceEvent<'_>) {
         event.locals.each(&mut |name, value| {
             let values = self.0.entry(name.to_owned()).or_default();
-            if values.len() < VALUES && !values.contains(value) {
+            if values.len() < MAX_VALUES && !values.contains(value) {
                 values.push(value.clone());
             }
         });
     }
 
-    /// The values of a variable by the compiler's name.
+    /// Returns the values of a variable by the compiler's name.
     pub fn get(&self, local: &str) -> Option<Vec<Value>> {
         self.0.get(local).cloned()
     }
 
-    /// The values of a variable by its author's name.
+    /// Returns the values of a variable by its author's name.
     pub fn of_author(&self, program: &Program, name: &str) -> Option<Vec<Value>> {
         let renamed = &program.compiled().rewritten;
         let found = self.0.iter().find(|(local, _)| {
@@ -49,8 +50,8 @@ impl Bound {
         found.map(|(_, values)| values.clone()).or_else(|| self.get(name))
     }
 
-    /// What a reference of names leads to in a variable that has one value; what it doesn't lead to
-    /// is undefined. `None` of anything else, whose value can't be told.
+    /// Resolves a reference with constant keys into a variable that has a single value,
+    /// `Some(None)` if it is undefined. `None` for any other term, whose value isn't known.
     fn field(&self, program: &Program, term: &Term) -> Option<Option<Value>> {
         let TermKind::Ref(parts) = &term.kind else { return None };
         let (head, rest) = parts.split_first()?;
@@ -66,17 +67,17 @@ impl Bound {
     }
 }
 
-/// The statement of a body that comes last among those that failed.
+/// The last statement of a body among those that failed.
 #[derive(Debug, Default)]
 pub(crate) struct LastFailed {
-    /// Its place in the body.
+    /// Its index in the body.
     pub place: Option<usize>,
     /// The values of variables when it failed.
-    pub bound: Bound,
+    pub bound: LocalValues,
 }
 
 impl LastFailed {
-    /// The statement at `place` failed.
+    /// Records that the statement at index `place` failed.
     pub fn note(&mut self, place: usize, event: &TraceEvent<'_>) {
         if self.place.is_none_or(|known| known < place) {
             self.bound.clear();
@@ -88,19 +89,19 @@ impl LastFailed {
     }
 }
 
-/// What the parts of a statement were, as far as that can be told; `outside` knows the values of
-/// references to documents.
-pub(crate) fn shown(
+/// Returns the operands of a statement with their values, as far as they are known; `outside`
+/// returns the values of references to documents.
+pub(crate) fn operand_values(
     program: &Program,
     statement: &Expr,
-    (made, bound): (&BTreeMap<Span, Name>, &Bound),
+    (made, bound): (&BTreeMap<Span, Name>, &LocalValues),
     outside: &dyn Fn(&Term) -> Option<Option<Value>>,
 ) -> Vec<Operand> {
     let mut shown: Vec<Operand> = Vec::new();
     for (term, within) in operands(statement) {
         let values = match &term.kind {
             TermKind::Var(name) => match bound.of_author(program, name) {
-                // A rule's name, at which a reference begins.
+                // The name of a rule that begins a reference.
                 None if within => continue,
                 values => values,
             },
@@ -108,7 +109,7 @@ pub(crate) fn shown(
                 Some(local) => bound.get(local),
                 None => match bound.field(program, term).or_else(|| outside(term)) {
                     Some(field) => Some(Vec::from_iter(field)),
-                    // Nothing keeps its value: it can't be told.
+                    // The value isn't in any variable, so it isn't known.
                     None => continue,
                 },
             },
@@ -121,7 +122,7 @@ pub(crate) fn shown(
     shown
 }
 
-/// What is wrong with a statement that nothing got past.
+/// Describes the way in which a statement failed.
 pub(crate) fn verdict(statement: &Expr, undefined: bool) -> &'static str {
     let operator = |name: &str| match &statement.kind {
         ExprKind::Call(terms) => terms.first().is_some_and(|t| is(t, name)),
@@ -146,8 +147,8 @@ pub(super) fn is(term: &Term, name: &str) -> bool {
     }
 }
 
-/// The parts of a statement whose values a reader wants to see, and whether each is a part of
-/// another.
+/// Returns the operands of a statement whose values are worth showing, and whether each is part of
+/// another one.
 fn operands(statement: &Expr) -> Vec<(&Term, bool)> {
     let mut found = Vec::new();
     match &statement.kind {
@@ -177,7 +178,7 @@ fn operands(statement: &Expr) -> Vec<(&Term, bool)> {
     found
 }
 
-/// A term with a value of its own, then the variables within it.
+/// Collects a term that has a value, followed by the variables within it.
 fn operand<'a>(term: &'a Term, found: &mut Vec<(&'a Term, bool)>) {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
@@ -204,8 +205,9 @@ fn operand<'a>(term: &'a Term, found: &mut Vec<(&'a Term, bool)>) {
     }
 }
 
-/// The variables that compile stages made for the terms of a rule, by where these stand.
-pub(crate) fn made(program: &Program, rule: &Rule) -> BTreeMap<Span, Name> {
+/// Returns the variables that compile stages introduced for the terms of a rule, by the terms'
+/// spans.
+pub(crate) fn generated_locals(program: &Program, rule: &Rule) -> BTreeMap<Span, Name> {
     let mut made = BTreeMap::new();
     let modules = &program.compiled().modules;
     let own = modules.iter().filter(|module| module.span.file == rule.span.file);

@@ -1,20 +1,22 @@
-//! The cases of a table: those that have a result, and those that its body only names.
+//! The cases of a table test: those with a result, and those that its body reaches but doesn't
+//! complete.
 //!
-//! Owns the call that tells the host of a case, and where it stands in a test's body: as early as
-//! the case's keys are known, so that a case is told of before it can fail. OPA's tester does the
-//! same with a function of its own.
+//! Owns the call that reports a case to the host, and its place in a test's body: as early as the
+//! case's keys are known, so that a case is reported before it can fail. OPA's tester does the same
+//! with a function of its own.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::Case;
-use super::find::{Shape, name_length};
+use super::find::{TestShape, name_length};
 use crate::load::TEST_CASE;
 use crate::rego::Value;
 use crate::rego::syntax::tree::{Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
 
-/// Adds the call to every table of modules after OPA's stage `RewriteLocalVars`.
-pub(super) fn announce(modules: &mut [Module]) {
+/// Adds the reporting call to every table test. The modules are those after OPA's stage
+/// `RewriteLocalVars`.
+pub(super) fn report_cases(modules: &mut [Module]) {
     for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
         let Some(length) = name_length(rule) else { continue };
         let keys = rule.head.reference.get(length..).unwrap_or_default().to_vec();
@@ -31,7 +33,7 @@ pub(super) fn announce(modules: &mut [Module]) {
                 _ => None,
             })
             .collect();
-        // Below the first mention of each.
+        // After the first mention of each of them.
         let below = variables
             .iter()
             .filter_map(|name| rule.body.iter().position(|expr| mentions(expr).contains(name)))
@@ -52,7 +54,7 @@ fn call(keys: Vec<Term>, span: crate::rego::syntax::tree::Span) -> Expr {
         negated: false,
         with: Vec::new(),
         span,
-        // What a stage makes of a term has a variable for its result; this is a statement.
+        // A generated expression has a variable for its result, which this statement doesn't have.
         generated: false,
         from_assignment: false,
     }
@@ -69,8 +71,8 @@ fn mentions(expr: &Expr) -> HashSet<Name> {
     names
 }
 
-/// Moves the statement that a compile stage made for a key of the head up to where what it needs
-/// is known.
+/// Moves the statement that a compile stage generated for a key of the head up to where the
+/// variables that it needs are bound.
 fn move_up(rule: &mut Rule, key: &Term) {
     let TermKind::Var(key) = &key.kind else { return };
     let made = rule.body.iter().position(|expr| {
@@ -94,18 +96,18 @@ fn move_up(rule: &mut Rule, key: &Term) {
     }
 }
 
-/// True if a case's value is `true`.
+/// Returns `true` if a case's value is `true`.
 pub(super) fn holds(object: Option<&Value>, keys: &[Value]) -> bool {
     let found = keys.iter().fold(object, |value, key| value?.as_object()?.get(key));
     found == Some(&Value::Bool(true))
 }
 
-/// A case's name: a string as it is, anything else as JSON.
+/// Returns a case's name: a string as it is, any other value as JSON.
 pub(super) fn name(key: &Value) -> String {
     key.as_str().map_or_else(|| key.to_json(), str::to_owned)
 }
 
-/// The cases of a table: those that have a result, and those that were named only.
+/// Returns the cases of a table: those with a result, and those that were only reported.
 pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case> {
     let object = value.and_then(Value::as_object);
     let mut below: BTreeMap<Value, Vec<Vec<Value>>> = BTreeMap::new();
@@ -132,10 +134,10 @@ pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -
         .collect()
 }
 
-/// The number of keys a table has.
-pub(super) fn depth(shape: Shape) -> Option<usize> {
+/// Returns the number of keys of a table; `None` for other tests.
+pub(super) fn depth(shape: TestShape) -> Option<usize> {
     match shape {
-        Shape::Table(depth) => Some(depth),
+        TestShape::Table(depth) => Some(depth),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
-//! Which parts of policies the tests evaluated, in the form of OPA's report.
+//! The coverage of policies by tests, in the form of OPA's report.
 //!
-//! Owns what counts: the heads of rules that gave a value and the expressions that were evaluated,
-//! against all heads and expressions there are, also in modules that no test reached.
+//! Owns counting: the heads of rules that gave a value and the evaluated expressions, out of all
+//! heads and expressions, including those of modules that no test reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,48 +10,48 @@ use crate::rego::program::Program;
 use crate::rego::syntax::tree::{ExprKind, Rule, Span};
 use crate::rego::syntax::visit;
 
-/// How much of the policies the tests evaluated.
+/// The coverage of policies by tests.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CoverageReport {
-    /// By path.
+    /// The coverage of each file, by path.
     pub files: BTreeMap<String, FileCoverage>,
-    /// Lines that were evaluated.
+    /// The number of lines that were evaluated.
     pub covered_lines: usize,
-    /// Lines that weren't.
+    /// The number of lines that weren't evaluated.
     pub not_covered_lines: usize,
-    /// The part that was evaluated, in percent.
+    /// The percentage of lines that were evaluated.
     pub coverage: f64,
 }
 
-/// How much of a file was evaluated.
+/// The coverage of a file.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct FileCoverage {
-    /// What was evaluated.
+    /// The heads and expressions that were evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub covered: Vec<Range>,
-    /// What wasn't.
+    /// The heads and expressions that weren't evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_covered: Vec<Range>,
     /// The number of lines that were evaluated.
     #[serde(skip_serializing_if = "is_zero")]
     pub covered_lines: usize,
-    /// The number of those that weren't.
+    /// The number of lines that weren't evaluated.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_covered_lines: usize,
-    /// The part that was evaluated, in percent.
+    /// The percentage of lines that were evaluated.
     pub coverage: f64,
 }
 
-/// A rule's head, or an expression.
+/// The range of a rule's head or of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Range {
-    /// Where it begins.
+    /// The beginning.
     pub start: Place,
-    /// Where it ends.
+    /// The end.
     pub end: Place,
 }
 
-/// A place in a file.
+/// A line and column in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Place {
     /// The line, from 1.
@@ -65,7 +65,7 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The report over all modules of a program.
+/// Returns the coverage of all modules of a program.
 pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
     let mut files = BTreeMap::new();
     for module in program.modules() {
@@ -101,7 +101,7 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
     CoverageReport { files, covered_lines, not_covered_lines, coverage }
 }
 
-/// The heads of a rule and of what follows its `else`.
+/// Visits the heads of a rule and of its `else` branches.
 fn heads(rule: &Rule, look: &mut impl FnMut(Span)) {
     look(rule.head.span);
     if let Some(other) = &rule.else_rule {
@@ -120,7 +120,7 @@ fn file(covered: BTreeSet<Range>, not_covered: BTreeSet<Range>) -> FileCoverage 
     }
 }
 
-/// The number of lines that ranges touch.
+/// Returns the number of lines that ranges touch.
 fn lines(ranges: &BTreeSet<Range>) -> usize {
     let rows: BTreeSet<u32> = ranges.iter().flat_map(|r| r.start.row..=r.end.row).collect();
     rows.len()

@@ -1,49 +1,58 @@
-//! Why a test failed: at which expression, and what its operands were.
+//! Explanations of failed tests: the expression at which a test failed, with its operands.
 //!
-//! Owns the search: the test is evaluated again, with the answers that it had, and watched. The
-//! statement of its body that comes last among those that were reached, and that nothing got
-//! past, is the one. Only where a rule has one body: with `else`, no single expression decided.
+//! Owns the search: the test is evaluated again with the recorded answers, under a tracer. The
+//! expression is the last of the reached statements of its body that never succeeded. A rule with
+//! `else` isn't explained, since no single expression decided its value.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::run::Ran;
+use super::run::TestRun;
 use super::suite::{Member, Suite};
-use super::{Cause, Operand, Outcome, cases};
+use super::{Cause, Operand, TestOutcome, cases};
 use crate::evaluate::EvaluateOptions;
-use crate::explain::{LastFailed, made, replaying, shown, verdict};
+use crate::explain::{LastFailed, generated_locals, operand_values, replaying, verdict};
 use crate::load::position;
 use crate::rego::Value;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::syntax::tree::{Rule, Span, TermKind};
 
-/// The number of tests that are explained; more is more than anyone reads.
-const MOST: usize = 100;
+/// The most tests that are explained.
+const MAX_EXPLAINED: usize = 100;
 
-/// How long an explaining evaluation may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit of the evaluation that explains.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Finds the causes of failures. What can't be found is left out: the verdict stands.
-pub(super) fn failures(suite: &Suite, done: &mut BTreeMap<usize, Ran>, options: &EvaluateOptions) {
+/// Adds causes to failures. A failure whose cause isn't found remains as it is.
+pub(super) fn failures(
+    suite: &Suite,
+    done: &mut BTreeMap<usize, TestRun>,
+    options: &EvaluateOptions,
+) {
     let mut options = options.clone();
-    options.budget.timeout = options.budget.timeout.min(PATIENCE);
+    options.budget.timeout = options.budget.timeout.min(TIME_LIMIT);
     let mut explained = 0;
     for (index, ran) in done {
         let Some(member) = suite.members.get(*index) else { continue };
-        if explained == MOST {
+        if explained == MAX_EXPLAINED {
             break;
         }
         let cause = cause(suite, member, ran, &options);
-        if let (Outcome::Failed(failure), Some(cause)) = (&mut ran.outcome, cause) {
+        if let (TestOutcome::Failed(failure), Some(cause)) = (&mut ran.outcome, cause) {
             failure.cause = Some(cause);
             explained += 1;
         }
     }
 }
 
-fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -> Option<Cause> {
-    let Outcome::Failed(failure) = &ran.outcome else { return None };
+fn cause(
+    suite: &Suite,
+    member: &Member,
+    ran: &TestRun,
+    options: &EvaluateOptions,
+) -> Option<Cause> {
+    let TestOutcome::Failed(failure) = &ran.outcome else { return None };
     if failure.reason.is_some() || ran.cases.is_empty() != ran.failed.is_none() {
         return None;
     }
@@ -53,17 +62,17 @@ fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -
         return None;
     }
     let program = suite.policies.program();
-    let made = made(program, rule);
+    let made = generated_locals(program, rule);
     let options = replaying(ran.evaluated.as_ref()?, options).ok()?;
     let keys = ran.failed.as_deref().unwrap_or_default();
-    let watch = Watch { rule, keys, failed: RefCell::default() };
+    let tracer = BodyTracer { rule, keys, failed: RefCell::default() };
     let query = suite.policies.query_path(&member.path());
-    suite.policies.evaluate_watched(&query, None, &options, &watch);
-    let failed = watch.failed.into_inner();
+    suite.policies.evaluate_watched(&query, None, &options, &tracer);
+    let failed = tracer.failed.into_inner();
     let texts = suite.policies.program().sources();
     let statement = match failed.place {
         Some(index) => rule.body.get(index)?,
-        // The body holds: the rule's value is what isn't true.
+        // The body holds, so the rule's value isn't `true`.
         None => {
             let value = rule.head.value.as_ref()?;
             let values = match &value.kind {
@@ -80,7 +89,7 @@ fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -
             });
         }
     };
-    let shown = shown(program, statement, (&made, &failed.bound), &|_| None);
+    let shown = operand_values(program, statement, (&made, &failed.bound), &|_| None);
     let undefined = shown.iter().any(|operand| operand.values.is_empty());
     Some(Cause {
         case: keys.iter().map(cases::name).collect(),
@@ -90,16 +99,16 @@ fn cause(suite: &Suite, member: &Member, ran: &Ran, options: &EvaluateOptions) -
     })
 }
 
-/// Watches the body of one rule.
-struct Watch<'a> {
+/// A tracer of the body of one rule.
+struct BodyTracer<'a> {
     rule: &'a Rule,
-    /// The case that failed, of a table.
+    /// The keys of the failed case of a table.
     keys: &'a [Value],
     failed: RefCell<LastFailed>,
 }
 
-impl Watch<'_> {
-    /// The statement of the rule's own body that a span is in.
+impl BodyTracer<'_> {
+    /// Returns the index of the statement of the rule's own body that contains a span.
     fn statement(&self, span: Span) -> Option<usize> {
         let within = |outer: Span| {
             outer.file == span.file && outer.start <= span.start && span.end <= outer.end
@@ -108,11 +117,11 @@ impl Watch<'_> {
     }
 }
 
-impl Tracer for Watch<'_> {
+impl Tracer for BodyTracer<'_> {
     fn event(&self, event: &TraceEvent<'_>) {
         let is_exit = event.op == TraceOp::Exit && event.node == TraceNode::Rule;
         if is_exit && event.span == self.rule.head.span {
-            // The body holds: what it bound is what the rule's value is made of.
+            // The body holds; the variables that it bound make up the rule's value.
             let mut failed = self.failed.borrow_mut();
             if failed.place.is_none() {
                 failed.bound.keep(event);
@@ -123,7 +132,7 @@ impl Tracer for Watch<'_> {
             return;
         }
         let Some(index) = self.statement(event.span) else { return };
-        // Of a table, what belongs to other cases says nothing of this one.
+        // In a table, events of other cases are irrelevant.
         if !self.keys.is_empty() && !mentions(event, self.keys) {
             return;
         }

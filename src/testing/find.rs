@@ -1,8 +1,8 @@
-//! Which rules are tests, and a name for each definition.
+//! The rules that are tests, with a unique name for each definition.
 //!
-//! Owns the finding of tests and the renaming of the second and later definitions of a name,
-//! without which one definition would answer for another. The new name, `test_x#01`, is one that
-//! no author can write; reports show it.
+//! Owns finding tests and renaming the second and later definitions of a name; otherwise one
+//! definition's value would count for another. The new name, `test_x#01`, can't be written in a
+//! policy; reports show it.
 
 use std::collections::HashMap;
 
@@ -13,42 +13,42 @@ use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 
 /// A definition of a rule with a test's name.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
-    /// Its module, and its place among the module's rules.
+pub(super) struct TestRule {
+    /// The index of its module, and its index among the module's rules.
     pub module: usize,
     pub rule: usize,
     /// The package, below `data`.
     pub package: Vec<String>,
-    /// The rule's path within the package, as far as it is constant; the last part is the test's
-    /// name, as its author wrote it.
+    /// The constant part of the rule's path within the package; the last part is the test's name as
+    /// its author wrote it.
     pub path: Vec<String>,
-    /// The last part, with a number when it isn't the first of that name.
+    /// The last part, with a number if it isn't the first of that name.
     pub name: String,
-    pub shape: Shape,
+    pub shape: TestShape,
     pub position: Position,
 }
 
-/// What kind of rule it is.
+/// The kind of rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// One value.
+pub(super) enum TestShape {
+    /// A rule with a single value.
     Plain,
-    /// So many keys, of which one at least is a variable: each a case's.
+    /// A table with this number of keys, of which at least one is a variable.
     Table(usize),
-    /// Takes arguments.
+    /// A function.
     Function,
-    /// A field of an object, or an element of a set.
+    /// A field of an object or an element of a set.
     Part,
 }
 
-impl Found {
-    /// True if the name says that it is to be skipped.
+impl TestRule {
+    /// Returns `true` if it is skipped because of its name.
     pub fn is_skipped(&self) -> bool {
         self.path.last().is_some_and(|name| name.starts_with("todo_test_"))
     }
 }
 
-/// True if a name is a test's.
+/// Returns `true` for the name of a test.
 fn is_test(name: &str) -> bool {
     name.starts_with("test_") || name.starts_with("todo_test_")
 }
@@ -60,7 +60,8 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// The number of parts of a rule's reference that lead to its test's name; nothing for other rules.
+/// Returns the number of parts of a rule's reference up to its test's name; `None` if it isn't a
+/// test.
 pub(super) fn name_length(rule: &Rule) -> Option<usize> {
     let reference = &rule.head.reference;
     let names = reference.iter().enumerate().map_while(|(index, term)| match &term.kind {
@@ -71,8 +72,8 @@ pub(super) fn name_length(rule: &Rule) -> Option<usize> {
     names.into_iter().position(is_test).map(|index| index + 1)
 }
 
-/// The tests of modules, in their order; each later definition of a name gets a name of its own.
-pub(super) fn rename(texts: &Texts, modules: &mut [Module]) -> Vec<Found> {
+/// Returns the tests of modules, in their order, after renaming each later definition of a name.
+pub(super) fn rename(texts: &Texts, modules: &mut [Module]) -> Vec<TestRule> {
     let mut seen: HashMap<Vec<String>, usize> = HashMap::new();
     let mut found = Vec::new();
     for (module_index, module) in modules.iter_mut().enumerate() {
@@ -107,7 +108,7 @@ pub(super) fn rename(texts: &Texts, modules: &mut [Module]) -> Vec<Found> {
                 }
             }
             let head = rule.head.reference.get(length - 1).map_or(rule.head.span, |t| t.span);
-            found.push(Found {
+            found.push(TestRule {
                 module: module_index,
                 rule: rule_index,
                 package: package.clone(),
@@ -121,18 +122,18 @@ pub(super) fn rename(texts: &Texts, modules: &mut [Module]) -> Vec<Found> {
     found
 }
 
-fn shape(rule: &Rule, length: usize) -> Shape {
+fn shape(rule: &Rule, length: usize) -> TestShape {
     let keys = rule.head.reference.get(length..).unwrap_or_default();
     let variable = |term: &Term| !matches!(term.kind, TermKind::String(_));
     if rule.head.is_function {
-        Shape::Function
+        TestShape::Function
     } else if rule.head.has_contains || (rule.head.key.is_some() && rule.head.value.is_none()) {
-        Shape::Part
+        TestShape::Part
     } else if keys.is_empty() {
-        Shape::Plain
+        TestShape::Plain
     } else if keys.iter().any(variable) {
-        Shape::Table(keys.len())
+        TestShape::Table(keys.len())
     } else {
-        Shape::Part
+        TestShape::Part
     }
 }

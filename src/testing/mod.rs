@@ -1,12 +1,12 @@
-//! Policy tests: rules named `test_*`, found, run and explained.
+//! Policy tests: finding, running and explaining rules named `test_*`.
 //!
-//! Owns what is a test, when it passes, and why it failed. Evaluating belongs to
-//! [`crate::evaluate`], how results are shown to whoever asked for them.
+//! Owns the rules for what is a test, when it passes, and why it failed. Evaluating belongs to
+//! [`crate::evaluate`], showing results to the caller.
 //!
-//! As in OPA, each definition of a rule named `test_*` is a test of its own, the second of a name
-//! being called `test_x#01`; a test passes when its value is `true`; a rule `test_x[case]` has a
-//! result for each case, and a case that its body names but doesn't reach the end for has failed.
-//! Names that begin with `todo_test_` are skipped. Unlike in OPA, a table without a single case
+//! As in OPA, each definition of a rule named `test_*` is a separate test; the second one of a name
+//! is called `test_x#01`. A test passes if its value is `true`. A rule `test_x[case]` has a result
+//! for each case, and a case whose keys its body reaches without getting to the end has failed.
+//! Tests whose names begin with `todo_test_` are skipped. Unlike in OPA, a table without any case
 //! has failed: it tested nothing.
 
 mod cases;
@@ -26,105 +26,105 @@ pub use suite::{Suite, Test};
 use crate::evaluate::{Entry, Print, Recording};
 use crate::{Error, Position};
 
-/// What came of a test.
+/// The outcome of a test.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum TestOutcome {
     /// Its value is `true`.
     Passed,
-    /// It has no value, or another one.
+    /// It is undefined or has another value.
     Failed(Failure),
-    /// Its name says that it is to be skipped.
+    /// It is skipped because of its name.
     Skipped,
-    /// Something went wrong: there is no verdict.
+    /// The evaluation failed, so the test neither passed nor failed.
     Error {
-        /// What went wrong.
+        /// The error of the evaluation.
         error: Error,
-        /// Where the evaluation stopped, if the error itself doesn't say.
+        /// The position at which the evaluation stopped, if the error has none of its own.
         position: Option<Position>,
     },
 }
 
-/// A case of a table.
+/// A case of a table test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// The key: a string as it is, anything else as JSON.
+    /// The key: a string as it is, any other value as JSON.
     pub name: String,
-    /// True if it passed, and everything within it.
+    /// `true` if it and all cases within it passed.
     pub passed: bool,
-    /// The cases within it, when the rule has several keys.
+    /// The cases within it, if the rule has several keys.
     pub cases: Vec<Case>,
 }
 
-/// Why a test failed.
+/// The reason why a test failed.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Failure {
-    /// In a sentence, when there is more to say than that it isn't true.
+    /// A sentence, unless the value just isn't `true`.
     pub reason: Option<String>,
-    /// The expression at which the test ended.
+    /// The expression at which the test failed.
     pub cause: Option<Cause>,
 }
 
-/// The expression at which a test ended.
+/// The expression at which a test failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Cause {
-    /// The keys of the table's first case that failed, each as a case's name.
+    /// The keys of the first failed case of a table, each as a case's name.
     pub case: Vec<String>,
-    /// Where it is.
+    /// Its position.
     pub position: Position,
-    /// What is the matter with it, such as `is false`.
+    /// The way in which it failed, such as `is false`.
     pub verdict: String,
-    /// What its operands were.
+    /// Its operands with their values.
     pub operands: Vec<Operand>,
 }
 
-/// What running a test left.
+/// The result of running a test.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TestResult {
     /// The test.
     pub test: Test,
-    /// What came of it.
-    pub outcome: Outcome,
-    /// The cases of a table.
+    /// Its outcome.
+    pub outcome: TestOutcome,
+    /// The cases of a table test.
     pub cases: Vec<Case>,
-    /// How long it took.
+    /// The time it took.
     pub duration: Duration,
-    /// What it printed, and nothing else.
+    /// The test's own `print` output.
     pub prints: Vec<Print>,
     /// The calls whose list was cut at the policy's own `limit`.
     pub cut: Vec<Entry>,
 }
 
-/// What running a suite left.
+/// The result of running a suite.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
     /// The tests, in the order of the suite.
     pub results: Vec<TestResult>,
-    /// Which lines were evaluated, when that was asked for.
+    /// The coverage of the policies, if it was requested.
     pub coverage: Option<CoverageReport>,
-    /// Everything that a replay of the whole run needs.
+    /// A recording of the calls of the whole run.
     pub recording: Recording,
 }
 
-/// The number of tests there are of each outcome; of a table, each case counts, as in OPA.
+/// The number of tests with each outcome; each case of a table counts, as in OPA.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Tests that passed.
+    /// The number of tests that passed.
     pub passed: usize,
-    /// Tests that failed.
+    /// The number of tests that failed.
     pub failed: usize,
-    /// Tests that were skipped.
+    /// The number of tests that were skipped.
     pub skipped: usize,
-    /// Tests without a verdict.
+    /// The number of tests that ended with an error.
     pub errors: usize,
 }
 
 impl Counts {
-    /// All of them.
+    /// Returns the number of all tests.
     pub fn all(self) -> usize {
         self.passed + self.failed + self.skipped + self.errors
     }
@@ -141,18 +141,18 @@ impl Counts {
 }
 
 impl Run {
-    /// The number of tests there are of each outcome.
+    /// Returns the number of tests with each outcome.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for result in &self.results {
             match result.outcome {
-                Outcome::Passed | Outcome::Failed(_) if !result.cases.is_empty() => {
+                TestOutcome::Passed | TestOutcome::Failed(_) if !result.cases.is_empty() => {
                     counts.cases(&result.cases);
                 }
-                Outcome::Passed => counts.passed += 1,
-                Outcome::Failed(_) => counts.failed += 1,
-                Outcome::Skipped => counts.skipped += 1,
-                Outcome::Error { .. } => counts.errors += 1,
+                TestOutcome::Passed => counts.passed += 1,
+                TestOutcome::Failed(_) => counts.failed += 1,
+                TestOutcome::Skipped => counts.skipped += 1,
+                TestOutcome::Error { .. } => counts.errors += 1,
             }
         }
         counts

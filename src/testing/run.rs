@@ -1,7 +1,7 @@
-//! Running tests: several at a time, each by itself.
+//! Running tests, several at a time and independently of each other.
 //!
-//! Owns the threads, the verdict on a rule's value, and the cases of tables. Why a test failed is
-//! found out by `explain`, after all tests ran.
+//! Owns the threads, the outcome of a rule's value, and the cases of tables. Failures are explained
+//! by `explain` after all tests have run.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -12,41 +12,41 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 
 use super::cases::{self, cases};
-use super::find::Shape;
+use super::find::TestShape;
 use super::suite::{Member, Suite};
-use super::{Case, Failure, Outcome, Run, TestResult, coverage, explain};
+use super::{Case, Failure, Run, TestOutcome, TestResult, coverage, explain};
 use crate::evaluate::{Covered, EvaluateOptions, Evaluated, Recording};
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-/// How tests are run.
+/// Options for running tests.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TestOptions {
-    /// How each test is evaluated; the time is each test's.
+    /// The options for evaluating each test; the time limit is per test.
     pub evaluate: EvaluateOptions,
-    /// The number of tests that run at a time.
+    /// The number of tests that run at the same time.
     pub parallel: NonZeroUsize,
-    /// Whether to find out why tests failed.
+    /// Set to find out why tests failed.
     pub explain: bool,
 }
 
 impl TestOptions {
-    /// One test for each core at a time, and failures explained.
+    /// Creates options that run one test per core and explain failures.
     pub fn new(evaluate: EvaluateOptions) -> Self {
         let parallel = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { evaluate, parallel, explain: true }
     }
 }
 
-/// What one test left, before failures are explained.
-pub(super) struct Ran {
-    pub outcome: Outcome,
+/// The result of one test, before failures are explained.
+pub(super) struct TestRun {
+    pub outcome: TestOutcome,
     pub cases: Vec<Case>,
-    /// The keys of the first case that failed.
+    /// The keys of the first failed case.
     pub failed: Option<Vec<Value>>,
     pub duration: Duration,
-    /// What was evaluated, unless nothing was.
+    /// The evaluation, if there was one.
     pub evaluated: Option<Evaluated>,
 }
 
@@ -54,17 +54,18 @@ impl Suite {
     /// Runs the tests.
     ///
     /// # Errors
-    /// When nothing can be said about any test; a test that goes wrong is an outcome.
+    /// When a thread ends without a result, or the answers can't be recorded. The error of a single
+    /// test is its outcome.
     pub fn run(&self, options: &TestOptions) -> Result<Run, Error> {
         let next = AtomicUsize::new(0);
-        let done: Mutex<BTreeMap<usize, Ran>> = Mutex::default();
+        let done: Mutex<BTreeMap<usize, TestRun>> = Mutex::default();
         std::thread::scope(|scope| {
             for _ in 0..options.parallel.get().min(self.members.len()) {
                 scope.spawn(|| {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(member) = self.members.get(index) else { break };
-                        let ran = self.one(member, &options.evaluate);
+                        let ran = self.run_test(member, &options.evaluate);
                         done.lock().unwrap_or_else(PoisonError::into_inner).insert(index, ran);
                     }
                 });
@@ -77,7 +78,7 @@ impl Suite {
         self.finish(done, options)
     }
 
-    fn finish(&self, done: BTreeMap<usize, Ran>, options: &TestOptions) -> Result<Run, Error> {
+    fn finish(&self, done: BTreeMap<usize, TestRun>, options: &TestOptions) -> Result<Run, Error> {
         let mut recording = Recording::new();
         let mut lines = Covered::default();
         let mut results = Vec::with_capacity(done.len());
@@ -106,8 +107,8 @@ impl Suite {
         Ok(Run { results, coverage, recording })
     }
 
-    fn one(&self, member: &Member, options: &EvaluateOptions) -> Ran {
-        let ran = |outcome| Ran {
+    fn run_test(&self, member: &Member, options: &EvaluateOptions) -> TestRun {
+        let ran = |outcome| TestRun {
             outcome,
             cases: Vec::new(),
             failed: None,
@@ -115,54 +116,55 @@ impl Suite {
             evaluated: None,
         };
         let failed = |reason: &str| {
-            ran(Outcome::Failed(Failure { reason: Some(reason.to_owned()), cause: None }))
+            ran(TestOutcome::Failed(Failure { reason: Some(reason.to_owned()), cause: None }))
         };
         if member.found.is_skipped() {
-            return ran(Outcome::Skipped);
+            return ran(TestOutcome::Skipped);
         }
         match member.found.shape {
-            Shape::Part => failed("a test's value is `true`, not an object or a set"),
-            Shape::Function => {
+            TestShape::Part => failed("a test's value is `true`, not an object or a set"),
+            TestShape::Function => {
                 let error = Error::new(ErrorKind::Policy, "a test takes no arguments")
                     .with_hint("give the function a name that doesn't begin with `test_`");
-                ran(Outcome::Error { error, position: Some(member.test.position.clone()) })
+                ran(TestOutcome::Error { error, position: Some(member.test.position.clone()) })
             }
-            Shape::Plain | Shape::Table(_) => {
+            TestShape::Plain | TestShape::Table(_) => {
                 let query = self.policies.query_path(&member.path());
                 let started = Instant::now();
                 let evaluated = self.policies.evaluate(&query, None, options);
                 let duration = started.elapsed();
-                let (outcome, cases, failed) = verdict(member, &evaluated);
-                Ran { outcome, cases, failed, duration, evaluated: Some(evaluated) }
+                let (outcome, cases, failed) = outcome(member, &evaluated);
+                TestRun { outcome, cases, failed, duration, evaluated: Some(evaluated) }
             }
         }
     }
 }
 
-/// What a test's value says, with the cases of a table and the keys of the first that failed.
-fn verdict(member: &Member, evaluated: &Evaluated) -> (Outcome, Vec<Case>, Option<Vec<Value>>) {
+/// Returns the outcome for a test's value, with the cases of a table and the keys of the first
+/// failed one.
+fn outcome(member: &Member, evaluated: &Evaluated) -> (TestOutcome, Vec<Case>, Option<Vec<Value>>) {
     let value = match &evaluated.result {
         Ok(answer) => answer.value(),
         Err(error) => {
             let position = evaluated.failed_at.clone();
-            return (Outcome::Error { error: error.clone(), position }, Vec::new(), None);
+            return (TestOutcome::Error { error: error.clone(), position }, Vec::new(), None);
         }
     };
-    let fail = |reason| Outcome::Failed(Failure { reason, cause: None });
+    let fail = |reason| TestOutcome::Failed(Failure { reason, cause: None });
     if let Some(depth) = cases::depth(member.found.shape) {
         let named = &evaluated.cases;
         let all = cases(value, named, depth);
         return if all.is_empty() {
             (fail(Some("the table has no cases".to_owned())), all, None)
         } else if all.iter().all(|case| case.passed) {
-            (Outcome::Passed, all, None)
+            (TestOutcome::Passed, all, None)
         } else {
             let failed = named.iter().find(|keys| !cases::holds(value, keys));
             (fail(None), all, failed.cloned())
         };
     }
     let outcome = match value {
-        Some(Value::Bool(true)) => Outcome::Passed,
+        Some(Value::Bool(true)) => TestOutcome::Passed,
         None | Some(Value::Bool(false)) => fail(None),
         Some(other) => {
             let shown = shorten(&other.to_json(), 200);

@@ -1,10 +1,10 @@
-//! A set of tests with everything they need, loaded.
+//! A suite: tests, loaded with the policies and data that they need.
 //!
-//! Owns loading, the names of tests and which of them are chosen.
+//! Owns loading, the names of tests, and selecting tests by name.
 
 use regex::Regex;
 
-use super::find::Found;
+use super::find::TestRule;
 use super::{cases, find};
 use crate::evaluate::Policies;
 use crate::load::LoadOptions;
@@ -21,14 +21,14 @@ use crate::{Error, Position};
 pub struct Test {
     /// The package: `data.release_test`.
     pub package: String,
-    /// The rule's name, with a number when it isn't the first of that name: `test_a#01`.
+    /// The rule's name, with a number if it isn't the first of that name: `test_a#01`.
     pub name: String,
-    /// Where it is defined.
+    /// The position of its definition.
     pub position: Position,
 }
 
 impl Test {
-    /// `data.release_test.test_a`.
+    /// Returns the full name, such as `data.release_test.test_a`.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.package, self.name)
     }
@@ -41,15 +41,15 @@ pub struct Suite {
     pub(super) members: Vec<Member>,
 }
 
-/// A test, and how to run it.
+/// A test and the rule that it is.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub test: Test,
-    pub found: Found,
+    pub found: TestRule,
 }
 
 impl Member {
-    /// The path of its document below `data`.
+    /// Returns the path of its document below `data`.
     pub fn path(&self) -> Vec<&str> {
         let (_, above) = self.found.path.split_last().unwrap_or((&self.found.name, &[]));
         let package = self.found.package.iter().map(String::as_str);
@@ -57,10 +57,10 @@ impl Member {
     }
 }
 
-/// Finds the tests while modules are compiled.
+/// Finds the tests while the modules are compiled.
 #[derive(Default)]
 pub(crate) struct Tests {
-    found: Vec<Found>,
+    found: Vec<TestRule>,
 }
 
 impl Hooks for Tests {
@@ -69,15 +69,15 @@ impl Hooks for Tests {
     }
 
     fn resolved(&mut self, resolved: Resolved<'_>) {
-        cases::announce(resolved.modules);
+        cases::report_cases(resolved.modules);
     }
 }
 
 impl Suite {
-    /// Loads policies, tests and data, and finds the tests.
+    /// Loads policies with their tests and data.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with everything that is wrong with them.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with every problem of the sources.
     pub fn load(sources: Sources, load: LoadOptions) -> Result<Self, Error> {
         let mut tests = Tests::default();
         let policies = Policies::load_tests(&sources, load, &mut tests)?;
@@ -96,7 +96,7 @@ impl Suite {
         Ok(Self { policies, members })
     }
 
-    /// All tests, in the order of the files.
+    /// Returns all tests, in the order of the files.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
         self.members.iter().map(|member| &member.test)
     }
@@ -107,7 +107,7 @@ impl Suite {
     }
 }
 
-fn name(found: &Found) -> String {
+fn name(found: &TestRule) -> String {
     let (_, above) = found.path.split_last().unwrap_or((&found.name, &[]));
     above.iter().chain([&found.name]).map(String::as_str).collect::<Vec<_>>().join(".")
 }

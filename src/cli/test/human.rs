@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::coverage;
 use crate::cli::explain::{operands, source_line};
-use crate::testing::{Case, Cause, Failure, Outcome, Run, TestResult};
+use crate::testing::{Case, Cause, Failure, Run, TestOutcome, TestResult};
 use crate::text::{escape, escape_for_log, shorten};
 use crate::{Error, Position};
 
@@ -14,7 +14,7 @@ const VALUE: usize = 300;
 
 /// The whole report; `verbose` names tests that passed too.
 pub(super) fn report(run: &Run, verbose: bool) -> String {
-    let mut out = tests(run, |result| verbose || !matches!(result.outcome, Outcome::Passed));
+    let mut out = tests(run, |result| verbose || !matches!(result.outcome, TestOutcome::Passed));
     if !run.results.is_empty() {
         if !out.is_empty() {
             out.push_str(&"-".repeat(80));
@@ -30,7 +30,9 @@ pub(super) fn report(run: &Run, verbose: bool) -> String {
 
 /// Tests that failed, or have no verdict.
 pub(super) fn failures(run: &Run) -> String {
-    tests(run, |result| matches!(result.outcome, Outcome::Failed(_) | Outcome::Error { .. }))
+    tests(run, |result| {
+        matches!(result.outcome, TestOutcome::Failed(_) | TestOutcome::Error { .. })
+    })
 }
 
 fn tests(run: &Run, shown: impl Fn(&TestResult) -> bool) -> String {
@@ -51,12 +53,12 @@ fn tests(run: &Run, shown: impl Fn(&TestResult) -> bool) -> String {
 fn test(result: &TestResult, out: &mut String) {
     let name = escape(&result.test.full_name());
     let word = match &result.outcome {
-        Outcome::Passed => "PASS",
-        Outcome::Failed(_) => "FAIL",
-        Outcome::Skipped => "SKIPPED",
-        Outcome::Error { .. } => "ERROR",
+        TestOutcome::Passed => "PASS",
+        TestOutcome::Failed(_) => "FAIL",
+        TestOutcome::Skipped => "SKIPPED",
+        TestOutcome::Error { .. } => "ERROR",
     };
-    if matches!(result.outcome, Outcome::Skipped) {
+    if matches!(result.outcome, TestOutcome::Skipped) {
         let _ = writeln!(out, "{name}: {word}");
         return;
     }
@@ -86,9 +88,9 @@ pub(super) fn cases(cases: &[Case], depth: usize, out: &mut String) {
 /// Why a test failed and what it printed, indented; nothing for a test that passed in silence.
 pub(super) fn details(result: &TestResult) -> String {
     let mut text = match &result.outcome {
-        Outcome::Passed | Outcome::Skipped => String::new(),
-        Outcome::Failed(failure) => failed(failure),
-        Outcome::Error { error, position } => errored(error, position.as_ref()),
+        TestOutcome::Passed | TestOutcome::Skipped => String::new(),
+        TestOutcome::Failed(failure) => failed(failure),
+        TestOutcome::Error { error, position } => errored(error, position.as_ref()),
     };
     if !result.prints.is_empty() {
         text.push_str("printed:\n");

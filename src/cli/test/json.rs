@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::output;
 use crate::evaluate::Entry;
-use crate::testing::{Case, Cause, CoverageReport, Outcome, Run, TestResult};
+use crate::testing::{Case, Cause, CoverageReport, Run, TestOutcome, TestResult};
 use crate::text::shorten;
 use crate::{Error, Position};
 
@@ -33,9 +33,9 @@ fn test(result: &TestResult) -> Value {
     put("package", json!(result.test.package));
     put("name", json!(result.test.name));
     match &result.outcome {
-        Outcome::Passed => {}
-        Outcome::Skipped => drop(put("skip", json!(true))),
-        Outcome::Failed(failure) => {
+        TestOutcome::Passed => {}
+        TestOutcome::Skipped => drop(put("skip", json!(true))),
+        TestOutcome::Failed(failure) => {
             put("fail", json!(true));
             if let Some(reason) = &failure.reason {
                 put("reason", json!(reason));
@@ -44,7 +44,7 @@ fn test(result: &TestResult) -> Value {
                 put("cause", self::cause(cause));
             }
         }
-        Outcome::Error { error, position } => {
+        TestOutcome::Error { error, position } => {
             put("error", self::error(error, position.as_ref()));
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::human;
-use crate::testing::{Case, Outcome, Run, TestResult};
+use crate::testing::{Case, Run, TestOutcome, TestResult};
 use crate::text::{escape_for_log, shorten};
 use crate::{Error, ErrorKind};
 
@@ -58,13 +58,13 @@ fn failed(cases: &[Case]) -> Vec<String> {
 
 fn status(result: &TestResult) -> TestCaseStatus {
     let (kind, message) = match &result.outcome {
-        Outcome::Passed => return TestCaseStatus::success(),
-        Outcome::Skipped => {
+        TestOutcome::Passed => return TestCaseStatus::success(),
+        TestOutcome::Skipped => {
             let mut status = TestCaseStatus::skipped();
             status.set_message("its name begins with `todo_`");
             return status;
         }
-        Outcome::Failed(failure) => {
+        TestOutcome::Failed(failure) => {
             let message = match (&failure.cause, &failure.reason) {
                 (_, None) if !result.cases.is_empty() => {
                     format!("failed: {}", shorten(&failed(&result.cases).join(", "), MESSAGE))
@@ -77,7 +77,7 @@ fn status(result: &TestResult) -> TestCaseStatus {
             };
             (NonSuccessKind::Failure, message)
         }
-        Outcome::Error { error, .. } => (NonSuccessKind::Error, error.report()),
+        TestOutcome::Error { error, .. } => (NonSuccessKind::Error, error.report()),
     };
     let mut status = TestCaseStatus::non_success(kind);
     status.set_message(escape_for_log(&message));
