@@ -1,12 +1,12 @@
-//! What became of everything that a run was given.
+//! Completing the inventory at the end of a run.
 //!
-//! Owns the end of the inventory: which options made a difference, and which packages could have
-//! asked the service and never did.
+//! Owns determining which options had an effect, and which packages could have called the service
+//! and never did.
 
 use super::model::{OptionEffect, Outcome, Run, Status};
 use super::reports::facts;
 
-/// Settles the inventory of a run that is over.
+/// Completes the inventory of a finished run.
 pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64, requests: u64) {
     let skipped = run.inputs.iter().filter(|input| {
         input.outcome == Outcome::Passed

@@ -1,7 +1,7 @@
-//! OPA bundles: policies and data in one `.tar.gz`.
+//! OPA bundles: `.tar.gz` archives of policies and data.
 //!
-//! Owns taking one apart, within bounds and without writing anything to disk. Signatures are not
-//! checked: a signed bundle is loaded only where that is explicitly allowed.
+//! Owns unpacking them, within limits and without writing anything to disk. Signatures aren't
+//! verified: a signed bundle is loaded only if that is explicitly allowed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::sources::{Account, DataSource, ModuleSource, SourceLimits, Sources, d
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// True if a path is a bundle's.
+/// Returns `true` if a path is that of a bundle.
 pub(super) fn is_bundle(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) && Path::new(path).is_file()
@@ -32,7 +32,8 @@ struct Manifest {
     file_rego_versions: BTreeMap<String, u8>,
 }
 
-/// Adds what is in the bundle at `path`; what became of its files, and whether it is signed.
+/// Adds the modules and data of the bundle at `path`. Returns an account of its files, and whether
+/// it is signed.
 pub(super) fn read(
     path: &str,
     into: &mut Sources,
@@ -44,7 +45,7 @@ pub(super) fn read(
         |what: String| Error::new(ErrorKind::Configuration, format!("the bundle `{shown}` {what}"));
     let failed = |error: std::io::Error| wrong("can't be read".to_owned()).with_source(error);
     let file = File::open(path).map_err(failed)?;
-    // What is unpacked is bounded as a whole, headers and what isn't taken included.
+    // The limit applies to all unpacked bytes, including headers and files that aren't used.
     let unpacked = MultiGzDecoder::new(file).take(limits.total_bytes + 1);
     let mut archive = tar::Archive::new(unpacked);
     let mut found = Sources::default();
@@ -119,14 +120,14 @@ pub(super) fn read(
         return Err(wrong("holds no Rego".to_owned())
             .with_hint("bundles of compiled policies alone can't be evaluated"));
     }
-    rooted(&found, manifest.roots.as_deref().unwrap_or(&[String::new()])).map_err(wrong)?;
+    check_roots(&found, manifest.roots.as_deref().unwrap_or(&[String::new()])).map_err(wrong)?;
     into.modules.append(&mut found.modules);
     into.data.append(&mut found.data);
     Ok((account, signed))
 }
 
-/// Refuses a file that a bundle isn't read from although it would decide something elsewhere: OPA
-/// asks compiled policies first, and a packed policy isn't meant to be left out.
+/// Refuses an unread file that other tools would evaluate: OPA prefers compiled policies, and a
+/// policy document in a bundle isn't meant to be left out.
 fn refuse_unread<R: Read>(
     entry: &mut tar::Entry<'_, Take<R>>,
     name: &str,
@@ -143,7 +144,7 @@ fn refuse_unread<R: Read>(
     }
 }
 
-/// A path as names joined by `/`, if it stays where it is.
+/// Normalises a path to names joined by `/`; `None` if it leads out of the bundle.
 fn inner(path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.components() {
@@ -169,7 +170,7 @@ fn text<R: Read>(
     String::from_utf8(bytes).map_err(|_| "isn't UTF-8".to_owned())
 }
 
-/// A data document under the path of its folder.
+/// Parses a data document and places it at the path of its folder.
 fn data(text: &str, name: &str) -> Option<Value> {
     let yaml = Path::new(name).extension().is_none_or(|extension| extension != "json");
     let value = document(name, text, yaml).ok()?;
@@ -181,8 +182,8 @@ fn data(text: &str, name: &str) -> Option<Value> {
     Some(folders.rev().fold(value, |value, folder| documents::object(folder, value)))
 }
 
-/// Everything lies below one of the roots that the manifest claims.
-fn rooted(sources: &Sources, roots: &[String]) -> Result<(), String> {
+/// Checks that everything is below one of the roots that the manifest claims.
+fn check_roots(sources: &Sources, roots: &[String]) -> Result<(), String> {
     let roots: Vec<Vec<&str>> = roots
         .iter()
         .map(|root| root.split('/').filter(|part| !part.is_empty()).collect())
@@ -232,7 +233,7 @@ mod tests {
             let mut header = tar::Header::new_gnu();
             header.set_size(text.len() as u64);
             header.set_entry_type(EntryType::Regular);
-            // Set byte by byte: the library refuses to write the paths that attackers would.
+            // Set directly: the library refuses to write paths that an attacker would use.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
             archive.append(&header, text.as_bytes()).unwrap();
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_and_data_have_their_places() {
+    fn modules_and_data_are_read_from_a_bundle() {
         let files = [
             ("/.manifest", "{\"revision\": \"1\", \"roots\": [\"p/q\", \"x\"]}"),
             ("./p/m.rego", MODULE),
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_refused() {
+    fn invalid_bundles_are_refused() {
         let good = [(".manifest", "{}"), ("m.rego", MODULE)];
         load(&good, SourceLimits::default()).unwrap();
         let with = |extra: (&'static str, &'static str)| {

@@ -1,19 +1,19 @@
-//! From what policies said to what that means.
+//! Conclusions from raw verdicts: for a policy, an input and a run.
 //!
-//! Owns effects of violations, the conclusion about a policy, an input and a run, and their sums.
+//! Owns the effects of violations, the outcomes, and the totals.
 
 use super::model::{
     Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject, Totals,
     Verdict, Violation,
 };
-use super::packages::Asked;
-use super::verdict::{Item, Said};
-use super::waivers::{Case, Waivers};
+use super::packages::VerdictPackage;
+use super::verdict::{Item, RawVerdict};
+use super::waivers::{Candidate, Waivers};
 use crate::{Error, Position};
 
-/// What a verdict depends on besides what the policy said.
-pub(super) struct Circumstances<'a> {
-    pub asked: &'a Asked,
+/// The circumstances that a verdict depends on besides the policy's own result.
+pub(super) struct VerdictContext<'a> {
+    pub package: &'a VerdictPackage,
     pub policy: &'a Policy,
     pub rules: &'a Rules,
     pub waivers: &'a Waivers,
@@ -22,12 +22,12 @@ pub(super) struct Circumstances<'a> {
     pub subjects: &'a [Subject],
 }
 
-/// The verdict of one policy.
-pub(super) fn verdict(said: Said, around: &Circumstances<'_>) -> Verdict {
-    // What a skipped policy found all the same counts; only `ignore` sets it aside.
-    let (skipped, ignored) = (said.skipped, said.ignored);
+/// Concludes the verdict of one policy.
+pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict {
+    // Violations count even if the policy says it is skipped; only `ignore` disregards them.
+    let (skipped, ignored) = (raw.skipped, raw.ignored);
     let violations: Vec<Violation> =
-        said.items.into_iter().map(|item| violation(item, ignored, around)).collect();
+        raw.items.into_iter().map(|item| violation(item, ignored, context)).collect();
     let status = if ignored {
         Status::Ignored
     } else if violations.iter().any(Violation::fails) {
@@ -37,45 +37,46 @@ pub(super) fn verdict(said: Said, around: &Circumstances<'_>) -> Verdict {
     } else {
         Status::Passed
     };
-    let reason = if skipped || ignored { said.reason } else { None };
-    Verdict { policy: around.policy.name.clone(), status, reason, violations, error: None }
+    let reason = if skipped || ignored { raw.reason } else { None };
+    Verdict { policy: context.policy.name.clone(), status, reason, violations, error: None }
 }
 
-fn violation(item: Item, disregarded: bool, around: &Circumstances<'_>) -> Violation {
-    let part = around.asked.parts.get(item.part);
-    let rule = part.and_then(|part| around.policy.rules.iter().find(|r| r.name == part.name));
+fn violation(item: Item, disregarded: bool, context: &VerdictContext<'_>) -> Violation {
+    let verdict_rule = context.package.rules.get(item.rule);
+    let rule =
+        verdict_rule.and_then(|own| context.policy.rules.iter().find(|r| r.name == own.name));
     let severity = item
         .severity
         .or_else(|| rule.and_then(|rule| rule.severity.clone()))
-        .or_else(|| around.policy.severity.clone());
+        .or_else(|| context.policy.severity.clone());
     let known = severity.as_deref().and_then(Severity::parse);
-    let slight = matches!((around.rules.fail_on, known), (Some(least), Some(own)) if own < least);
+    let slight = matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
     let mut effect = match item.class {
         _ if disregarded => Effect::Disregarded,
-        Class::Warning if !around.rules.fail_on_warn => Effect::Warns,
+        Class::Warning if !context.rules.fail_on_warn => Effect::Warns,
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,
     };
-    let matching = around.waivers.matching(&Case {
-        policy: &around.policy.name,
+    let matching = context.waivers.matching(&Candidate {
+        policy: &context.policy.name,
         message: &item.message,
         id: item.id.as_deref(),
         digest: item.fields.get("digest").and_then(serde_json::Value::as_str),
-        input: around.input,
-        input_digest: around.input_digest,
-        subjects: around.subjects,
+        input: context.input,
+        input_digest: context.input_digest,
+        subjects: context.subjects,
     });
     if let Some((_, true)) = matching
         && effect == Effect::Fails
     {
         effect = Effect::Waived;
     }
-    let position = part.map(|part| part.said(&item.message).clone());
+    let position = verdict_rule.map(|rule| rule.origin_of(&item.message).clone());
     Violation {
         message: item.message,
         class: item.class,
         effect,
-        rule: part.map(|part| part.name.clone()).unwrap_or_default(),
+        rule: verdict_rule.map(|rule| rule.name.clone()).unwrap_or_default(),
         position,
         severity,
         id: item.id,
@@ -84,7 +85,7 @@ fn violation(item: Item, disregarded: bool, around: &Circumstances<'_>) -> Viola
     }
 }
 
-/// A policy without a verdict.
+/// Returns the verdict for a policy that failed to give one.
 pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>) -> Verdict {
     Verdict {
         policy: policy.to_owned(),
@@ -95,7 +96,7 @@ pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>) -> V
     }
 }
 
-/// An error as reports show it.
+/// Converts an error for reports.
 pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
     match error.diagnostics() {
         [first, rest @ ..] => Failure {
@@ -124,7 +125,7 @@ impl From<&Error> for Failure {
     }
 }
 
-/// What a whole input comes to.
+/// Concludes the outcome of an input from its verdicts.
 pub(super) fn input(input: &mut Input, rules: &Rules) {
     let has = |status| input.verdicts.iter().any(|verdict| verdict.status == status);
     let skipped = !input.verdicts.is_empty()
@@ -146,8 +147,8 @@ pub(super) fn input(input: &mut Input, rules: &Rules) {
     };
 }
 
-/// Sums, outcome and reasons of a run whose inputs are complete; `not_evaluated` are those that a
-/// stopped run left out.
+/// Concludes totals, outcome and reasons of a run whose inputs are complete; `totals.not_evaluated`
+/// is set already if the run was stopped.
 pub(super) fn run(run: &mut Run) {
     let mut totals = Totals {
         inputs: run.inputs.len() as u64,
@@ -190,7 +191,7 @@ pub(super) fn run(run: &mut Run) {
     } else if run.totals.failed > 0 {
         Outcome::Failed
     } else if run.totals.not_evaluated > 0 {
-        // Nothing stops a run that has passed so far; if something did, the rest is unknown.
+        // A run that has passed so far isn't stopped; if it is nevertheless, the rest is unknown.
         Outcome::NoVerdict
     } else {
         Outcome::Passed
@@ -202,7 +203,7 @@ pub(super) fn run(run: &mut Run) {
     };
 }
 
-/// `1 input`, `2 inputs`.
+/// Returns a number with its noun, such as `1 input` or `2 inputs`.
 pub(super) fn counted(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
@@ -249,7 +250,7 @@ mod tests {
     use crate::gate::reports::fixture;
 
     #[test]
-    fn what_was_not_evaluated_never_passes() {
+    fn a_run_with_inputs_left_unevaluated_never_passes() {
         let mut sample = fixture::sample();
         sample.inputs.retain(|input| input.outcome == Outcome::Passed);
         sample.totals.not_evaluated = 0;

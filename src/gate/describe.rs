@@ -1,20 +1,23 @@
-//! What reports say of a package: its files, its annotations, and how severe its rules are.
+//! Describing a package for reports: its files, its annotations, and the severity of its rules.
 //!
-//! Owns the choice among the annotations of several definitions and files. Reading them is
-//! `metadata`'s.
+//! Owns the choice among the annotations of several definitions and files. Reading them belongs to
+//! `metadata`.
 
 use sha2::{Digest as _, Sha256};
 
 use super::metadata::{Annotation, annotations};
 use super::model::{Policy, Rule, Severity};
-use super::packages::Asked;
+use super::packages::VerdictPackage;
 use super::split::hex;
 use crate::sources::Sources;
 
-/// What reports say of a package.
-pub(super) fn describe(asked: &Asked, sources: &Sources) -> Policy {
-    let modules: Vec<_> =
-        sources.modules.iter().filter(|module| asked.files.contains(&module.path)).collect();
+/// Describes a package for reports.
+pub(super) fn describe(verdict_package: &VerdictPackage, sources: &Sources) -> Policy {
+    let modules: Vec<_> = sources
+        .modules
+        .iter()
+        .filter(|module| verdict_package.files.contains(&module.path))
+        .collect();
     let mut hash = Sha256::new();
     let mut files = Vec::new();
     let mut package = Annotation::default();
@@ -32,7 +35,7 @@ pub(super) fn describe(asked: &Asked, sources: &Sources) -> Policy {
         }
         notes.push((module, found));
     }
-    let rules = asked.parts.iter().map(|part| {
+    let rules = verdict_package.rules.iter().map(|part| {
         let mut rule = Rule {
             name: part.name.clone(),
             title: None,
@@ -64,7 +67,7 @@ pub(super) fn describe(asked: &Asked, sources: &Sources) -> Policy {
         rule
     });
     Policy {
-        name: asked.name.clone(),
+        name: verdict_package.name.clone(),
         rules: rules.collect(),
         title: package.title,
         description: package.description,
@@ -77,8 +80,8 @@ pub(super) fn describe(asked: &Asked, sources: &Sources) -> Policy {
     }
 }
 
-/// True if a line may begin a definition of the rule; mentions of it count too, which at worst
-/// makes its severity unknown.
+/// Returns `true` if a line may begin a definition of the rule. A mere mention may count too, which
+/// at worst makes the rule's severity unknown.
 fn defines(line: &str, name: &str) -> bool {
     let line = line.trim_start();
     let line = line.strip_prefix("default ").map_or(line, str::trim_start);
@@ -86,7 +89,7 @@ fn defines(line: &str, name: &str) -> bool {
         .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
 }
 
-/// The more severe of two; what isn't known counts as the most severe.
+/// Returns the more severe of two; an unknown severity counts as the most severe.
 fn most_severe(a: Option<String>, b: Option<String>) -> Option<String> {
     let rank = |text: &str| Severity::parse(text).map_or(usize::MAX, |severity| severity as usize);
     match (a, b) {

@@ -1,7 +1,7 @@
-//! One document as a policy sees it.
+//! Preparing a document for a policy.
 //!
-//! Owns parsing, the unwrapping of attestations, `input.args` and the wrapping of arrays. Where
-//! documents come from is `inputs`'.
+//! Owns parsing, unwrapping attestations, `input.args` and wrapping arrays. Reading documents
+//! belongs to `inputs`.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::model::Subject;
 use super::reach::InputUse;
-use super::split::{Form, Piece};
-use crate::evaluate::says_everything_once;
+use super::split::{RawDocument, Syntax};
+use crate::evaluate::reject_duplicate_keys;
 use crate::sources::document;
 use crate::{Error, ErrorKind};
 
-/// What the type of every in-toto statement starts with.
+/// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
 
-/// How documents are handed to policies.
+/// Options for passing documents to policies.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentOptions {
-    /// An array becomes `{"elements": [...]}`.
+    /// Set to wrap an array as `{"elements": [...]}`.
     pub wrap_arrays: bool,
-    /// DSSE envelopes and in-toto statements are unwrapped, and nothing else is taken.
+    /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else.
     pub attestation: bool,
-    /// All documents are one: an array of objects with `path` and `contents`.
+    /// Set to combine all documents into one: an array of objects with `path` and `contents`.
     pub combine: bool,
-    /// What `input.chainloop_metadata` says of the project.
+    /// The project, for `input.chainloop_metadata`.
     pub metadata: Metadata,
 }
 
@@ -42,21 +42,22 @@ pub struct Metadata {
     pub version: Option<String>,
 }
 
-/// Where policies look for the project: a name of the engine whose documents these are, whatever
-/// the product is called here.
+/// The field in which policies look for the project. The engine for which policy documents are
+/// written names it so, whatever the product is called here.
 const METADATA: &str = "chainloop_metadata";
 
-/// What a policy is given besides the document.
+/// The properties of a policy that determine how a document is passed to it.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct PolicyContext {
     pub arguments: BTreeMap<String, Value>,
-    /// It came in a policy document: `input.args` is ours alone, and arrays are always wrapped.
+    /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
+    /// always wrapped.
     pub document: bool,
-    /// How it looks at `input`.
+    /// The way in which it uses `input`.
     pub input: InputUse,
 }
 
-/// A document and what it is about.
+/// A parsed document, with the subjects of an attestation.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub value: Value,
@@ -68,17 +69,21 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Parses a document; `name` is its stream's.
-pub(super) fn parse(piece: &Piece, name: &str, options: &DocumentOptions) -> Result<Parsed, Error> {
-    let text = std::str::from_utf8(&piece.bytes).map_err(|error| {
-        let before = piece.bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line = piece.line + memchr::memchr_iter(b'\n', before).count();
+/// Parses a document; `name` is that of its stream.
+pub(super) fn parse(
+    raw: &RawDocument,
+    name: &str,
+    options: &DocumentOptions,
+) -> Result<Parsed, Error> {
+    let text = std::str::from_utf8(&raw.bytes).map_err(|error| {
+        let before = raw.bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = raw.line + memchr::memchr_iter(b'\n', before).count();
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value = value(text, name, piece.form == Form::Yaml, piece.line)?;
+    let value = value(text, name, raw.syntax == Syntax::Yaml, raw.line)?;
     if options.attestation {
-        if piece.form == Form::Json {
+        if raw.syntax == Syntax::Json {
             unambiguous(text)?;
         }
         unwrap(value)
@@ -87,7 +92,7 @@ pub(super) fn parse(piece: &Piece, name: &str, options: &DocumentOptions) -> Res
     }
 }
 
-/// A value exactly as it is written, or an error with its place.
+/// Parses a value exactly, or returns an error with its position.
 fn value(text: &str, name: &str, yaml: bool, line: usize) -> Result<Value, Error> {
     document(name, text, yaml).map_err(|found| {
         let error = match &found.position {
@@ -118,12 +123,12 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     }
 }
 
-/// The keys that readers look for, by where they stand.
+/// The keys that readers look for in a statement, an envelope and a bundle.
 const STATEMENT_KEYS: &[&str] = &["_type", "subject", "predicateType", "predicate"];
 const ENVELOPE_KEYS: &[&str] = &["payload", "payloadType", "signatures"];
 const BUNDLE_KEYS: &[&str] = &["dsseEnvelope", "mediaType", "verificationMaterial"];
 
-/// What a payload is, to the letter: others read other types in other ways.
+/// The exact type of a payload: readers differ in how they treat other types.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 fn two_readings(what: &str) -> Error {
@@ -132,11 +137,11 @@ fn two_readings(what: &str) -> Error {
 }
 
 fn unambiguous(text: &str) -> Result<(), Error> {
-    says_everything_once(text.as_bytes()).map_err(|what| two_readings(&what))
+    reject_duplicate_keys(text.as_bytes()).map_err(|what| two_readings(&what))
 }
 
-/// Refuses keys that other readers take for known ones: they look away from case, or from `_`.
-fn spelt(value: &Value) -> Result<(), Error> {
+/// Refuses keys that other readers take for known ones because they ignore case or `_`.
+fn refuse_lookalike_keys(value: &Value) -> Result<(), Error> {
     let Value::Object(object) = value else { return Ok(()) };
     let plain = |key: &str| {
         let head = usize::from(key.starts_with('_'));
@@ -154,8 +159,8 @@ fn spelt(value: &Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses keys of one form beside those of another.
-fn alone(value: &Value, others: &[&[&str]]) -> Result<(), Error> {
+/// Refuses keys of one format beside those of another.
+fn refuse_foreign_keys(value: &Value, others: &[&[&str]]) -> Result<(), Error> {
     for key in others.iter().copied().flatten() {
         if field(value, key).is_some() {
             return Err(two_readings(&format!("`{key}` stands beside an envelope or statement")));
@@ -164,42 +169,43 @@ fn alone(value: &Value, others: &[&[&str]]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The statement in an envelope, a bundle of one, or on its own.
+/// Returns the statement from an envelope, from a bundle with an envelope, or on its own.
 fn unwrap(whole: Value) -> Result<Parsed, Error> {
-    spelt(&whole)?;
+    refuse_lookalike_keys(&whole)?;
     let envelope = match field(&whole, "dsseEnvelope") {
         Some(envelope) => {
-            alone(&whole, &[ENVELOPE_KEYS, STATEMENT_KEYS])?;
-            spelt(envelope)?;
-            alone(envelope, &[BUNDLE_KEYS, STATEMENT_KEYS])?;
+            refuse_foreign_keys(&whole, &[ENVELOPE_KEYS, STATEMENT_KEYS])?;
+            refuse_lookalike_keys(envelope)?;
+            refuse_foreign_keys(envelope, &[BUNDLE_KEYS, STATEMENT_KEYS])?;
             Some(envelope)
         }
         None if field(&whole, "payload").or(field(&whole, "payloadType")).is_some() => {
-            alone(&whole, &[STATEMENT_KEYS])?;
+            refuse_foreign_keys(&whole, &[STATEMENT_KEYS])?;
             Some(&whole)
         }
         None => None,
     };
     let statement = match envelope {
         Some(envelope) => {
-            let (payload, sort) = (text(envelope, "payload"), text(envelope, "payloadType"));
-            let (Some(payload), Some(sort)) = (payload, sort) else {
+            let (payload, payload_type) =
+                (text(envelope, "payload"), text(envelope, "payloadType"));
+            let (Some(payload), Some(payload_type)) = (payload, payload_type) else {
                 return Err(wrong("the envelope has no `payload` or no `payloadType`"));
             };
-            if sort != PAYLOAD_TYPE {
-                let shown = crate::text::shorten(sort, 80);
+            if payload_type != PAYLOAD_TYPE {
+                let shown = crate::text::shorten(payload_type, 80);
                 return Err(wrong(format!("the envelope's payload is `{shown}`, not in-toto"))
                     .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
             }
             let payload = decode(payload)?;
             unambiguous(&payload)?;
             let statement = value(&payload, "payload", false, 1)?;
-            spelt(&statement)?;
+            refuse_lookalike_keys(&statement)?;
             statement
         }
         None => whole,
     };
-    alone(&statement, &[&["payload", "payloadType", "dsseEnvelope"]])?;
+    refuse_foreign_keys(&statement, &[&["payload", "payloadType", "dsseEnvelope"]])?;
     if !text(&statement, "_type").is_some_and(|sort| sort.starts_with(STATEMENT)) {
         return Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
             .with_hint("leave `--attestation` out to take it as it is"));
@@ -216,7 +222,7 @@ fn unwrap(whole: Value) -> Result<Parsed, Error> {
     Ok(Parsed { value: statement, subjects, predicate_type })
 }
 
-/// DSSE takes both alphabets, and padding is often forgotten.
+/// Decodes a payload's base64: DSSE allows both alphabets, and padding is often missing.
 fn decode(payload: &str) -> Result<String, Error> {
     let config =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -228,26 +234,26 @@ fn decode(payload: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| wrong("the envelope's payload isn't UTF-8"))
 }
 
-/// What the policy gets: arrays wrapped, arguments and the project added.
+/// Returns the input for a policy: arrays wrapped, arguments and project added.
 pub(super) fn finish(
     value: Option<Value>,
-    given: &Given,
+    context: &PolicyContext,
     options: &DocumentOptions,
 ) -> Result<Option<Value>, Error> {
     let value = match value {
-        Some(list @ Value::Array(_)) if options.wrap_arrays || given.document => {
+        Some(list @ Value::Array(_)) if options.wrap_arrays || context.document => {
             Some(object("elements", list))
         }
         other => other,
     };
     let is_object = matches!(value, None | Some(Value::Object(_)));
     let hint = "`--wrap-arrays` makes an object of an array";
-    if !is_object && given.input == InputUse::Fields {
+    if !is_object && context.input == InputUse::Fields {
         return Err(wrong("the input isn't an object, and the policy looks at its fields alone")
             .with_hint(hint));
     }
     let metadata = options.metadata.fields();
-    if given.arguments.is_empty() && metadata.is_empty() && !given.document {
+    if context.arguments.is_empty() && metadata.is_empty() && !context.document {
         return Ok(value);
     }
     let mut value = value.unwrap_or_else(Value::new_object);
@@ -269,11 +275,11 @@ pub(super) fn finish(
         }
         fields.insert(Value::from(METADATA), all);
     }
-    let own = given.arguments.iter();
+    let own = context.arguments.iter();
     let arguments: BTreeMap<Value, Value> =
         own.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
-    if given.document {
-        // Whatever the document says: only the gate's caller chooses arguments.
+    if context.document {
+        // The document's own `args` are replaced: only the gate's caller chooses arguments.
         fields.insert(Value::from("args"), Value::from(arguments));
     } else if !arguments.is_empty()
         && fields.insert(Value::from("args"), Value::from(arguments)).is_some()
@@ -293,13 +299,13 @@ impl Metadata {
     }
 }
 
-/// An object with one field.
+/// Returns an object with one field.
 pub(super) fn object(name: &str, value: Value) -> Value {
     Value::from(BTreeMap::from([(Value::from(name), value)]))
 }
 
-/// The value of an argument: split at line breaks and commas (`\,` is one that doesn't separate);
-/// several pieces are an array, one is a string, none is nothing.
+/// Returns the value of an argument, split at line breaks and commas (`\,` is a literal comma): an
+/// array if there are several items, a string if there is one, `None` if there is none.
 pub fn argument(text: &str) -> Option<Value> {
     let mut items = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -354,10 +360,10 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_arrays_have_a_place() {
+    fn arguments_are_added_and_arrays_wrapped() {
         let arguments = BTreeMap::from([("k".to_owned(), Value::from("v"))]);
-        let given = Given { arguments, document: false, input: InputUse::Whole };
-        let bare = Given { arguments: BTreeMap::new(), ..given.clone() };
+        let given = PolicyContext { arguments, document: false, input: InputUse::Whole };
+        let bare = PolicyContext { arguments: BTreeMap::new(), ..given.clone() };
         let wrap = DocumentOptions { wrap_arrays: true, ..DocumentOptions::default() };
         let plain = DocumentOptions::default();
         let parse = |text: &str| Some(Value::from_json(text).unwrap());
@@ -368,8 +374,8 @@ mod tests {
             finish(parse(text), &given, &plain).unwrap_err();
         }
         assert!(finish(None, &bare, &wrap).unwrap().is_none());
-        // By fields alone, what isn't an object can't be looked at.
-        let fields = Given { input: InputUse::Fields, ..bare.clone() };
+        // A policy that uses only fields needs an object.
+        let fields = PolicyContext { input: InputUse::Fields, ..bare.clone() };
         for text in ["[1]", "1", "\"x\""] {
             finish(parse(text), &bare, &plain).unwrap();
             finish(parse(text), &fields, &plain).unwrap_err();
@@ -378,8 +384,9 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_documents_arguments_are_never_the_inputs_own() {
-        let given = Given { arguments: BTreeMap::new(), document: true, input: InputUse::Fields };
+    fn a_policy_document_never_takes_arguments_from_the_input() {
+        let given =
+            PolicyContext { arguments: BTreeMap::new(), document: true, input: InputUse::Fields };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
         let plain = DocumentOptions::default();
@@ -405,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_in_two_ways_is_refused() {
+    fn an_ambiguous_document_is_refused() {
         let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "subject": []}"#;
         let engine = base64::engine::general_purpose::STANDARD;
         let payload = engine.encode(statement);

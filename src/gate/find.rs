@@ -1,19 +1,20 @@
-//! The files that `-i` names: a file or pipe, what is in a folder, or what a glob matches.
+//! Finding the inputs that `-i` names: a file or pipe, the files of a folder, or the matches of a
+//! glob.
 //!
-//! Owns the account of them. Whatever an argument names is read, or refused, or left out for a
+//! Owns the account of them: each file that an argument names is read, refused, or left out for a
 //! reason that reports show.
 
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
 
-use super::inputs::Place;
+use super::inputs::InputSource;
 use crate::sources::account::{Content, content, is_hidden, is_packed};
 use crate::sources::{Account, Ignore};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// Deepest nesting of folders.
+/// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
 
 fn wrong(message: String) -> Error {
@@ -25,33 +26,33 @@ fn unreadable(path: &Path, error: std::io::Error) -> Error {
     wrong(format!("the input `{shown}` can't be read")).with_source(error)
 }
 
-/// The places that an argument names, and what became of the rest.
+/// Returns the inputs that an argument names, and an account of all files found.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] where there is nothing, since a gate without its inputs would
-/// pass, and for what can't be accounted for.
-pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<Place>, Account), Error> {
+/// [`ErrorKind::Configuration`] when there is no input, since a gate without its inputs would pass,
+/// and for files that can't be accounted for.
+pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Account), Error> {
     let shown = argument.to_string_lossy().into_owned();
     let mut search =
         Search { ignore, open: Vec::new(), places: Vec::new(), account: Account::new(&shown) };
     if shown.contains(['*', '?', '[']) {
-        let found = expand(argument)?;
-        if found.is_empty() {
+        let matches = expand(argument)?;
+        if matches.is_empty() {
             return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown))).with_hint(
                 "to name a file with `*`, `?` or `[` in its name, write `[*]`, `[?]`, `[[]`",
             ));
         }
-        for path in found {
-            search.found(&path, true)?;
+        for path in matches {
+            search.visit(&path, true)?;
         }
     } else {
         let meta = std::fs::metadata(argument).map_err(|error| unreadable(argument, error))?;
         if meta.is_dir() {
             search.folder(argument)?;
         } else if meta.is_file() {
-            search.take(Place::File(argument.to_owned()));
+            search.take(InputSource::File(argument.to_owned()));
         } else {
-            search.take(Place::Pipe(argument.to_owned()));
+            search.take(InputSource::Pipe(argument.to_owned()));
         }
     }
     if search.places.is_empty() {
@@ -64,26 +65,27 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<Place>, Account), E
 
 struct Search<'a> {
     ignore: &'a Ignore,
-    /// The folders that we are in, without links.
+    /// The canonical paths of the folders that are being walked.
     open: Vec<PathBuf>,
-    places: Vec<Place>,
+    places: Vec<InputSource>,
     account: Account,
 }
 
-/// True if a name says that a file is an input.
+/// Returns `true` if a file has one of the extensions of inputs.
 fn is_named(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     matches!(extension.as_str(), "json" | "jsonl" | "ndjson" | "yaml" | "yml" | "sarif")
 }
 
 impl Search<'_> {
-    fn take(&mut self, place: Place) {
+    fn take(&mut self, place: InputSource) {
         self.account.taken += 1;
         self.places.push(place);
     }
 
-    /// Something that wasn't named outright; what a glob `matched` is an input whatever its name.
-    fn found(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
+    /// Handles a path that no argument names directly. If a glob `matched` it, it is an input
+    /// whatever its extension.
+    fn visit(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
         if let Some(reason) = self.ignore.reason(path) {
             self.account.leave(path, reason);
             return Ok(());
@@ -96,9 +98,9 @@ impl Search<'_> {
         let named = matched || is_named(path);
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
-            // A file that can't be read is found out when it is opened, and has no verdict.
+            // An unreadable file is reported when it is opened: it has no verdict.
             Err(_) if named => {
-                self.take(Place::File(path.to_owned()));
+                self.take(InputSource::File(path.to_owned()));
                 return Ok(());
             }
             Err(_) => {
@@ -113,14 +115,14 @@ impl Search<'_> {
             return refuse("isn't a regular file: it might never end");
         }
         if named {
-            self.take(Place::File(path.to_owned()));
+            self.take(InputSource::File(path.to_owned()));
         } else if is_hidden(path) {
             self.account.leave(path, "hidden");
         } else if is_packed(path) {
             return refuse("is packed");
         } else {
             match content(path).map_err(|error| unreadable(path, error))? {
-                Content::Json | Content::Yaml => self.take(Place::File(path.to_owned())),
+                Content::Json | Content::Yaml => self.take(InputSource::File(path.to_owned())),
                 Content::Packed => return refuse("is packed"),
                 Content::Rego => self.account.leave(path, "it is Rego"),
                 Content::Other => self.account.leave(path, "its content is neither JSON nor YAML"),
@@ -129,7 +131,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The documents of a folder and the folders in it, by name.
+    /// Takes the inputs of a folder and its subfolders, by name.
     fn folder(&mut self, path: &Path) -> Result<(), Error> {
         let real = std::fs::canonicalize(path).map_err(|error| unreadable(path, error))?;
         if self.open.contains(&real) || self.open.len() >= MAX_FOLDERS {
@@ -140,14 +142,14 @@ impl Search<'_> {
         }
         self.open.push(real);
         for path in entries(path)? {
-            self.found(&path, false)?;
+            self.visit(&path, false)?;
         }
         self.open.pop();
         Ok(())
     }
 }
 
-/// What is in a folder, by name.
+/// Returns the entries of a folder, sorted by name.
 fn entries(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(path)
         .and_then(|all| all.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>());
@@ -156,7 +158,7 @@ fn entries(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(entries)
 }
 
-/// What a glob matches, by name. Names that aren't UTF-8 are matched as they are shown.
+/// Returns the matches of a glob, sorted by name. Names that aren't UTF-8 are matched lossily.
 fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![PathBuf::new()];
     let mut first = true;
@@ -206,7 +208,7 @@ fn is_folder(path: &Path) -> bool {
     or_here(path).is_dir()
 }
 
-/// A folder and all folders in it, links aside.
+/// Collects a folder and all folders below it, without following links.
 fn folders(path: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Error> {
     if depth > MAX_FOLDERS || !is_folder(path) {
         return Ok(());

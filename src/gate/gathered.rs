@@ -1,7 +1,7 @@
-//! What workers and the reader say, made into the model, in the order given.
+//! Collecting the events of the reader and the workers into the model, in the order of the inputs.
 //!
-//! Owns the inputs that are not complete yet, sums of calls, and the bounds on what reports keep.
-//! What a verdict means is `conclude`'s.
+//! Owns the inputs that aren't complete yet, the totals of calls, and the bounds on the content of
+//! reports. The meaning of verdicts belongs to `conclude`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,15 +13,15 @@ use super::graph::Collector;
 use super::load::Gate;
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::run::{ListedCalls, RunObserver, RunOptions};
-use super::work::{Done, Event, millis};
+use super::work::{CheckResult, Event, millis};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
 
-/// Calls that the reports of one run keep; sums count all.
+/// The most calls that the reports of one run list; totals count all.
 const MAX_CALLS: usize = 100_000;
 
-/// An input whose policies are not all done.
-struct Open {
+/// An input for which some policy isn't done.
+struct OpenInput {
     input: Input,
     verdicts: Vec<Option<Verdict>>,
     calls: Vec<(usize, Vec<Call>)>,
@@ -31,28 +31,28 @@ struct Open {
     dropped: bool,
 }
 
-/// What is gathered, on one thread.
-pub(super) struct Gathered<'a> {
+/// The results collected so far, on one thread.
+pub(super) struct RunCollector<'a> {
     gate: &'a Gate,
     options: &'a RunOptions,
     pub run: Run,
     pub recording: Recording,
-    /// Inputs from the first that isn't done on.
-    open: VecDeque<Option<Open>>,
+    /// The inputs from the first one that isn't done; `None` for those that are.
+    open: VecDeque<Option<OpenInput>>,
     first: usize,
     pub finished: std::collections::BTreeMap<usize, Input>,
     kept: usize,
     discover: String,
     prompt: String,
-    /// Calls that became undefined, since the service knew no such thing.
+    /// The number of calls that became undefined because the service answered "not found".
     pub undefined: u64,
-    /// Errors of built-ins that became undefined; nothing where they weren't counted.
+    /// The number of errors of built-ins that became undefined.
     pub swallowed: u64,
-    /// Requests of policies' own that verdicts depend on.
+    /// The number of policies' own network requests that verdicts depend on.
     pub requests: u64,
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> RunCollector<'a> {
     pub fn new(gate: &'a Gate, options: &'a RunOptions) -> Self {
         let run = Run {
             schema_version: VERSION,
@@ -91,7 +91,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// A call site was reached so often.
+    /// Records that a call site was reached `times` times.
     fn reached(&mut self, package: &str, function: &str, position: &Position, times: u64) {
         let sites = &mut self.run.inventory.call_sites;
         let known = sites.iter_mut().find(|site| {
@@ -123,7 +123,7 @@ impl<'a> Gathered<'a> {
                 Event::Began(index, input, readable) => {
                     observer.began(&input.name);
                     let left = if readable { self.gate.checks.len() } else { 0 };
-                    self.open.push_back(Some(Open {
+                    self.open.push_back(Some(OpenInput {
                         input: *input,
                         verdicts: vec![None; self.gate.checks.len()],
                         calls: Vec::new(),
@@ -153,16 +153,16 @@ impl<'a> Gathered<'a> {
             };
             self.close(index, stop, observer);
         }
-        // Whatever is still open has lost a thread: it is no part of the verdict, and says so.
+        // An input that is still open has lost its worker, and counts as not evaluated.
         self.run.totals.not_evaluated += self.open.iter().flatten().count() as u64;
         Ok(())
     }
 
-    fn slot(&mut self, index: usize) -> Option<&mut Open> {
+    fn slot(&mut self, index: usize) -> Option<&mut OpenInput> {
         self.open.get_mut(index.checked_sub(self.first)?)?.as_mut()
     }
 
-    fn take(&mut self, done: Done, observer: &mut dyn RunObserver) -> Result<(), Error> {
+    fn take(&mut self, done: CheckResult, observer: &mut dyn RunObserver) -> Result<(), Error> {
         let mut calls = Vec::new();
         let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
@@ -175,7 +175,7 @@ impl<'a> Gathered<'a> {
                 .iter_mut()
                 .find(|package| package.name == done.verdict.policy)
             {
-                // Where there is no verdict, whatever was asked was reached.
+                // Without a verdict it isn't known which calls were needed, so all count.
                 let asked = match &evaluated.result {
                     Ok(_) => evaluated.ledger.asked_of_service(),
                     Err(_) => {
@@ -247,7 +247,7 @@ impl<'a> Gathered<'a> {
         Ok(())
     }
 
-    /// Closes an input that is done.
+    /// Completes an input once all its policies are done.
     fn close(&mut self, index: usize, stop: &AtomicBool, observer: &mut dyn RunObserver) {
         if self.slot(index).is_none_or(|open| open.left > 0) {
             return;

@@ -1,6 +1,6 @@
-//! What `discover` saw, for reports to draw.
+//! The graph of references that `discover` returned, for reports.
 //!
-//! Owns collecting it from answers, within bounds. It decides nothing.
+//! Owns collecting it from answers, within bounds. No verdict depends on it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,10 +8,10 @@ use crate::rego::Value;
 
 use super::model::{Graph, Node};
 
-/// The most nodes that are kept of one input.
+/// The most nodes that are kept for one input.
 const MAX_NODES: usize = 1_000;
 
-/// Collects a graph.
+/// A graph that is being collected.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     graph: Graph,
@@ -66,8 +66,9 @@ impl Collector {
         Some(index)
     }
 
-    /// The graph; what failing violations name is bad. Unless `all` of it is wanted, what was seen
-    /// first, what is bad and what is next to that.
+    /// Returns the graph, in which the digests that failing violations name are marked as bad.
+    /// Unless `all` nodes are wanted, it is reduced to the first node, the bad ones and their
+    /// neighbours.
     pub fn finish<'a>(mut self, named: impl Iterator<Item = &'a str>, all: bool) -> Graph {
         for digest in named {
             let node = self.by_digest.get(digest).and_then(|at| self.graph.nodes.get_mut(*at));
@@ -76,10 +77,10 @@ impl Collector {
             }
         }
         self.graph.edges = self.edges.iter().copied().collect();
-        if all { self.graph } else { self.telling() }
+        if all { self.graph } else { self.reduced() }
     }
 
-    fn telling(mut self) -> Graph {
+    fn reduced(mut self) -> Graph {
         let nodes = &self.graph.nodes;
         let bad = |at: usize| nodes.get(at).is_some_and(|node| node.bad);
         let beside = self.edges.iter().filter(|(a, b)| bad(*a) || bad(*b));
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_make_a_graph() {
+    fn answers_are_collected_into_a_graph() {
         let mut collector = Collector::default();
         for text in [
             r#"{"digest": "a", "kind": "K", "metadata": {"name": "n"}, "references": [
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_bad_is_counted_unless_it_is_wanted() {
+    fn other_nodes_are_counted_unless_all_are_wanted() {
         let answer = r#"{"digest": "a", "kind": "K", "references": [{"digest": "b", "kind": "L"},
             {"digest": "c", "kind": "L"}, {"digest": "d", "kind": "L"}]}"#;
         let other = r#"{"digest": "d", "kind": "L", "references": [{"digest": "e", "kind": "M"}]}"#;

@@ -1,8 +1,8 @@
-//! Where inputs come from: files, pipes and standard input, one document at a time.
+//! Reading inputs from files, pipes and standard input, one document at a time.
 //!
-//! Owns their names and digests, and the time that reading takes. Which files there are is
-//! `find`'s, how a stream falls into documents is `split`'s,
-//! what a document is to a policy `documents`'.
+//! Owns their names and digests, and the time that reading takes. Finding files belongs to `find`,
+//! splitting a stream into documents to `split`, and preparing a document for a policy to
+//! `documents`.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,22 +15,22 @@ use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};
 use super::model::Subject;
-use super::split::{Form, MAX_BYTES, Pieces, Stream, hex};
-use super::streams::{Deadline, Timed};
+use super::split::{DocumentSplitter, MAX_BYTES, Stream, Syntax, hex};
+use super::streams::{Deadline, TimedStream};
 use crate::evaluate::Cancellation;
 use crate::{Error, ErrorKind};
 
-/// Where documents are.
-pub enum Place {
+/// A source of input documents.
+pub enum InputSource {
     /// A file.
     File(PathBuf),
-    /// Something else that can be read and may never end, such as a pipe.
+    /// Another file that can be read and may never end, such as a pipe.
     Pipe(PathBuf),
-    /// A stream, such as standard input, with the name that reports show.
+    /// A stream, such as standard input, with its name in reports.
     Stream(String, Box<dyn std::io::BufRead + Send>),
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for InputSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Place {
     }
 }
 
-/// A document, or what is wrong with it.
+/// A document, or the error of reading it.
 #[derive(Debug)]
 pub(super) struct Document {
     pub name: String,
@@ -48,14 +48,14 @@ pub(super) struct Document {
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
     pub value: Result<Option<Value>, Error>,
-    /// How long it took to read it.
+    /// The time it took to read.
     pub reading: Duration,
-    /// The number of bytes its text has.
+    /// The size of its text in bytes.
     pub bytes: usize,
 }
 
 impl Document {
-    /// The one document of a run without inputs.
+    /// Returns the only document of a run without inputs.
     pub fn none() -> Self {
         Self { name: "(no input)".to_owned(), value: Ok(None), ..Self::failed(String::new(), None) }
     }
@@ -74,30 +74,30 @@ impl Document {
     }
 }
 
-fn form(path: &Path) -> Option<Form> {
+fn syntax(path: &Path) -> Option<Syntax> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "json" | "jsonl" | "ndjson" | "sarif" => Some(Form::Json),
-        "yaml" | "yml" => Some(Form::Yaml),
+        "json" | "jsonl" | "ndjson" | "sarif" => Some(Syntax::Json),
+        "yaml" | "yml" => Some(Syntax::Yaml),
         _ => None,
     }
 }
 
-/// The documents of all places, one at a time.
+/// An iterator over the documents of all sources.
 pub(super) struct Documents {
-    places: VecDeque<Place>,
+    places: VecDeque<InputSource>,
     options: DocumentOptions,
-    current: Option<(String, Pieces, usize)>,
-    /// There is no place, and one document that is no input.
+    current: Option<(String, DocumentSplitter, usize)>,
+    /// Set if there is no source: then there is one document without an input.
     nothing: bool,
     done: bool,
-    /// How long one document may take.
+    /// The time limit for reading one document.
     timeout: Duration,
     deadline: Deadline,
 }
 
 impl Documents {
     pub fn new(
-        places: Vec<Place>,
+        places: Vec<InputSource>,
         options: DocumentOptions,
         timeout: Duration,
         cancellation: Option<Cancellation>,
@@ -108,35 +108,35 @@ impl Documents {
         Self { places, options, current: None, nothing, done: false, timeout, deadline }
     }
 
-    /// The number of inputs that are left, as far as is known without reading: a file or stream
-    /// counts as one.
+    /// Returns the number of inputs that are left, as far as that is known without reading: a file
+    /// or stream counts as one.
     pub fn left(&self) -> usize {
         if self.options.combine {
             return usize::from(!self.done);
         }
-        // What is left of a file that was begun.
-        let open = self.current.as_ref().is_some_and(|(_, pieces, _)| !pieces.is_over());
+        // The rest of a file that is partly read.
+        let open = self.current.as_ref().is_some_and(|(_, splitter, _)| !splitter.is_over());
         self.places.len() + usize::from(open) + usize::from(self.nothing)
     }
 
     fn one(&mut self) -> Option<Document> {
         loop {
-            let (name, pieces, count) = match &mut self.current {
+            let (name, splitter, count) = match &mut self.current {
                 Some(current) => current,
                 None => match open(self.places.pop_front()?, &self.deadline) {
-                    Ok((name, pieces)) => self.current.insert((name, pieces, 0)),
+                    Ok((name, splitter)) => self.current.insert((name, splitter, 0)),
                     Err(document) => return Some(*document),
                 },
             };
             *count += 1;
             let wrong = |message| Error::new(ErrorKind::InvalidArgument, message);
-            match pieces.next() {
-                Ok(Some(piece)) => {
-                    let parsed = documents::parse(&piece, name, &self.options);
-                    let name = if piece.only { name.clone() } else { format!("{name}#{count}") };
+            match splitter.next() {
+                Ok(Some(raw)) => {
+                    let parsed = documents::parse(&raw, name, &self.options);
+                    let name = if raw.only { name.clone() } else { format!("{name}#{count}") };
                     let mut document = Document::failed(name, None);
-                    document.digest = Some(piece.digest);
-                    document.bytes = piece.bytes.len();
+                    document.digest = Some(raw.digest);
+                    document.bytes = raw.bytes.len();
                     match parsed {
                         Ok(parsed) => {
                             document.subjects = parsed.subjects;
@@ -167,7 +167,7 @@ impl Documents {
         }
     }
 
-    /// All of them as one.
+    /// Reads all documents and combines them into one.
     fn combined(&mut self) -> Document {
         let mut all = Document::failed(String::new(), None);
         let mut hash = Sha256::new();
@@ -218,37 +218,40 @@ impl Iterator for Documents {
     }
 }
 
-fn open(place: Place, deadline: &Deadline) -> Result<(String, Pieces), Box<Document>> {
+fn open(
+    place: InputSource,
+    deadline: &Deadline,
+) -> Result<(String, DocumentSplitter), Box<Document>> {
     let failed = |name: String, error: std::io::Error| {
         let error =
             Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
         Box::new(Document::failed(name, Some(error)))
     };
-    let (name, form, stream) = match place {
-        Place::Stream(name, stream) => {
-            let timed = Timed::new(|| Ok(stream), deadline.clone());
+    let (name, syntax, stream) = match place {
+        InputSource::Stream(name, stream) => {
+            let timed = TimedStream::new(|| Ok(stream), deadline.clone());
             (name, None, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
         }
-        Place::Pipe(path) => {
-            let (name, form) = (path.to_string_lossy().into_owned(), form(&path));
-            let timed = Timed::new(move || File::open(path), deadline.clone());
-            (name, form, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+        InputSource::Pipe(path) => {
+            let (name, syntax) = (path.to_string_lossy().into_owned(), syntax(&path));
+            let timed = TimedStream::new(move || File::open(path), deadline.clone());
+            (name, syntax, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
         }
-        Place::File(path) => {
+        InputSource::File(path) => {
             let name = path.to_string_lossy().into_owned();
             let open = || {
-                // What has become a pipe since it was found would keep us waiting.
+                // A file that was replaced by a pipe after it was found could block forever.
                 if !std::fs::metadata(&path)?.is_file() {
                     return Err(std::io::Error::other("it isn't a regular file"));
                 }
                 let file = File::open(&path)?;
                 Ok(Box::new(BufReader::with_capacity(64 << 10, file)) as Stream)
             };
-            (name, form(&path), open())
+            (name, syntax(&path), open())
         }
     };
     match stream {
-        Ok(stream) => Ok((name, Pieces::new(stream, form))),
+        Ok(stream) => Ok((name, DocumentSplitter::new(stream, syntax))),
         Err(error) => Err(failed(name, error)),
     }
 }

@@ -1,7 +1,7 @@
-//! From paths to a gate: which policies are asked, and what reports say of them.
+//! Loading a gate from paths: its packages, and their description for reports.
 //!
-//! Owns telling Rego, bundles and policy documents apart. A policy document's modules are loaded
-//! by themselves, since they all have the same package.
+//! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
+//! loaded on its own, since they all have the same package.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::bundle;
 use super::describe::describe;
-use super::documents::{Given, argument};
+use super::documents::{PolicyContext, argument};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
-use super::packages::{self, Asked, Manner};
+use super::packages::{self, PackageOrigin, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
@@ -23,71 +23,71 @@ use crate::sources::{Account, Ignore, InexactNumber, SchemaSet, SourceLimits, So
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
 
-/// What a gate is made of.
+/// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
 pub struct GateOptions {
     /// The product whose functions the policies call.
     pub product: Product,
-    /// The functions that the policies can call.
+    /// The service's functions that the policies can call.
     pub enabled: FunctionSet,
-    /// Modules are Rego v0 unless they import `rego.v1`.
+    /// Set if modules are Rego v0 unless they import `rego.v1`.
     pub rego_v0: bool,
-    /// What documents from outside are said to be.
+    /// The schemas of documents from outside.
     pub schemas: SchemaSet,
-    /// The packages, and policy documents, that count; all when there is none.
+    /// The packages and policy documents to ask; all if empty.
     pub packages: Vec<String>,
-    /// The kind of material that the inputs are: policies for other kinds are left out.
+    /// The kind of material of the inputs; policies for other kinds are left out.
     pub kind: Option<String>,
-    /// What `input.args` holds.
+    /// The arguments for `input.args`.
     pub arguments: BTreeMap<String, String>,
-    /// Files and folders that are left out.
+    /// The files and folders to leave out.
     pub ignore: Ignore,
-    /// Loads signed bundles without checking their signatures.
+    /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
 }
 
-/// Policies that are asked for verdicts.
+/// Loaded policies that are asked for verdicts.
 #[derive(Debug)]
 pub struct Gate {
     pub(super) checks: Vec<Check>,
     pub(super) policies: Vec<Policy>,
     pub(super) sources: Vec<Source>,
     pub(super) product: Product,
-    /// True if any policy calls the service, or a built-in that asks the network.
+    /// `true` if any policy calls the service, or a built-in that accesses the network.
     pub(super) waits: bool,
-    /// True if any policy calls the service.
+    /// `true` if any policy calls the service.
     asks: bool,
-    /// What isn't asked because it is for another kind, a line each.
+    /// The policies that aren't asked and might be expected to be, a line each.
     pub(super) left_out: Vec<String>,
     accounts: Vec<Account>,
     packages: Vec<PackageUse>,
-    /// The number of signed bundles that were loaded unchecked.
+    /// The number of signed bundles that were loaded without verification.
     unverified_bundles: u64,
 }
 
-/// A package that is asked.
+/// A package that is asked, with the policies that it belongs to.
 #[derive(Debug)]
 pub(super) struct Check {
     pub policies: Policies,
-    pub asked: Asked,
-    pub given: Given,
-    /// The calls of the service that it can make.
+    pub package: VerdictPackage,
+    pub context: PolicyContext,
+    /// The calls that it can make.
     pub sites: Vec<Site>,
 }
 
 impl Check {
     fn new(
         policies: Policies,
-        asked: Asked,
+        package: VerdictPackage,
         arguments: &BTreeMap<String, Value>,
         document: bool,
         reach: &Reach,
     ) -> Self {
-        let rules = || asked.parts.iter().map(|part| part.name.as_str());
-        let input = reach.input(&asked.path, rules());
-        let sites = reach.sites(&asked.path, rules());
-        let given = Given { arguments: arguments.clone(), document, input };
-        Self { policies, asked, given, sites }
+        let rules = || package.rules.iter().map(|part| part.name.as_str());
+        let input = reach.input(&package.path, rules());
+        let sites = reach.sites(&package.path, rules());
+        let context = PolicyContext { arguments: arguments.clone(), document, input };
+        Self { policies, package, context, sites }
     }
 }
 
@@ -95,8 +95,8 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// What a check of the same paths looks at: Rego and data that are loaded together, bundles
-/// included, and the modules of policy documents, each by itself.
+/// Returns the sources that `check` looks at for the same paths: Rego and data that are loaded
+/// together, including bundles, and each module of a policy document on its own.
 pub(crate) fn sources(paths: &[String]) -> Result<(Sources, Vec<Sources>), Error> {
     let limits = SourceLimits::default();
     let (bundles, others): (Vec<&String>, Vec<_>) =
@@ -127,11 +127,11 @@ pub(crate) fn sources(paths: &[String]) -> Result<(Sources, Vec<Sources>), Error
 }
 
 impl Gate {
-    /// Reads and loads policies: Rego and data files and folders, bundles, policy documents.
+    /// Loads policies from Rego and data files, folders, bundles and policy documents.
     ///
     /// # Errors
-    /// Everything that `Policies::load` refuses; packages without a verdict rule; arguments that
-    /// no policy document declares, and missing ones.
+    /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
+    /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
         let limits = SourceLimits::default();
         let (bundles, others): (Vec<&String>, Vec<_>) =
@@ -162,14 +162,14 @@ impl Gate {
             .iter()
             .map(|name| name.strip_prefix("data.").unwrap_or(name).to_owned())
             .collect();
-        let mut known = gate.plain(&sources, &gathered.inexact, &chosen, options)?;
+        let mut known = gate.load_modules(&sources, &gathered.inexact, &chosen, options)?;
         check_arguments(&documents, known.is_empty(), &options.arguments)?;
         for document in &documents {
             known.push(document.name.clone());
             if chosen.is_empty() || packages::is_chosen(&chosen, &document.name) {
-                gate.document(document, options)?;
+                gate.load_document(document, options)?;
             } else {
-                gate.not_asked(document.name.clone(), "`-n` chose others");
+                gate.record_not_asked(document.name.clone(), "`-n` chose others");
             }
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
@@ -181,10 +181,10 @@ impl Gate {
         Ok(gate)
     }
 
-    /// What is known of a run before anything is asked: files and packages.
+    /// Returns the inventory as far as it is known before a run: files, packages and call sites.
     pub fn inventory(&self) -> Inventory {
         let site = |check: &Check, site: &Site| CallSite {
-            package: check.asked.name.clone(),
+            package: check.package.name.clone(),
             function: site.function.clone(),
             position: site.position.clone(),
             reached: None,
@@ -199,12 +199,12 @@ impl Gate {
         }
     }
 
-    /// The number of signed bundles loaded without checking their signatures.
+    /// Returns the number of signed bundles that were loaded without verification.
     pub fn unverified_bundles(&self) -> u64 {
         self.unverified_bundles
     }
 
-    /// True if any policy calls the service.
+    /// Returns `true` if any policy calls the service.
     pub fn asks(&self) -> bool {
         self.asks
     }
@@ -215,7 +215,7 @@ impl Gate {
         self.asks |= sites.iter().any(|site| !is_network(&site.function));
     }
 
-    fn not_asked(&mut self, name: String, reason: &str) {
+    fn record_not_asked(&mut self, name: String, reason: &str) {
         self.packages.push(PackageUse {
             name,
             reason: Some(reason.to_owned()),
@@ -223,10 +223,10 @@ impl Gate {
         });
     }
 
-    fn is_asked(&mut self, check: &Check) {
+    fn record_asked(&mut self, check: &Check) {
         self.packages.push(PackageUse {
-            name: check.asked.name.clone(),
-            rules: check.asked.parts.iter().map(|part| part.name.clone()).collect(),
+            name: check.package.name.clone(),
+            rules: check.package.rules.iter().map(|part| part.name.clone()).collect(),
             asked: true,
             reason: None,
             calls: 0,
@@ -234,17 +234,17 @@ impl Gate {
         });
     }
 
-    /// True if a verdict may look at `input`.
+    /// Returns `true` if a verdict may depend on `input`.
     pub fn reads_input(&self) -> bool {
-        self.checks.iter().any(|check| check.given.input > InputUse::None)
+        self.checks.iter().any(|check| check.context.input > InputUse::None)
     }
 
-    /// The packages that are asked, in the order of reports.
+    /// Returns the packages that are asked, in the order of reports.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
     }
 
-    /// Takes policy documents out of what was read as data, and accounts for every file.
+    /// Moves policy documents out of the data, and records the digest of every file.
     fn take_documents(&mut self, sources: &mut Sources) -> Result<Vec<PolicyDocument>, Error> {
         let mut documents = Vec::new();
         let mut data = Vec::new();
@@ -278,8 +278,8 @@ impl Gate {
         Ok(documents)
     }
 
-    /// Rego and data that are loaded together; the names of all packages there are.
-    fn plain(
+    /// Loads Rego and data together. Returns the names of all packages.
+    fn load_modules(
         &mut self,
         sources: &Sources,
         inexact: &[InexactNumber],
@@ -291,8 +291,8 @@ impl Gate {
         }
         let policies = Policies::load(sources, load_options(options))?;
         let reach = Reach::new(&policies);
-        let looked = inexact.iter().filter(|number| reach.looks_at(&number.path));
-        let wrong: Vec<_> = looked.map(|number| number.diagnostic.clone()).collect();
+        let used = inexact.iter().filter(|number| reach.uses_data(&number.path));
+        let wrong: Vec<_> = used.map(|number| number.diagnostic.clone()).collect();
         if !wrong.is_empty() {
             return Err(Error::policy(wrong));
         }
@@ -302,10 +302,10 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.note_calls(&policies);
-        for asked in packages::asked(&policies, chosen, Manner::Plain, &reach)? {
+        for asked in packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
             let check = Check::new(policies.clone(), asked, &arguments, false, &reach);
-            self.is_asked(&check);
+            self.record_asked(&check);
             self.checks.push(check);
         }
         for package in policies.packages() {
@@ -323,13 +323,17 @@ impl Gate {
                 } else {
                     "others use it"
                 };
-                self.not_asked(name, reason);
+                self.record_not_asked(name, reason);
             }
         }
         Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
     }
 
-    fn document(&mut self, document: &PolicyDocument, options: &GateOptions) -> Result<(), Error> {
+    fn load_document(
+        &mut self,
+        document: &PolicyDocument,
+        options: &GateOptions,
+    ) -> Result<(), Error> {
         let arguments = document.arguments(&options.arguments)?;
         let several = document.entries.len() > 1;
         for (number, entry) in (1..).zip(&document.entries) {
@@ -337,7 +341,7 @@ impl Gate {
                 && wanted != kind
             {
                 refuse_misspelt(document, wanted, kind)?;
-                self.not_asked(document.name.clone(), &format!("it is for `{kind}`"));
+                self.record_not_asked(document.name.clone(), &format!("it is for `{kind}`"));
                 self.left_out.push(format!(
                     "the policy `{}` is for `{kind}`, not for `{wanted}`: it was not asked",
                     document.name
@@ -353,7 +357,9 @@ impl Gate {
             let policies = Policies::load(&sources, load_options(options))?;
             self.note_calls(&policies);
             let reach = Reach::new(&policies);
-            for mut asked in packages::asked(&policies, &[], Manner::Document, &reach)? {
+            for mut asked in
+                packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
+            {
                 asked.name.clone_from(&document.name);
                 if several {
                     let suffix = entry.kind.clone().unwrap_or_else(|| number.to_string());
@@ -368,7 +374,7 @@ impl Gate {
                 policy.description = policy.description.or_else(|| document.description.clone());
                 self.policies.push(policy);
                 let check = Check::new(policies.clone(), asked, &arguments, true, &reach);
-                self.is_asked(&check);
+                self.record_asked(&check);
                 self.checks.push(check);
             }
         }
@@ -376,8 +382,8 @@ impl Gate {
     }
 }
 
-/// Refuses two kinds of which one is most likely the other, misspelt: a policy that is left out for
-/// that would pass.
+/// Refuses a policy's kind that is probably a misspelling of the wanted one, or the reverse: the
+/// policy would be left out, and the gate pass without it.
 fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Result<(), Error> {
     let (a, b) = (wanted.to_lowercase(), kind.to_lowercase());
     if strsim::damerau_levenshtein(&a, &b) > 1 {

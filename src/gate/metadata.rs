@@ -1,14 +1,15 @@
-//! `METADATA` annotations of packages and rules: what reports show beside a name.
+//! `METADATA` annotations of packages and rules, for reports.
 //!
-//! Owns finding and reading them in a module's text. An annotation that can't be read says
-//! nothing, and what has no known severity fails: nothing passes by a broken annotation.
+//! Owns finding and reading them in a module's text. An annotation that can't be read is treated as
+//! absent, and a violation without a known severity fails, so a broken annotation never makes
+//! anything pass.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use yaml_serde::Value as Yaml;
 
-/// What an annotation says, as far as reports show it.
+/// The parts of an annotation that reports show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Annotation {
     pub title: Option<String>,
@@ -17,7 +18,7 @@ pub(super) struct Annotation {
     pub links: Vec<String>,
 }
 
-/// The annotations of a module, by the line (from 1) of what they stand before.
+/// Returns the annotations of a module, by the line (from 1) of the declaration that they precede.
 pub(super) fn annotations(text: &str) -> BTreeMap<u32, Annotation> {
     let mut found = BTreeMap::new();
     let mut block: Option<String> = None;
@@ -45,7 +46,7 @@ pub(super) fn annotations(text: &str) -> BTreeMap<u32, Annotation> {
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct AnnotationYaml {
     title: Option<String>,
     description: Option<String>,
     #[serde(default)]
@@ -55,7 +56,9 @@ struct Written {
 }
 
 fn read(text: &str) -> Annotation {
-    let Ok(written) = yaml_serde::from_str::<Written>(text) else { return Annotation::default() };
+    let Ok(written) = yaml_serde::from_str::<AnnotationYaml>(text) else {
+        return Annotation::default();
+    };
     let links = written.related_resources.iter().filter_map(|resource| {
         let link = resource.as_str().or_else(|| resource.get("ref")?.as_str())?;
         link.starts_with("https://").then(|| link.to_owned())
@@ -76,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn annotations_belong_to_what_follows() {
+    fn an_annotation_belongs_to_the_declaration_that_follows() {
         let text = "# METADATA\n# title: T\n# custom:\n#   severity: high\n\npackage p\n\n# x\n\
                     # METADATA\n# title: [\n# METADATA\n# description: >-\n#   a\n#   b\n\
                     # related_resources:\n# - https://x.example\n# - ref: http://y\ndeny := []\n";

@@ -1,8 +1,8 @@
-//! Policies as a gate: one verdict over one or many inputs.
+//! Gates: policies that give one verdict over one or many inputs.
 //!
-//! Owns what a verdict is, where inputs come from, waivers, and the model of what came of a run
-//! ([`model`]), from which reports are written ([`report`]). How policies are evaluated belongs to
-//! [`crate::evaluate`], options and the places that reports go to, to the command.
+//! Owns verdicts, inputs, waivers, and the model of a run's result ([`model`]), from which reports
+//! are written ([`report`]). Evaluating policies belongs to [`crate::evaluate`]; options and the
+//! destinations of reports belong to the command.
 
 mod account;
 mod bundle;
@@ -30,7 +30,7 @@ mod work;
 
 pub use documents::{DocumentOptions, Metadata};
 pub use find::find;
-pub use inputs::Place;
+pub use inputs::InputSource;
 pub(crate) use load::sources;
 pub use load::{Gate, GateOptions};
 pub use run::{ListedCalls, RunObserver, RunOptions};

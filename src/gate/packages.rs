@@ -1,7 +1,7 @@
-//! Which packages give verdicts, and by which rules.
+//! The packages that give verdicts, and their verdict rules.
 //!
-//! Owns the refusal of packages that would pass because a verdict rule is missing, misspelt or of
-//! the wrong kind. What the rules' values mean is `verdict`'s.
+//! Owns refusing packages that would pass because a verdict rule is missing, misspelt or of the
+//! wrong kind. The meaning of the rules' values belongs to `verdict`.
 
 use super::reach::Reach;
 use crate::evaluate::{Policies, Query};
@@ -10,66 +10,67 @@ use crate::text::data_reference;
 use crate::text::nearest;
 use crate::{Diagnostic, Error, ErrorKind, Position};
 
-/// What a rule says in a verdict.
+/// The role of a rule in a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Result,
     Violations,
     Findings,
     Warnings,
-    /// The four that policy documents may have beside their violations.
+    /// This role and the next three exist only in policy documents.
     Skipped,
     SkipReason,
     Ignore,
     ValidInput,
 }
 
-/// A rule that takes part in a verdict.
+/// A rule that contributes to a verdict.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct VerdictRule {
     pub role: Role,
     pub name: String,
-    /// Where it is first defined.
+    /// The position of its first definition.
     pub position: Position,
     pub definitions: Vec<RuleDefinition>,
 }
 
-impl Part {
-    /// The only definition that can have said a message, or else the first of those that can.
-    pub fn said(&self, message: &str) -> &Position {
+impl VerdictRule {
+    /// Returns the position of the only definition that can have given a message, or else of the
+    /// first one that can.
+    pub fn origin_of(&self, message: &str) -> &Position {
         let found = self.definitions.iter().find(|definition| definition.can_say(message));
         found.map_or(&self.position, |definition| &definition.position)
     }
 }
 
-/// A package that gives verdicts, ready to be asked.
+/// A package that gives verdicts, with the query for them.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    /// Dotted.
+pub(super) struct VerdictPackage {
+    /// The dotted name.
     pub name: String,
-    /// Below `data`.
+    /// The path below `data`.
     pub path: Vec<String>,
     pub files: Vec<String>,
     pub query: Query,
-    pub parts: Vec<Part>,
+    pub rules: Vec<VerdictRule>,
 }
 
-/// How the packages of a set of modules are taken.
+/// The origin of a package, which determines its verdict rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
-    /// Rego on its own.
+pub(super) enum PackageOrigin {
+    /// Plain Rego.
     Plain,
-    /// A module of a policy document, whose missing pieces are supplied.
+    /// A module of a policy document, which may omit some of the rules.
     Document,
 }
 
-/// The packages that give verdicts: those that were chosen, or else each one that has to.
-pub(super) fn asked(
+/// Returns the packages that give verdicts: the chosen ones, or else all that have to.
+pub(super) fn verdict_packages(
     policies: &Policies,
     chosen: &[String],
-    manner: Manner,
+    origin: PackageOrigin,
     reach: &Reach,
-) -> Result<Vec<Asked>, Error> {
+) -> Result<Vec<VerdictPackage>, Error> {
     let packages: Vec<&Package> = policies.packages().collect();
     let mut found = Vec::new();
     let mut asked = Vec::new();
@@ -84,26 +85,26 @@ pub(super) fn asked(
         }
         let optional = !named
             && (package.is_test || packages.iter().any(|p| p.refers_to.contains(&package.path)));
-        match parts(package, manner, reach) {
+        match verdict_rules(package, origin, reach) {
             Err(diagnostics) => found.extend(diagnostics),
-            Ok(parts) if !gives_verdict(&parts) => {
+            Ok(rules) if !gives_verdict(&rules) => {
                 if !optional {
-                    found.push(without_verdict(package, manner));
+                    found.push(without_verdict(package, origin));
                 }
             }
-            Ok(parts) => asked.push(Asked {
-                query: policies.query(&query(package, &parts))?,
+            Ok(rules) => asked.push(VerdictPackage {
+                query: policies.query(&query(package, &rules))?,
                 files: package.files.clone(),
                 path: package.path.clone(),
                 name,
-                parts,
+                rules,
             }),
         }
     }
     if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
 }
 
-/// True if a package is among those that were chosen, by name or by a glob.
+/// Returns `true` if a package was chosen, by name or by a glob.
 pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
     chosen.iter().any(|given| {
         given == name
@@ -112,7 +113,7 @@ pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
     })
 }
 
-/// The packages that were chosen and are not there.
+/// Refuses chosen packages that don't exist.
 pub(super) fn refuse_unknown<'a>(
     chosen: &[String],
     known: impl Iterator<Item = &'a str> + Clone,
@@ -131,8 +132,8 @@ pub(super) fn refuse_unknown<'a>(
     Ok(())
 }
 
-/// `a.b`; what is no name stands in brackets, so that no two packages are called the same:
-/// `a["b.c"]`.
+/// Returns the dotted name of a package, such as `a.b`. A part that isn't an identifier is put in
+/// brackets, as in `a["b.c"]`, so that names are unique.
 pub(super) fn dotted(path: &[String]) -> String {
     let (Some(first), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
         return String::new();
@@ -141,27 +142,28 @@ pub(super) fn dotted(path: &[String]) -> String {
     format!("{first}{}", shown.strip_prefix("data").unwrap_or(&shown))
 }
 
-/// The first rule of a package that would make a verdict, were it asked for one.
+/// Returns the name of the first rule of a package that would be a verdict rule if the package were
+/// asked.
 pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
     let own = package.rules.iter().filter(|rule| !is_function(rule));
     let mut names = own.filter_map(|rule| rule.path.get(package.path.len()));
-    names.find(|name| role(name, Manner::Plain).is_some()).map(String::as_str)
+    names.find(|name| role(name, PackageOrigin::Plain).is_some()).map(String::as_str)
 }
 
-fn gives_verdict(parts: &[Part]) -> bool {
+fn gives_verdict(parts: &[VerdictRule]) -> bool {
     parts.iter().any(|part| {
         matches!(part.role, Role::Result | Role::Violations | Role::Findings | Role::Warnings)
     })
 }
 
-fn without_verdict(package: &Package, manner: Manner) -> Diagnostic {
+fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     let name = dotted(&package.path);
     let message = format!("the package `{name}` has no verdict rule: it would always pass");
-    let hint = match manner {
-        Manner::Plain => {
+    let hint = match origin {
+        PackageOrigin::Plain => {
             "give it `deny`, `violations` or `result`, or choose the packages that count with `-n`"
         }
-        Manner::Document => "give it `result`, `violations` or `findings`",
+        PackageOrigin::Document => "give it `result`, `violations` or `findings`",
     };
     let diagnostic = Diagnostic::error("no-verdict-rule", message).with_hint(hint);
     match package.rules.first() {
@@ -179,13 +181,17 @@ fn without_verdict(package: &Package, manner: Manner) -> Diagnostic {
     }
 }
 
-/// The rules of a package that take part in its verdict.
-fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, Vec<Diagnostic>> {
+/// Returns the rules of a package that contribute to its verdict.
+fn verdict_rules(
+    package: &Package,
+    origin: PackageOrigin,
+    reach: &Reach,
+) -> Result<Vec<VerdictRule>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut parts = Vec::new();
     for rule in &package.rules {
         let Some(first) = rule.path.get(package.path.len()) else { continue };
-        let Some(role) = role(first, manner) else {
+        let Some(role) = role(first, origin) else {
             if let (Some(meant), false) = (misspelt(first), is_function(rule)) {
                 found.push(
                     Diagnostic::error(
@@ -216,7 +222,7 @@ fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, 
                     .at(rule.position.clone()),
             );
         } else {
-            parts.push(Part {
+            parts.push(VerdictRule {
                 role,
                 name: first.clone(),
                 position: rule.position.clone(),
@@ -224,10 +230,10 @@ fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, 
             });
         }
     }
-    // A package that has `result` says everything with it.
+    // The rule `result` is the whole verdict of its package.
     if let Some(result) = parts.iter().find(|part| part.role == Role::Result) {
         let verdict_reaches = |rule: &str| reach.reaches(&package.path, &result.name, rule);
-        let lost = parts.iter().filter(|part| says_something(part.role));
+        let lost = parts.iter().filter(|part| would_be_lost(part.role));
         for part in lost.filter(|part| !verdict_reaches(&part.name)) {
             let message = format!(
                 "the verdict rule `{}` is switched off: `result` ({}:{}) doesn't look at it",
@@ -244,8 +250,8 @@ fn parts(package: &Package, manner: Manner, reach: &Reach) -> Result<Vec<Part>, 
     if found.is_empty() { Ok(parts) } else { Err(found) }
 }
 
-/// True if a rule beside `result` finds something, that would be lost.
-fn says_something(role: Role) -> bool {
+/// Returns `true` if the violations of a rule with this role would be lost beside `result`.
+fn would_be_lost(role: Role) -> bool {
     matches!(role, Role::Violations | Role::Findings | Role::Warnings)
 }
 
@@ -253,7 +259,7 @@ fn is_function(rule: &RuleInfo) -> bool {
     matches!(rule.kind, RuleKind::Function { .. })
 }
 
-fn role(name: &str, manner: Manner) -> Option<Role> {
+fn role(name: &str, origin: PackageOrigin) -> Option<Role> {
     match name {
         "result" => Some(Role::Result),
         "deny" | "violations" => Some(Role::Violations),
@@ -261,7 +267,7 @@ fn role(name: &str, manner: Manner) -> Option<Role> {
         "warn" => Some(Role::Warnings),
         _ if name.starts_with("deny_") => Some(Role::Violations),
         _ if name.starts_with("warn_") => Some(Role::Warnings),
-        _ if manner == Manner::Plain => None,
+        _ if origin == PackageOrigin::Plain => None,
         "skipped" => Some(Role::Skipped),
         "skip_reason" => Some(Role::SkipReason),
         "ignore" => Some(Role::Ignore),
@@ -270,7 +276,7 @@ fn role(name: &str, manner: Manner) -> Option<Role> {
     }
 }
 
-/// What a rule's name was meant to be, if it is nearly a verdict rule's that fails.
+/// Returns the verdict rule that a name is a near miss of, among those whose violations fail.
 fn misspelt(name: &str) -> Option<&'static str> {
     if name.starts_with("violation_") || name.starts_with("violations_") {
         return Some("violations");
@@ -279,9 +285,9 @@ fn misspelt(name: &str) -> Option<&'static str> {
     ["deny", "violations"].into_iter().find(|known| strsim::damerau_levenshtein(&lower, known) <= 1)
 }
 
-/// All rules at once, so that their calls travel together. A rule that is undefined is an empty
-/// list.
-fn query(package: &Package, parts: &[Part]) -> String {
+/// Returns a query for all rules at once, so that their calls are batched. An undefined rule gives
+/// an empty list.
+fn query(package: &Package, parts: &[VerdictRule]) -> String {
     let lists: Vec<String> = parts
         .iter()
         .map(|part| {
@@ -298,14 +304,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_nearly_verdict_rules() {
+    fn near_misses_of_verdict_rules_are_recognised() {
         for name in ["violation", "Deny", "denny", "dney", "violation_x", "violatoins"] {
             assert!(misspelt(name).is_some(), "{name}");
         }
         for name in ["results", "denied", "rows", "message"] {
             assert!(misspelt(name).is_none(), "{name}");
         }
-        assert_eq!(role("deny_x", Manner::Plain), Some(Role::Violations));
-        assert_eq!(role("skipped", Manner::Plain), None);
+        assert_eq!(role("deny_x", PackageOrigin::Plain), Some(Role::Violations));
+        assert_eq!(role("skipped", PackageOrigin::Plain), None);
     }
 }

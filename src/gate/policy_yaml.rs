@@ -1,7 +1,7 @@
-//! Policy documents: YAML of `kind: Policy`, each with one or more Rego modules of its own.
+//! Policy documents: YAML files of `kind: Policy`, each with one or more Rego modules.
 //!
-//! Owns the document's form and its arguments. How its modules are loaded belongs to `load`, what
-//! is supplied where they leave out pieces of the verdict, to `packages` and `verdict`.
+//! Owns the format of the document and its arguments. Loading its modules belongs to `load`,
+//! defaults for parts of the verdict that they omit to `packages` and `verdict`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,12 +11,12 @@ use serde::Deserialize;
 use yaml_serde::Value as Yaml;
 
 use super::documents::argument;
-use super::split::{Form, Pieces};
+use super::split::{DocumentSplitter, Syntax};
 use crate::sources::{ModuleSource, document};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// Largest module that a document names by path.
+/// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
 
 /// A policy document.
@@ -38,7 +38,7 @@ pub(super) struct PolicyEntry {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Written {
+struct DocumentYaml {
     #[serde(alias = "api_version")]
     api_version: String,
     kind: String,
@@ -51,14 +51,14 @@ struct Written {
 struct Metadata {
     name: String,
     description: Option<String>,
-    /// Free for their authors' own use.
+    /// For the author's own use.
     #[serde(default)]
     #[allow(dead_code)]
     annotations: BTreeMap<String, Yaml>,
-    /// Whose policy it is, which says nothing about inputs.
+    /// The owner of the policy, which doesn't matter for inputs.
     #[allow(dead_code)]
     organization: Option<String>,
-    /// The sort of structured findings, which reports take as they are.
+    /// The type of structured findings, which reports show as they are.
     #[serde(alias = "finding_type")]
     #[allow(dead_code)]
     finding_type: Option<String>,
@@ -71,12 +71,12 @@ struct Spec {
     inputs: Vec<InputSpec>,
     #[serde(default)]
     policies: Vec<Entry>,
-    /// The older form: one policy, for the kind `type`.
+    /// The older format: a single policy, for the kind `type`.
     #[serde(rename = "type")]
     kind: Option<String>,
     embedded: Option<String>,
     path: Option<String>,
-    /// Where a policy attaches itself, which `-i` and `--kind` decide here.
+    /// The materials that a policy attaches itself to, which `-i` and `--kind` decide here.
     #[serde(alias = "auto_match")]
     #[allow(dead_code)]
     auto_match: Option<Yaml>,
@@ -101,41 +101,42 @@ struct Entry {
     path: Option<String>,
     #[serde(rename = "ref")]
     reference: Option<String>,
-    /// When an attestation is made; a gate is after that, and asks in every phase.
+    /// The phases of an attestation in which it is evaluated. A gate runs after all of them and
+    /// ignores it.
     #[serde(alias = "attestation_phases")]
     #[allow(dead_code)]
     attestation_phases: Option<Vec<String>>,
 }
 
-/// A policy document is small; what is larger is data.
+/// The size of the largest policy document; a larger file is data.
 const MAX_DOCUMENT: usize = 4 << 20;
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// True if a text is a policy document, good or bad, rather than data: also where it is one of
-/// several documents, and where it doesn't parse as anything. What is taken for data is asked for
-/// no verdict.
+/// Returns `true` if a text is a policy document, valid or not, rather than data: even if it is one
+/// of several documents, or can't be parsed. A policy document mistaken for data would silently
+/// give no verdict.
 pub(super) fn is_policy(text: &str) -> bool {
     if text.len() > MAX_DOCUMENT && !names_policy(text) {
         return false;
     }
-    pieces(text).iter().any(|(piece, form)| {
-        match document("", piece, *form == Form::Yaml) {
+    split_documents(text).iter().any(|(document_text, syntax)| {
+        match document("", document_text, *syntax == Syntax::Yaml) {
             Ok(value) => is_policy_value(&value),
-            // It may still be one for a reader that is less strict.
-            Err(_) => names_policy(piece),
+            // A less strict reader may still accept it.
+            Err(_) => names_policy(document_text),
         }
     })
 }
 
-/// The documents of a text.
-fn pieces(text: &str) -> Vec<(String, Form)> {
+/// Splits a text into its documents.
+fn split_documents(text: &str) -> Vec<(String, Syntax)> {
     let stream = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
-    let mut pieces = Pieces::new(stream, None);
-    std::iter::from_fn(|| pieces.next().ok().flatten())
-        .map(|piece| (String::from_utf8_lossy(&piece.bytes).into_owned(), piece.form))
+    let mut splitter = DocumentSplitter::new(stream, None);
+    std::iter::from_fn(|| splitter.next().ok().flatten())
+        .map(|raw| (String::from_utf8_lossy(&raw.bytes).into_owned(), raw.syntax))
         .collect()
 }
 
@@ -156,7 +157,7 @@ fn is_policy_kind(kind: &str) -> bool {
     kind.len() <= 20 && (kind == "policygroup" || strsim::damerau_levenshtein(&kind, "policy") <= 3)
 }
 
-/// True if a line of a text says `kind: Policy`, or nearly.
+/// Returns `true` if a line of a text is `kind: Policy`, or a near miss of it.
 fn names_policy(text: &str) -> bool {
     let bare = |text: &str| {
         text.trim_matches(|c: char| c.is_whitespace() || "\"',".contains(c)).to_owned()
@@ -164,7 +165,7 @@ fn names_policy(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start_matches('\u{feff}').split(" #").next().unwrap_or_default();
         line.split_once(':').is_some_and(|(key, value)| {
-            // A tag may stand before the value.
+            // A tag may precede the value.
             let value = value.split_whitespace().last().unwrap_or_default();
             bare(key.trim_start_matches(['{', ' '])).eq_ignore_ascii_case("kind")
                 && is_policy_kind(&bare(value))
@@ -172,7 +173,7 @@ fn names_policy(text: &str) -> bool {
     })
 }
 
-/// Reads a document; `path` is its file.
+/// Parses a document; `path` is its file.
 pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     let shown = escape(path);
     if text.len() > MAX_DOCUMENT {
@@ -181,20 +182,20 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
         ))
         .with_hint("put its modules beside it, and name them with `path`"));
     }
-    let documents = pieces(text).len();
+    let documents = split_documents(text).len();
     if documents > 1 {
         return Err(wrong(format!("{shown}: a policy document is one of {documents} documents"))
             .with_hint("put each policy into a file of its own: one would be read, or none"));
     }
     refuse_groups(text, &shown)?;
-    let written: Written = yaml_serde::from_str(text).map_err(|error| {
+    let written: DocumentYaml = yaml_serde::from_str(text).map_err(|error| {
         let place = match error.location() {
             Some(at) => format!("{shown}:{}:{}", at.line(), at.column()),
             None => shown.clone(),
         };
-        let said = error.to_string();
-        let said = said.split(" at line ").next().unwrap_or(&said);
-        wrong(format!("{place}: not a valid policy document: {}", escape(said)))
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        wrong(format!("{place}: not a valid policy document: {}", escape(message)))
     })?;
     if written.kind != "Policy" {
         let place = place(text, &shown, "kind:");
@@ -256,7 +257,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
                 )));
             }
         };
-        let module = ModuleSource { text: completed(&module.text), ..module };
+        let module = ModuleSource { text: with_omitted_rules(&module.text), ..module };
         entries.push(PolicyEntry { kind: entry.kind, module });
     }
     Ok(PolicyDocument {
@@ -268,7 +269,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     })
 }
 
-/// A group names policies that this can't fetch, and a key in another case isn't one.
+/// Refuses a policy group, whose policies can't be fetched here, and a `kind` key in another case.
 fn refuse_groups(text: &str, shown: &str) -> Result<(), Error> {
     let Ok(head) = yaml_serde::from_str::<BTreeMap<String, Yaml>>(text) else { return Ok(()) };
     let known = head.iter().find(|(key, _)| key.eq_ignore_ascii_case("kind"));
@@ -298,7 +299,7 @@ fn check_input(input: &InputSpec, shown: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Compiled policies are known by their first bytes, as they are or as base64.
+/// Refuses a compiled policy, recognised by its first bytes, raw or as base64.
 fn refuse_wasm(bytes: &[u8], shown: &str, number: usize) -> Result<(), Error> {
     if bytes.starts_with(b"\0asm") || bytes.trim_ascii_start().starts_with(b"AGFzb") {
         return Err(wrong(format!("{shown}: policy {number} is WebAssembly (WASM)"))
@@ -307,9 +308,9 @@ fn refuse_wasm(bytes: &[u8], shown: &str, number: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// The module with what policy documents may leave out, where its rules mention it: added behind
-/// it, so that its lines stay where they are.
-fn completed(module: &str) -> String {
+/// Appends definitions of the rules that policy documents may omit, if the module mentions them.
+/// They come last, so that the module's lines keep their numbers.
+fn with_omitted_rules(module: &str) -> String {
     let defines = |name: &str| {
         module.lines().any(|line| {
             let line = line.strip_prefix("default ").map_or(line, str::trim_start);
@@ -350,7 +351,7 @@ fn completed(module: &str) -> String {
     text
 }
 
-/// The place of the line that starts with `key`.
+/// Returns the position of the line that starts with `key`.
 fn place(text: &str, shown: &str, key: &str) -> String {
     let line = text.lines().position(|line| line.trim_start().starts_with(key)).unwrap_or(0);
     let column = text
@@ -360,8 +361,8 @@ fn place(text: &str, shown: &str, key: &str) -> String {
     format!("{shown}:{}:{column}", line + 1)
 }
 
-/// The module with line breaks before it, so that its lines have the numbers that they have in the
-/// document, where it is found there word for word.
+/// Prepends line breaks to a module so that its lines have the same numbers as in the document, if
+/// it is found there word for word.
 fn aligned(document: &str, module: &str) -> String {
     let wanted: Vec<&str> = module.lines().map(str::trim).collect();
     let lines: Vec<&str> = document.lines().map(str::trim).collect();
@@ -369,7 +370,7 @@ fn aligned(document: &str, module: &str) -> String {
     "\n".repeat(at.unwrap_or(0)) + module
 }
 
-/// A module beside the document. It never leads out of the document's folder.
+/// Reads a module that the document names by path, which may not lead out of the document's folder.
 fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Error> {
     let shown = escape(module);
     let outside = || {
@@ -408,18 +409,18 @@ fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Err
 }
 
 impl PolicyDocument {
-    /// True if the document declares an argument.
+    /// Returns `true` if the document takes an argument.
     pub fn declares(&self, name: &str) -> bool {
-        // One that declares none takes all.
+        // A document that declares no argument takes all.
         self.inputs.is_empty() || self.inputs.iter().any(|input| input.name == name)
     }
 
-    /// The names of its arguments.
+    /// Returns the names of its declared arguments.
     pub fn declared(&self) -> impl Iterator<Item = &str> {
         self.inputs.iter().map(|input| input.name.as_str())
     }
 
-    /// What of the given arguments reaches it, with its defaults.
+    /// Returns its arguments: those of the given ones that it takes, and its defaults.
     pub fn arguments(
         &self,
         given: &BTreeMap<String, String>,
@@ -430,7 +431,7 @@ impl PolicyDocument {
             found.extend(all.filter_map(|(name, text)| Some((name.clone(), argument(text)?))));
         }
         for input in &self.inputs {
-            // An empty one counts as none.
+            // An empty argument counts as absent.
             let given = given.get(&input.name).filter(|text| !text.is_empty());
             let text = given.or(input.default.as_ref());
             match text.and_then(|text| argument(text)) {
@@ -460,7 +461,7 @@ mod tests {
         - kind: SARIF\n      embedded: |\n        package main\n\n        violations := []\n";
 
     #[test]
-    fn modules_keep_their_lines() {
+    fn modules_keep_their_line_numbers() {
         let document = parse("d/p.yaml", GOOD).unwrap();
         let module = &document.entries[0].module;
         let line = module.text.lines().position(|line| line == "package main").unwrap();
@@ -469,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_declared() {
+    fn a_document_takes_only_declared_arguments() {
         let document = parse("p.yaml", GOOD).unwrap();
         assert!(document.arguments(&BTreeMap::new()).unwrap_err().to_string().contains("`a`"));
         let empty = BTreeMap::from([("a".to_owned(), String::new())]);
@@ -480,8 +481,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_place() {
-        for (from, to, says) in [
+    fn errors_in_a_policy_document_have_their_position() {
+        for (from, to, expected) in [
             (
                 "  name: n",
                 "  name: n\n  nam: x",
@@ -494,12 +495,12 @@ mod tests {
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
         ] {
             let error = parse("p.yaml", &GOOD.replace(from, to)).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         assert!(is_policy(GOOD) && is_policy(&GOOD.replace("Policy", "Polcy")));
         assert!(!is_policy("kind: Deployment\napiVersion: v1") && !is_policy("kind: 1"));
         let own = GOOD.replace('\n', "\n  ");
-        for (text, says) in [
+        for (text, expected) in [
             (format!("{GOOD}---\n{GOOD}"), "one of 2 documents"),
             (format!("a: 1\n---\n{GOOD}"), "one of 2 documents"),
             (GOOD.replace("spec:", "kind: Policy\nspec:"), "duplicate"),
@@ -522,11 +523,11 @@ mod tests {
         ] {
             assert!(is_policy(&text), "{text}");
             match parse("p.yaml", &text) {
-                Err(error) => assert!(error.to_string().contains(says), "{text}: {error}"),
-                Ok(_) => assert_eq!(says, "", "{text}"),
+                Err(error) => assert!(error.to_string().contains(expected), "{text}: {error}"),
+                Ok(_) => assert_eq!(expected, "", "{text}"),
             }
         }
-        for (from, to, says) in [
+        for (from, to, expected) in [
             ("kind: Policy", "Kind: Policy", "p.yaml:2:1: the key `Kind`"),
             ("kind: Policy", "kind: PolicyGroup", "p.yaml:2:1: groups of policies"),
             ("embedded: |", "ref: https://x.example/p.rego\n      xx: |", "unknown field `xx`"),
@@ -536,12 +537,12 @@ mod tests {
             let text = GOOD.replacen(from, to, 1);
             assert!(is_policy(&text), "{text}");
             let error = parse("p.yaml", &text).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 
     #[test]
-    fn older_forms_and_other_fields_are_read() {
+    fn the_older_format_and_unused_fields_are_read() {
         let text = GOOD.replace("  name: n", "  name: n\n  finding_type: SAST\n  organization: o");
         let text = text
             .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
@@ -558,21 +559,21 @@ mod tests {
     }
 
     #[test]
-    fn what_documents_leave_out_is_added_where_it_is_mentioned() {
+    fn omitted_rules_are_added_if_they_are_mentioned() {
         let module = "package main\n\nresult := {\"skipped\": skipped, \"violations\": []}\n\n\
             default skipped := true\n\nskipped := false if valid_input\n";
-        let text = completed(module);
+        let text = with_omitted_rules(module);
         assert!(text.starts_with(module));
         assert!(text.contains("default valid_input := true"), "{text}");
         assert!(
             !text.contains("default violations") && text.matches("default skipped").count() == 1
         );
         let plain = "package main\n\nviolations contains \"x\" # skipped\n";
-        assert_eq!(completed(plain), plain);
+        assert_eq!(with_omitted_rules(plain), plain);
     }
 
     #[test]
-    fn paths_stay_in_the_folder() {
+    fn module_paths_stay_in_the_folder() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("d")).unwrap();
         std::fs::write(dir.path().join("out.rego"), "package out").unwrap();

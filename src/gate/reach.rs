@@ -1,9 +1,9 @@
-//! What the rules of a load look at.
+//! The rules, calls, inputs and data that rules depend on.
 //!
-//! Owns what a gate asks before it trusts a verdict: whether `result` reaches a verdict rule beside
-//! it, how the policies look at `input`, which calls of the service a verdict can make, and whether
-//! a piece of data is looked at. All are answered from the compiled policies and their graph of
-//! rules.
+//! Owns the questions that a gate asks before it trusts a verdict: whether `result` depends on a
+//! verdict rule beside it, how the policies use `input`, which calls of the service a verdict can
+//! make, and whether a part of the data is used. The answers come from the compiled policies and
+//! their graph of rules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,31 +14,31 @@ use crate::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
 use crate::rego::syntax::visit::{Visit, walk_term, walk_with};
 use crate::text::data_reference;
 
-/// How policies look at `input`.
+/// The way in which policies use `input`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum InputUse {
     /// Not at all.
     None,
-    /// Each reference is `input.<name>`: nothing but an object has those.
+    /// By references `input.<name>` only, which require an object.
     Fields,
-    /// As a whole, or by something that may be an index.
+    /// As a whole, or by a key that may be an index.
     Whole,
 }
 
-/// The answers about one load.
+/// The dependencies of the rules of one load.
 #[derive(Debug)]
 pub(super) struct Reach {
-    /// The rules that each rule reads, by path.
+    /// The rules that each rule depends on, by path.
     edges: BTreeMap<String, BTreeSet<String>>,
     sites: BTreeMap<String, Vec<Site>>,
-    /// How each rule looks at `input` itself.
+    /// The way in which each rule itself uses `input`.
     inputs: BTreeMap<String, InputUse>,
-    /// The same of whatever can't be told apart.
+    /// The way in which definitions that belong to no known rule use `input`.
     elsewhere: InputUse,
     data: Vec<Vec<String>>,
 }
 
-/// A call of the service, or of a built-in that asks the network, in a policy.
+/// A call of the service, or of a built-in that accesses the network, in a policy.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Site {
     /// The function's full name.
@@ -47,14 +47,15 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// True if it calls the service or the host, and not the network.
+    /// Returns `true` if it calls the service or the host, not the network.
     pub fn asks_service(&self) -> bool {
         !is_network(&self.function)
     }
 }
 
 impl Reach {
-    /// Reads the graph of rules and the compiled modules; what tests look at isn't counted.
+    /// Reads the graph of rules and the compiled modules; data used only by test suites doesn't
+    /// count.
     pub fn new(policies: &Policies) -> Self {
         let program = policies.program();
         let rules = program.rules();
@@ -75,7 +76,7 @@ impl Reach {
             .iter()
             .flat_map(|rule| rule.definitions.iter().map(move |span| (place(*span), &rule.path)))
             .collect();
-        // What suites of tests look at isn't asked for.
+        // A gate doesn't evaluate test suites, so the data that they use doesn't matter.
         let suites: BTreeSet<&str> = policies
             .packages()
             .filter(|package| package.is_suite)
@@ -86,22 +87,22 @@ impl Reach {
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in &module.rules {
-                let mut looks = Looks { input: InputUse::None, data: Vec::new() };
-                looks.rule(rule);
+                let mut visitor = ReferenceVisitor { input: InputUse::None, data: Vec::new() };
+                visitor.rule(rule);
                 let input = match places.get(&place(rule.span)) {
                     Some(path) => inputs.entry((*path).clone()).or_insert(InputUse::None),
                     None => &mut elsewhere,
                 };
-                *input = looks.input.max(*input);
+                *input = visitor.input.max(*input);
                 if !suites.contains(file) {
-                    data.extend(looks.data);
+                    data.extend(visitor.data);
                 }
             }
         }
         Self { edges, sites, inputs, elsewhere, data }
     }
 
-    /// The rules that rules of a package reach, themselves included.
+    /// Returns the rules that some rules of a package depend on, including themselves.
     fn reached<'r>(
         &self,
         package: &[String],
@@ -119,7 +120,7 @@ impl Reach {
         seen
     }
 
-    /// The calls that some rules of a package can make, in the order of the text.
+    /// Returns the calls that some rules of a package can make, in the order of the text.
     pub fn sites<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Vec<Site> {
         let reached = self.reached(package, rules);
         let mut found: Vec<Site> = reached
@@ -134,19 +135,20 @@ impl Reach {
         found
     }
 
-    /// True if a policy may look at what is at a path below `data`.
-    pub fn looks_at(&self, path: &[String]) -> bool {
+    /// Returns `true` if a policy may use the value at a path below `data`.
+    pub fn uses_data(&self, path: &[String]) -> bool {
         self.data.iter().any(|looked| looked.iter().zip(path).all(|(own, other)| own == other))
     }
 
-    /// How the verdict that some rules of a package make looks at `input`.
+    /// Returns the way in which some rules of a package, and all rules that they depend on, use
+    /// `input`.
     pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> InputUse {
         let reached = self.reached(package, rules);
         let own = reached.iter().filter_map(|rule| self.inputs.get(rule)).copied();
         own.fold(self.elsewhere, InputUse::max)
     }
 
-    /// True if the rule `from` of a package reaches `rule` of the same package.
+    /// Returns `true` if the rule `from` of a package depends on `rule` of the same package.
     pub fn reaches(&self, package: &[String], from: &str, rule: &str) -> bool {
         let (from, wanted) = (rule_path(package, from), rule_path(package, rule));
         let direct = self.edges.get(&from).into_iter().flatten().cloned();
@@ -164,24 +166,24 @@ impl Reach {
     }
 }
 
-/// Where a definition stands.
+/// Returns the place of a definition.
 fn place(span: Span) -> (FileId, u32) {
     (span.file, span.start)
 }
 
-/// The path of a rule as the compiled policies have it.
+/// Returns the path of a rule in the form of the compiled policies.
 fn rule_path(package: &[String], rule: &str) -> String {
     let path: Vec<String> = package.iter().cloned().chain([rule.to_owned()]).collect();
     data_reference(&path)
 }
 
-/// Looks at references.
-struct Looks {
+/// A visitor that collects references to `input` and `data`.
+struct ReferenceVisitor {
     input: InputUse,
     data: Vec<Vec<String>>,
 }
 
-impl Visit for Looks {
+impl Visit for ReferenceVisitor {
     fn term(&mut self, term: &Term) {
         match &term.kind {
             TermKind::Var(name) if &**name == "input" => self.input = InputUse::Whole,
@@ -213,7 +215,7 @@ impl Visit for Looks {
     }
 
     fn with(&mut self, with: &With) {
-        // A replacement of `input` isn't a look at it.
+        // Replacing `input` doesn't use it.
         match &with.target.kind {
             TermKind::Var(_) => self.term(&with.value),
             TermKind::Ref(parts) if matches!(parts.first().map(|t| &t.kind), Some(TermKind::Var(n)) if &**n == "input") =>
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn result_reaches_what_its_definitions_name() {
+    fn result_reaches_the_rules_that_its_definitions_name() {
         let package = ["p".to_owned()];
         for (rules, expected) in [
             ("result := {\"violations\": deny}", true),
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_those_that_the_verdict_reaches() {
+    fn the_calls_of_a_verdict_are_those_that_its_rules_reach() {
         let reach = reach(
             "package p\n\ndeny contains \"x\" if not known\n\nknown if {\n\t\
              platform.discover(input.image, \"\").kind\n}\n\nother := platform.evidence({})\n",
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn input_is_looked_at_by_name_as_a_whole_or_not_at_all() {
+    fn input_is_used_by_field_as_a_whole_or_not_at_all() {
         for (body, expected) in [
             ("true", InputUse::None),
             ("\"input\" != \"x\" # input", InputUse::None),
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verdict_looks_at_input_in_its_own_way() {
+    fn the_use_of_input_is_told_for_each_rule() {
         let reach = reach(
             "package p\n\ndeny contains \"x\" if bad\n\nbad if input.bad\n\nelse := true if \
              input.worse\n\nwarn contains \"y\" if many(input)\n\nmany(doc) if count(doc) > 9\n\n\

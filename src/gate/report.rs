@@ -1,20 +1,20 @@
-//! What every form of a report has in common.
+//! The interface of reports.
 //!
-//! Owns the trait that forms plug into. Which forms there are on the command line, and where a
-//! report goes, belongs to the command.
+//! Owns the trait that each format implements. The formats of the command line, and the
+//! destinations of reports, belong to the command.
 
 use std::io::{self, Write};
 
 use super::model::Run;
 
-/// One form of a report.
+/// A report in one format.
 pub trait Report {
     /// Writes the whole report.
     ///
-    /// Everything in `run` that policies, inputs and the service said is as they said it: the form
-    /// escapes it for whoever reads that form.
+    /// Texts in `run` that come from policies, inputs and the service aren't escaped: the
+    /// implementation escapes them for the readers of its format.
     ///
     /// # Errors
-    /// Only what writing fails with.
+    /// Only errors of writing.
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
 }

@@ -1,7 +1,8 @@
-//! A run: every policy over every input, in parallel, reported in the order given.
+//! A run: evaluates every policy over every input in parallel, and reports in the order of the
+//! inputs.
 //!
-//! Owns the threads and what is in memory at a time: at most a few documents a thread, however many
-//! there are. One evaluation is in `work`, what comes of all of them in `gathered`.
+//! Owns the threads and the bound on memory: at most a few documents per thread, however many there
+//! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -11,61 +12,62 @@ use std::time::Instant;
 use super::account;
 use super::conclude;
 use super::documents::DocumentOptions;
-use super::gathered::Gathered;
-use super::inputs::{Documents, Place};
+use super::gathered::RunCollector;
+use super::inputs::{Documents, InputSource};
 use super::load::Gate;
 use super::model::{
     AnsweredBy, Failure, Graph, Input, Inventory, Ledger, Outcome, Rules, Run, Tool,
 };
 use super::waivers::Waivers;
-use super::work::{Event, Room, Work, millis};
+use super::work::{Event, MemoryBound, Work, millis};
 use crate::builtins::ContentForm;
 use crate::evaluate::{Cancellation, Entry, EvaluateOptions, Print, Recording};
 use crate::explain::Explanation;
 use crate::{Error, ErrorKind};
 
-/// Evaluations at a time that wait for the service.
+/// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
 
-/// How a run is done.
+/// Options of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunOptions {
-    /// How each evaluation is done; its timeout is for one input.
+    /// The options of each evaluation; the time limit is per input.
     pub evaluate: EvaluateOptions,
-    /// Who answers calls, for reports.
+    /// The source of answers, for reports.
     pub answered_by: AnsweredBy,
-    /// What fails besides violations.
+    /// The rules by which an input fails, besides violations.
     pub rules: Rules,
-    /// How documents are handed to policies.
+    /// The options for passing documents to policies.
     pub documents: DocumentOptions,
-    /// What is waived.
+    /// The waivers.
     pub waivers: Waivers,
-    /// True if the first input that doesn't pass ends the run.
+    /// Set to end the run at the first input that doesn't pass.
     pub fail_fast: bool,
-    /// True if a package that can call the service has to, for each input that it doesn't skip.
+    /// Set to require that a package that can call the service does so for each input that it
+    /// doesn't skip.
     pub require_calls: bool,
-    /// True if every answer is kept for a recording.
+    /// Set to keep every answer for a recording.
     pub record: bool,
-    /// Whether to find out why policies came out as they did; observers are told.
+    /// Set to explain the verdicts to the observer.
     pub explain: bool,
-    /// What wrote the report.
+    /// The tool, for reports.
     pub tool: Tool,
-    /// Which calls reports list.
+    /// The calls that reports list.
     pub calls: ListedCalls,
-    /// What the run was given; what becomes of it is filled in.
+    /// The inventory as far as it is known before the run, which completes it.
     pub inventory: Inventory,
 }
 
-/// Which calls of the service reports list. Sums count all.
+/// The calls that reports list; totals count all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ListedCalls {
     /// None.
     None,
-    /// Those that failed, or whose answer was cut, packed or not comparable.
+    /// Calls that failed, or whose answer was cut, is base64 or couldn't be compared.
     #[default]
     Failed,
-    /// Every one.
+    /// All calls.
     All,
 }
 
@@ -83,7 +85,7 @@ impl ListedCalls {
 }
 
 impl RunOptions {
-    /// Options with the defaults.
+    /// Creates options with the defaults.
     pub fn new(evaluate: EvaluateOptions, answered_by: AnsweredBy, tool: Tool) -> Self {
         Self {
             evaluate,
@@ -106,7 +108,7 @@ fn is_cancelled(options: &RunOptions) -> bool {
     options.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
 }
 
-/// True if something of the inputs was left undone because the run was cancelled.
+/// Returns `true` if an input has no verdict because the run was cancelled.
 fn is_incomplete(run: &Run) -> bool {
     let cancelled = |failure: &Option<Failure>| {
         failure.as_ref().is_some_and(|failure| failure.kind == ErrorKind::Cancelled.code())
@@ -117,28 +119,28 @@ fn is_incomplete(run: &Run) -> bool {
         })
 }
 
-/// Hears of a run while it goes on; on one thread.
+/// An observer of a run's progress, called from a single thread.
 pub trait RunObserver {
     /// An input was read.
     fn began(&mut self, _name: &str) {}
     /// A policy printed something.
     fn printed(&mut self, _input: &str, _print: &Print) {}
-    /// Why a policy came out as it did, where that was asked for.
+    /// A verdict was explained, if that was requested.
     fn explained(&mut self, _input: &str, _explanation: &Explanation) {}
     /// An input is done.
     fn ended(&mut self, _input: &Input) {}
 }
 
 impl Gate {
-    /// Evaluates every policy over every document. Without places there is one evaluation without
-    /// an input.
+    /// Evaluates every policy over every document. Without sources, each policy is evaluated once
+    /// without an input.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`] when a thread can't be started or an answer can't be recorded.
-    /// Everything that goes wrong with an input is in the model.
+    /// A problem with an input is part of the model instead.
     pub fn run(
         &self,
-        places: Vec<Place>,
+        places: Vec<InputSource>,
         options: &RunOptions,
         observer: &mut dyn RunObserver,
     ) -> Result<(Run, Recording), Error> {
@@ -150,14 +152,15 @@ impl Gate {
             options.evaluate.budget.timeout,
             options.evaluate.cancellation.clone(),
         );
-        let mut gathered = Gathered::new(self, options);
+        let mut gathered = RunCollector::new(self, options);
         let stop = AtomicBool::new(false);
         let workers = self.workers();
         let (to_workers, jobs) = mpsc::sync_channel::<(Arc<Work>, usize)>(workers);
         let jobs = Mutex::new(jobs);
         let (events, heard) = mpsc::channel();
         std::thread::scope(|scope| {
-            // Dropped on every way out, or the workers would wait for ever.
+            // Moved into the scope so that they are dropped on every exit; otherwise the workers
+            // would wait forever.
             let (to_workers, events) = (to_workers, events);
             let thread = || std::thread::Builder::new().name("gate".to_owned());
             let failed = |error: std::io::Error| {
@@ -213,7 +216,7 @@ impl Gate {
         if self.waits { cores.max(WAITING) } else { cores }
     }
 
-    /// Reads documents ahead of the workers, never many; nothing more once the run is stopped.
+    /// Reads documents a little ahead of the workers, until the end or until the run is stopped.
     fn read(
         &self,
         mut documents: Documents,
@@ -222,7 +225,7 @@ impl Gate {
         stop: &AtomicBool,
         options: &RunOptions,
     ) {
-        let room = Room::default();
+        let memory = MemoryBound::default();
         for index in 0.. {
             if stop.load(Ordering::Relaxed) || is_cancelled(options) {
                 let _ = events.send(Event::Left(documents.left()));
@@ -260,7 +263,7 @@ impl Gate {
                 value,
                 reading: document.reading,
                 started: OnceLock::new(),
-                _weight: room.take(document.bytes),
+                _memory: memory.take(document.bytes),
             });
             for check in (0..self.checks.len()).filter(|_| readable) {
                 if to_workers.send((Arc::clone(&work), check)).is_err() {

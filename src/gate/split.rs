@@ -1,61 +1,61 @@
-//! The documents of a file or stream, one after another.
+//! Splitting a file or stream into its documents.
 //!
-//! Owns telling them apart without reading more than one into memory: JSON values that follow one
-//! another (JSON Lines among them) and YAML documents. What the bytes mean is `documents`'.
+//! Owns finding their boundaries without holding more than one in memory: consecutive JSON values
+//! (such as JSON Lines) and YAML documents. The meaning of the bytes belongs to `documents`.
 
 use std::io::{self, BufRead, Read};
 
 use sha2::{Digest as _, Sha256};
 
-/// The largest document.
+/// The size of the largest document.
 pub(super) const MAX_BYTES: usize = 256 << 20;
 
-/// The most values of a JSON document, as of YAML: a value takes far more memory than the two bytes
-/// that it may be written in.
+/// The most values of a JSON document, the same as for YAML: a value takes far more memory than the
+/// two bytes in which it may be written.
 pub(super) const MAX_VALUES: usize = 10_000_000;
 
-/// How a stream's documents are written.
+/// The syntax of a stream's documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Syntax {
     Json,
     Yaml,
 }
 
-/// A document's bytes.
+/// The bytes of a document.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct RawDocument {
     pub bytes: Vec<u8>,
     /// Its first line in the stream, from 1.
     pub line: usize,
-    pub form: Form,
-    /// `sha256:` of the whole stream where this is all there is, else of these bytes.
+    pub syntax: Syntax,
+    /// `sha256:` of the whole stream if this is its only document, otherwise of these bytes.
     pub digest: String,
-    /// True if this is the only document of the stream.
+    /// `true` if this is the only document of the stream.
     pub only: bool,
 }
 
 pub(super) type Stream = Box<dyn BufRead + Send>;
 
-/// Takes a stream apart.
-pub(super) struct Pieces {
+/// Splits a stream into documents.
+pub(super) struct DocumentSplitter {
     stream: Hashing,
-    form: Option<Form>,
+    syntax: Option<Syntax>,
     line: usize,
     first: bool,
-    /// The start of the next YAML document.
-    ahead: Vec<u8>,
+    /// The first line of the next YAML document.
+    lookahead: Vec<u8>,
     over: bool,
 }
 
-impl Pieces {
-    /// `form` is what the stream's name says, if it says anything.
-    pub fn new(stream: Stream, form: Option<Form>) -> Self {
+impl DocumentSplitter {
+    /// Creates a splitter; `syntax` is the one that the stream's name implies, if any.
+    pub fn new(stream: Stream, syntax: Option<Syntax>) -> Self {
         let stream = Hashing { stream, hash: Sha256::new() };
-        Self { stream, form, line: 1, first: true, ahead: Vec::new(), over: false }
+        Self { stream, syntax, line: 1, first: true, lookahead: Vec::new(), over: false }
     }
 
-    /// The next document; an empty stream has none.
-    pub fn next(&mut self) -> io::Result<Option<Piece>> {
+    /// Returns the next document; an empty stream has none.
+    pub fn next(&mut self) -> io::Result<Option<RawDocument>> {
         if self.over {
             return Ok(None);
         }
@@ -64,40 +64,40 @@ impl Pieces {
         next
     }
 
-    /// True if it is known that nothing follows.
+    /// Returns `true` if it is known that no document follows.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    fn read(&mut self) -> io::Result<Option<Piece>> {
-        let form = if let Some(form) = self.form {
-            form
+    fn read(&mut self) -> io::Result<Option<RawDocument>> {
+        let syntax = if let Some(syntax) = self.syntax {
+            syntax
         } else {
-            let form = match self.skip_space()? {
-                Some(b'{' | b'[' | b'"') => Form::Json,
-                _ => Form::Yaml,
+            let syntax = match self.skip_space()? {
+                Some(b'{' | b'[' | b'"') => Syntax::Json,
+                _ => Syntax::Yaml,
             };
-            *self.form.insert(form)
+            *self.syntax.insert(syntax)
         };
-        let piece = match form {
-            Form::Json => self.json()?,
-            Form::Yaml => self.yaml()?,
+        let document = match syntax {
+            Syntax::Json => self.json()?,
+            Syntax::Yaml => self.yaml()?,
         };
-        let Some((bytes, line, last)) = piece else { return Ok(None) };
+        let Some((bytes, line, last)) = document else { return Ok(None) };
         let only = last && std::mem::take(&mut self.first);
         self.first = false;
         self.over = last;
         let digest =
             if only { self.stream.hash.clone().finalize() } else { Sha256::digest(&bytes) };
-        Ok(Some(Piece { bytes, line, form, digest: hex(&digest), only }))
+        Ok(Some(RawDocument { bytes, line, syntax, digest: hex(&digest), only }))
     }
 
-    /// The next byte that is no white space, which stays.
+    /// Skips white space and returns the next byte without consuming it.
     fn skip_space(&mut self) -> io::Result<Option<u8>> {
         loop {
             let buffer = self.stream.fill_buf()?;
             let Some(&first) = buffer.first() else { return Ok(None) };
-            // A byte order mark counts as white space at the start only.
+            // A byte order mark counts as white space only at the start.
             let mark = self.line == 1 && self.first && [0xef, 0xbb, 0xbf].contains(&first);
             if !first.is_ascii_whitespace() && !mark {
                 return Ok(Some(first));
@@ -112,7 +112,7 @@ impl Pieces {
             return Ok(None);
         }
         let start = self.line;
-        let mut scan = Scan::default();
+        let mut scan = JsonScanner::default();
         let mut bytes = Vec::new();
         loop {
             let buffer = self.stream.fill_buf()?;
@@ -140,7 +140,7 @@ impl Pieces {
     }
 
     fn yaml(&mut self) -> io::Result<Option<(Vec<u8>, usize, bool)>> {
-        let mut bytes = std::mem::take(&mut self.ahead);
+        let mut bytes = std::mem::take(&mut self.lookahead);
         let mut start = self.line - usize::from(!bytes.is_empty());
         loop {
             let mut line = Vec::new();
@@ -154,12 +154,12 @@ impl Pieces {
             let begins = marks(&line, b"---");
             if (begins || marks(&line, b"...")) && has_content(&bytes) {
                 if begins {
-                    self.ahead = line;
+                    self.lookahead = line;
                 }
                 return Ok(Some((bytes, start, false)));
             }
             if begins {
-                // Directives and comments before a document belong to it, an empty document before
+                // Directives and comments before a document belong to it; an empty document before
                 // it doesn't.
                 if bytes.split(|byte| *byte == b'\n').any(|line| marks(line, b"---")) {
                     bytes.clear();
@@ -187,7 +187,7 @@ fn marks(line: &[u8], marker: &[u8]) -> bool {
     line.strip_prefix(marker).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
-/// True if there is more than comments, directives and markers.
+/// Returns `true` if there is more than comments, directives and markers.
 fn has_content(bytes: &[u8]) -> bool {
     bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
         let line = if marks(line, b"---") { line.get(3..).unwrap_or_default() } else { line };
@@ -196,20 +196,20 @@ fn has_content(bytes: &[u8]) -> bool {
     })
 }
 
-/// Finds the end of a JSON value.
+/// A scanner for the end of a JSON value.
 #[derive(Default)]
-struct Scan {
+struct JsonScanner {
     depth: usize,
-    /// The number of values that were seen, keys among them, by what stands between them.
+    /// The number of values seen so far, including keys, counted by brackets and separators.
     values: usize,
-    /// In a string, and whether the next byte is escaped.
+    /// `Some` within a string, with whether the next byte is escaped.
     text: Option<bool>,
     begun: bool,
     done: bool,
 }
 
-impl Scan {
-    /// True if the value ended before `byte`.
+impl JsonScanner {
+    /// Advances by `byte`. Returns `true` if the value ended before it.
     fn ends_before(&mut self, byte: u8) -> bool {
         if self.done {
             return true;
@@ -241,7 +241,7 @@ impl Scan {
     }
 }
 
-/// `sha256:…`.
+/// Returns a digest as `sha256:…`.
 pub(super) fn hex(digest: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut out = String::from("sha256:");
@@ -251,7 +251,7 @@ pub(super) fn hex(digest: &[u8]) -> String {
     out
 }
 
-/// Hashes what is consumed.
+/// A reader that hashes the bytes that are consumed.
 struct Hashing {
     stream: Stream,
     hash: Sha256,
@@ -284,54 +284,54 @@ mod tests {
 
     use super::*;
 
-    fn pieces(text: &str, form: Option<Form>) -> Vec<(String, usize, bool)> {
-        // A buffer of three bytes, so that every boundary is met.
+    fn split(text: &str, syntax: Option<Syntax>) -> Vec<(String, usize, bool)> {
+        // A buffer of three bytes, so that documents cross its boundaries.
         let stream = Box::new(io::BufReader::with_capacity(3, io::Cursor::new(text.to_owned())));
-        let mut pieces = Pieces::new(stream, form);
+        let mut splitter = DocumentSplitter::new(stream, syntax);
         let mut found = Vec::new();
-        while let Some(piece) = pieces.next().unwrap() {
-            if piece.only {
-                assert_eq!(piece.digest, hex(&Sha256::digest(text.as_bytes())));
+        while let Some(document) = splitter.next().unwrap() {
+            if document.only {
+                assert_eq!(document.digest, hex(&Sha256::digest(text.as_bytes())));
             }
-            found.push((String::from_utf8(piece.bytes).unwrap(), piece.line, piece.only));
+            found.push((String::from_utf8(document.bytes).unwrap(), document.line, document.only));
         }
         found
     }
 
-    fn texts(text: &str, form: Option<Form>) -> Vec<String> {
-        pieces(text, form).into_iter().map(|(text, ..)| text).collect()
+    fn texts(text: &str, syntax: Option<Syntax>) -> Vec<String> {
+        split(text, syntax).into_iter().map(|(text, ..)| text).collect()
     }
 
     #[test]
-    fn json_values_follow_one_another() {
+    fn consecutive_json_values_are_split() {
         let lines = "{\"a\": \"}\\\"{\"}\n\n[1, {\"b\": []}] \"x\" 12 true\n{";
         let expected = ["{\"a\": \"}\\\"{\"}", "[1, {\"b\": []}]", "\"x\"", "12", "true", "{"];
-        assert_eq!(texts(lines, Some(Form::Json)), expected);
-        assert_eq!(pieces("\n {\n} \n", None), [("{\n}".to_owned(), 2, true)]);
-        assert_eq!(pieces("{}\n{}", None)[1].1, 2);
+        assert_eq!(texts(lines, Some(Syntax::Json)), expected);
+        assert_eq!(split("\n {\n} \n", None), [("{\n}".to_owned(), 2, true)]);
+        assert_eq!(split("{}\n{}", None)[1].1, 2);
         assert_eq!(texts("{} x", None), ["{}", "x"]);
         assert_eq!(texts("\u{feff}{}", None), ["{}"]);
-        assert!(texts(" \n", Some(Form::Json)).is_empty());
+        assert!(texts(" \n", Some(Syntax::Json)).is_empty());
     }
 
     #[test]
-    fn documents_are_bounded_in_values() {
+    fn the_number_of_values_in_a_document_is_bounded() {
         let endless = io::repeat(b'[').take(MAX_VALUES as u64 * 3);
-        let mut pieces = Pieces::new(Box::new(io::BufReader::new(endless)), None);
-        let error = pieces.next().unwrap_err().to_string();
+        let mut splitter = DocumentSplitter::new(Box::new(io::BufReader::new(endless)), None);
+        let error = splitter.next().unwrap_err().to_string();
         assert!(error.contains("more than 10000000 values"), "{error}");
-        assert!(pieces.next().unwrap().is_none());
+        assert!(splitter.next().unwrap().is_none());
     }
 
     #[test]
-    fn yaml_documents_have_markers() {
-        assert_eq!(pieces("a: 1\nb: 2\n", None), [("a: 1\nb: 2\n".to_owned(), 1, true)]);
+    fn yaml_documents_are_split_at_markers() {
+        assert_eq!(split("a: 1\nb: 2\n", None), [("a: 1\nb: 2\n".to_owned(), 1, true)]);
         let two = "# c\n---\na: 1\n--- # x\nb: |\n  --- no\n...\n---\n";
-        let found = texts(two, Some(Form::Yaml));
+        let found = texts(two, Some(Syntax::Yaml));
         assert_eq!(found, ["# c\n---\na: 1\n", "--- # x\nb: |\n  --- no\n"]);
-        assert!(texts("# nothing\n---\n", Some(Form::Yaml)).is_empty());
-        assert_eq!(texts("---\na: 1\n---\n\n---\nb: 2", Some(Form::Yaml)).len(), 2);
-        let empty = pieces("%YAML 1.2\n--- # nothing\n---\na: 1\n", Some(Form::Yaml));
+        assert!(texts("# nothing\n---\n", Some(Syntax::Yaml)).is_empty());
+        assert_eq!(texts("---\na: 1\n---\n\n---\nb: 2", Some(Syntax::Yaml)).len(), 2);
+        let empty = split("%YAML 1.2\n--- # nothing\n---\na: 1\n", Some(Syntax::Yaml));
         assert_eq!(empty, [("---\na: 1\n".to_owned(), 3, true)]);
     }
 }

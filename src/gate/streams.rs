@@ -1,7 +1,7 @@
-//! Streams that may never say anything: standard input and pipes, read within a time.
+//! Reading standard input and pipes, which may never end, with a time limit.
 //!
-//! Owns the thread that reads, which nothing can stop: it is left behind when the time is up, and
-//! ends with the process.
+//! Owns the thread that reads. It can't be stopped: when the time is up it is abandoned, and ends
+//! with the process.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use crate::evaluate::Cancellation;
 
 /// The longest wait for a stream before cancellation is checked.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The deadline of the wait for a stream; reading a document moves it.
+/// The deadline for reading a document from a stream, set anew for each document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadline {
     until: Arc<Mutex<Option<Instant>>>,
@@ -33,21 +33,21 @@ impl Deadline {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if the run was cancelled.
+    /// Returns `true` if the run was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
 }
 
-/// A stream that ends, with an error, at its deadline.
-pub(super) struct Timed {
+/// A stream whose reads fail at its deadline.
+pub(super) struct TimedStream {
     chunks: Receiver<io::Result<Vec<u8>>>,
     current: io::Cursor<Vec<u8>>,
     deadline: Deadline,
 }
 
-impl Timed {
-    /// Opens and reads on a thread of its own: to open a pipe waits for whoever writes it.
+impl TimedStream {
+    /// Opens and reads a stream on a new thread: even opening a pipe blocks until it has a writer.
     pub fn new<R: Read>(
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
         deadline: Deadline,
@@ -78,7 +78,7 @@ impl Timed {
     }
 }
 
-impl Read for Timed {
+impl Read for TimedStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let length = self.current.read(into)?;
@@ -89,8 +89,9 @@ impl Read for Timed {
                 return Err(io::Error::other("the run was interrupted"));
             }
             let until = self.deadline.get();
-            let left =
-                until.map_or(LOOK, |u| u.saturating_duration_since(Instant::now()).min(LOOK));
+            let left = until.map_or(POLL_INTERVAL, |u| {
+                u.saturating_duration_since(Instant::now()).min(POLL_INTERVAL)
+            });
             match self.chunks.recv_timeout(left) {
                 Ok(chunk) => self.current = io::Cursor::new(chunk?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),

@@ -1,102 +1,104 @@
-//! What a package's rules say, taken apart; anything of another shape is an error.
+//! Reading a package's verdict from the values of its rules; a value of any other shape is an
+//! error.
 //!
-//! Owns the forms of a verdict in Rego. Whether what was found fails the input, is waived or is
-//! too slight to count, is decided in `conclude`.
+//! Owns the forms of a verdict in Rego. Whether a violation fails the input, is waived or is below
+//! the threshold is decided in `conclude`.
 
 use crate::rego::Value;
 
 use super::model::Class;
-use super::packages::{Part, Role};
+use super::packages::{Role, VerdictRule};
 use crate::builtins::describe;
 use crate::evaluate::{QueryOutput, compact};
 use crate::text::{nearest, shorten};
 use crate::{Diagnostic, Error};
 
-/// Why a document that a policy isn't about is skipped, in the words that people know.
+/// The reason for skipping a document that a policy doesn't apply to, as policy engines word it.
 const NOT_RECOGNIZED: &str = "the file content is not recognized";
 
 /// The keys of `result`.
 const KEYS: &[&str] = &["skipped", "skip_reason", "ignore", "violations", "findings"];
 
-/// Fields that name a finding, the first that is there.
+/// The fields that identify a finding; the first one present counts.
 const IDS: &[&str] = &["id", "external_id", "rule_id", "vulnerability_id", "cve"];
 
-/// What a package said.
+/// A package's verdict as its rules state it.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct RawVerdict {
     pub skipped: bool,
     pub ignored: bool,
     pub reason: Option<String>,
     pub items: Vec<Item>,
 }
 
-/// Something that a package found.
+/// A violation, finding or warning of a package.
 #[derive(Debug, PartialEq)]
 pub(super) struct Item {
     pub class: Class,
-    /// Which of the package's parts said it.
-    pub part: usize,
+    /// The index of the verdict rule that reported it.
+    pub rule: usize,
     pub message: String,
     pub severity: Option<String>,
     pub id: Option<String>,
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Takes the answer to a package's query apart.
-pub(super) fn read(parts: &[Part], output: &QueryOutput) -> Result<Said, Error> {
+/// Reads the verdict from the answer to a package's query.
+pub(super) fn read(rules: &[VerdictRule], output: &QueryOutput) -> Result<RawVerdict, Error> {
     let broken = || Error::new(crate::ErrorKind::Internal, "the verdict's query has no answer");
     let Some(Value::Array(values)) = output.value() else { return Err(broken()) };
-    if values.len() != parts.len() {
+    if values.len() != rules.len() {
         return Err(broken());
     }
-    let mut said = Said::default();
+    let mut raw = RawVerdict::default();
     let (mut violations, mut findings) = (Vec::new(), Vec::new());
     let mut warnings = Vec::new();
-    for (index, (part, value)) in parts.iter().zip(values.iter()).enumerate() {
+    for (index, (rule, value)) in rules.iter().zip(values.iter()).enumerate() {
         let value = match value {
             Value::Array(one) => one.first(),
             _ => return Err(broken()),
         };
-        let at = Place { part, index, what: format!("`{}`", part.name) };
-        match part.role {
+        let at = ValueContext { rule, index, what: format!("`{}`", rule.name) };
+        match rule.role {
             Role::Result => return result(&at, value),
             Role::Violations => violations.extend(list(&at, value, Class::Violation)?),
             Role::Findings => findings.extend(list(&at, value, Class::Finding)?),
             Role::Warnings => warnings.extend(list(&at, value, Class::Warning)?),
-            Role::Skipped => said.skipped |= value.map_or(Ok(false), |v| at.boolean(v))?,
-            Role::Ignore => said.ignored |= value.map_or(Ok(false), |v| at.boolean(v))?,
-            Role::SkipReason => said.reason = reason(&at, value)?,
+            Role::Skipped => raw.skipped |= value.map_or(Ok(false), |v| at.boolean(v))?,
+            Role::Ignore => raw.ignored |= value.map_or(Ok(false), |v| at.boolean(v))?,
+            Role::SkipReason => raw.reason = reason(&at, value)?,
             Role::ValidInput => {}
         }
     }
-    let valid = parts.iter().zip(values.iter()).find(|(part, _)| part.role == Role::ValidInput);
-    if let Some((part, value)) = valid {
-        let at = Place { part, index: 0, what: format!("`{}`", part.name) };
+    let valid = rules.iter().zip(values.iter()).find(|(rule, _)| rule.role == Role::ValidInput);
+    if let Some((rule, value)) = valid {
+        let at = ValueContext { rule, index: 0, what: format!("`{}`", rule.name) };
         let valid = match value {
             Value::Array(one) => one.first().map_or(Ok(false), |v| at.boolean(v))?,
             _ => return Err(broken()),
         };
         if !valid {
-            said.skipped = true;
-            said.reason = said.reason.or_else(|| Some(NOT_RECOGNIZED.to_owned()));
+            raw.skipped = true;
+            raw.reason = raw.reason.or_else(|| Some(NOT_RECOGNIZED.to_owned()));
         }
     }
-    said.items = combined(parts, violations, findings);
-    said.items.extend(warnings);
-    Ok(said)
+    raw.items = combined(rules, violations, findings);
+    raw.items.extend(warnings);
+    Ok(raw)
 }
 
-/// Findings win over `violations`, which say the same in plain words; other rules stay.
-fn combined(parts: &[Part], mut violations: Vec<Item>, findings: Vec<Item>) -> Vec<Item> {
+/// Combines violations and findings: findings replace `violations`, which state the same as plain
+/// text; other rules remain.
+fn combined(rules: &[VerdictRule], mut violations: Vec<Item>, findings: Vec<Item>) -> Vec<Item> {
     if !findings.is_empty() {
-        violations.retain(|item| parts.get(item.part).is_some_and(|p| p.name != "violations"));
+        violations.retain(|item| rules.get(item.rule).is_some_and(|p| p.name != "violations"));
     }
     violations.extend(findings);
     violations
 }
 
-/// The rule `result`.
-fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
+/// Reads the verdict from the rule `result`.
+fn result(at: &ValueContext<'_>, value: Option<&Value>) -> Result<RawVerdict, Error> {
     let Some(value) = value else {
         return Err(at.wrong("is undefined, which isn't a verdict", "give it a `default`"));
     };
@@ -110,7 +112,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
         let Value::String(key) = key else {
             return Err(at.wrong("has a key that isn't a string", "its keys are names"));
         };
-        // Other fields are the author's own, but not those that were meant to be one of these.
+        // Authors may add other fields, but not near misses of the known ones.
         if !KEYS.contains(&key.as_ref())
             && let Some(near) = nearest(key, KEYS.iter().copied())
         {
@@ -126,7 +128,7 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
         }
     }
     let field = |name: &str| object.get(&Value::from(name));
-    let inside = |name: &str| Place { what: format!("`{name}` of `result`"), ..*at };
+    let inside = |name: &str| ValueContext { what: format!("`{name}` of `result`"), ..*at };
     let flag = |name: &str| field(name).map_or(Ok(false), |value| inside(name).boolean(value));
     let (skipped, ignored) = (flag("skipped")?, flag("ignore")?);
     let reason = reason(&inside("skip_reason"), field("skip_reason"))?;
@@ -144,11 +146,11 @@ fn result(at: &Place<'_>, value: Option<&Value>) -> Result<Said, Error> {
     let violations = items("violations", violations, Class::Violation)?;
     let findings = items("findings", findings, Class::Finding)?;
     let items = if findings.is_empty() { violations } else { findings };
-    Ok(Said { skipped, ignored, reason, items })
+    Ok(RawVerdict { skipped, ignored, reason, items })
 }
 
-/// An empty reason is none.
-fn reason(at: &Place<'_>, value: Option<&Value>) -> Result<Option<String>, Error> {
+/// Reads a reason; an empty one counts as absent.
+fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>, Error> {
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string()).filter(|text| !text.is_empty())),
@@ -158,7 +160,7 @@ fn reason(at: &Place<'_>, value: Option<&Value>) -> Result<Option<String>, Error
     }
 }
 
-/// True if a field of `result` has the name of a rule that would say something on its own.
+/// Returns `true` if a field of `result` has the name of a verdict rule.
 fn is_verdict_rule(name: &str) -> bool {
     matches!(name, "deny" | "violation" | "warn")
         || name.starts_with("deny_")
@@ -177,8 +179,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A list of violations, findings or warnings.
-fn list(at: &Place<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>, Error> {
+/// Reads a list of violations, findings or warnings.
+fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>, Error> {
     let ordered: Vec<&Value> = match value {
         None => {
             return Err(at.wrong(
@@ -198,7 +200,7 @@ fn list(at: &Place<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>
     ordered.into_iter().map(|value| item(at, value, class)).collect()
 }
 
-fn item(at: &Place<'_>, value: &Value, class: Class) -> Result<Item, Error> {
+fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Error> {
     let of = match class {
         Class::Violation => "a violation",
         Class::Finding => "a finding",
@@ -206,7 +208,7 @@ fn item(at: &Place<'_>, value: &Value, class: Class) -> Result<Item, Error> {
     };
     let mut found = Item {
         class,
-        part: at.index,
+        rule: at.index,
         message: String::new(),
         severity: None,
         id: None,
@@ -266,14 +268,14 @@ fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, E
     }
 }
 
-/// What is being read, for errors.
-struct Place<'a> {
-    part: &'a Part,
+/// The value that is being read, for errors.
+struct ValueContext<'a> {
+    rule: &'a VerdictRule,
     index: usize,
     what: String,
 }
 
-impl Place<'_> {
+impl ValueContext<'_> {
     fn boolean(&self, value: &Value) -> Result<bool, Error> {
         match value {
             Value::Bool(flag) => Ok(*flag),
@@ -284,13 +286,13 @@ impl Place<'_> {
         }
     }
 
-    /// An error about this place.
+    /// Returns an error about the value.
     fn wrong(&self, message: impl AsRef<str>, hint: impl AsRef<str>) -> Error {
         let message = format!("{} {}", self.what, message.as_ref());
         Error::policy(vec![
             Diagnostic::error("wrong-shape", message)
                 .with_hint(hint.as_ref())
-                .at(self.part.position.clone()),
+                .at(self.rule.position.clone()),
         ])
     }
 }

@@ -1,32 +1,33 @@
-//! Every shape that a verdict can have.
+//! Tests of every shape that a verdict can have.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
-use crate::gate::packages::{Manner, asked};
+use crate::gate::packages::{PackageOrigin, verdict_packages};
 use crate::gate::reach::Reach;
 use crate::load::LoadOptions;
 use crate::sources::{ModuleSource, Sources};
 
-fn said(text: &str, manner: Manner) -> Result<Said, String> {
+fn verdict_of(text: &str, manner: PackageOrigin) -> Result<RawVerdict, String> {
     let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
     let sources = Sources { modules: vec![module], ..Sources::default() };
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
     let reach = Reach::new(&policies);
-    let asked = asked(&policies, &[], manner, &reach).map_err(|e| e.to_string())?;
-    let options = EvaluateOptions::new(Answers::Nobody(String::new()));
-    let evaluated = policies.evaluate(&asked[0].query, None, &options);
-    read(&asked[0].parts, &evaluated.result.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
+    let packages = verdict_packages(&policies, &[], manner, &reach).map_err(|e| e.to_string())?;
+    let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
+    let evaluated = policies.evaluate(&packages[0].query, None, &options);
+    read(&packages[0].rules, &evaluated.result.map_err(|e| e.to_string())?)
+        .map_err(|e| e.to_string())
 }
 
 fn messages(text: &str) -> Vec<String> {
-    let said = said(text, Manner::Plain).unwrap();
-    said.items.into_iter().map(|item| item.message).collect()
+    let raw = verdict_of(text, PackageOrigin::Plain).unwrap();
+    raw.items.into_iter().map(|item| item.message).collect()
 }
 
 #[test]
-fn rules_count_together() {
+fn violations_of_all_verdict_rules_count_together() {
     let text = "deny contains \"a\"\ndeny_b contains {\"message\": \"b\", \"severity\": \"low\"}\n\
                 violations := [\"c\"]\nwarn contains \"d\"\nwarn_e contains \"e\"";
     assert_eq!(messages(text), ["a", "b", "c", "d", "e"]);
@@ -34,31 +35,32 @@ fn rules_count_together() {
 }
 
 #[test]
-fn findings_win_over_violations_alone() {
+fn findings_replace_only_the_rule_violations() {
     let finding = "findings contains {\"message\": \"f\", \"vulnerability\": {\"id\": \"CVE-1\"}}";
     let text = format!("violations contains \"v\"\ndeny contains \"d\"\n{finding}");
-    let said = said(&text, Manner::Plain).unwrap();
-    let found: Vec<_> = said.items.iter().map(|i| (i.message.as_str(), i.class)).collect();
+    let raw = verdict_of(&text, PackageOrigin::Plain).unwrap();
+    let found: Vec<_> = raw.items.iter().map(|i| (i.message.as_str(), i.class)).collect();
     assert_eq!(found, [("d", Class::Violation), ("f", Class::Finding)]);
-    assert_eq!(said.items[1].id.as_deref(), Some("CVE-1"));
+    assert_eq!(raw.items[1].id.as_deref(), Some("CVE-1"));
     assert_eq!(messages(&format!("violations contains \"v\"\n{finding} if false")), ["v"]);
     let result = "result := {\"violations\": [\"v\"], \"findings\": [{\"message\": \"f\"}]}";
     assert_eq!(messages(result), ["f"]);
 }
 
 #[test]
-fn a_result_says_everything() {
+fn a_result_is_the_whole_verdict() {
     let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}";
     let beside = format!("{text}\ndeny contains \"not asked\"");
-    assert!(said(&beside, Manner::Plain).unwrap_err().contains("switched off"));
-    let found = said(text, Manner::Plain).unwrap();
+    assert!(verdict_of(&beside, PackageOrigin::Plain).unwrap_err().contains("switched off"));
+    let found = verdict_of(text, PackageOrigin::Plain).unwrap();
     assert!(found.skipped && !found.ignored && found.items.is_empty());
     assert_eq!(found.reason.as_deref(), Some("why"));
     let found =
-        said("result := {\"ignore\": true, \"violations\": {\"x\"}}", Manner::Plain).unwrap();
+        verdict_of("result := {\"ignore\": true, \"violations\": {\"x\"}}", PackageOrigin::Plain)
+            .unwrap();
     assert!(found.ignored && found.items.len() == 1);
     assert!(
-        said("result := {\"violations\": [], \"mine\": 1}", Manner::Plain)
+        verdict_of("result := {\"violations\": [], \"mine\": 1}", PackageOrigin::Plain)
             .unwrap()
             .items
             .is_empty()
@@ -66,10 +68,12 @@ fn a_result_says_everything() {
 }
 
 #[test]
-fn what_documents_leave_out_is_supplied() {
+fn rules_that_policy_documents_omit_have_defaults() {
     let skipped = |text: &str| {
-        let said = said(&format!("violations contains \"v\"\n{text}"), Manner::Document).unwrap();
-        (said.skipped, said.reason)
+        let raw =
+            verdict_of(&format!("violations contains \"v\"\n{text}"), PackageOrigin::Document)
+                .unwrap();
+        (raw.skipped, raw.reason)
     };
     let unknown = Some(NOT_RECOGNIZED.to_owned());
     assert_eq!(skipped(""), (false, None));
@@ -77,12 +81,14 @@ fn what_documents_leave_out_is_supplied() {
     assert_eq!(skipped("valid_input if input.kind"), (true, unknown));
     assert_eq!(skipped("valid_input if true"), (false, None));
     assert_eq!(skipped("skipped := true\nskip_reason := \"r\""), (true, Some("r".into())));
-    assert!(said("ignore := true\nviolations := []", Manner::Document).unwrap().ignored);
+    assert!(
+        verdict_of("ignore := true\nviolations := []", PackageOrigin::Document).unwrap().ignored
+    );
 }
 
 #[test]
-fn wrong_shapes_are_errors() {
-    for (text, says) in [
+fn values_of_another_shape_are_errors() {
+    for (text, expected) in [
         ("result := [\"x\"]", "`result` is an array, not an object"),
         ("result := true", "`result` is a boolean"),
         ("result := {\"violations\": []} if false", "`result` is undefined"),
@@ -119,9 +125,9 @@ fn wrong_shapes_are_errors() {
         ("allow := false", "has no verdict rule"),
         ("# empty", "has no verdict rule"),
     ] {
-        let error = said(text, Manner::Plain).unwrap_err();
-        assert!(error.contains(says), "{text}: {error}");
+        let error = verdict_of(text, PackageOrigin::Plain).unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
     }
-    let error = said("skipped := 1\nviolations := []", Manner::Document).unwrap_err();
+    let error = verdict_of("skipped := 1\nviolations := []", PackageOrigin::Document).unwrap_err();
     assert!(error.contains("`skipped` is a number"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Waivers: accepted violations, each with an owner and an expiry date.
 //!
-//! Owns the file's form and what a waiver matches. What is waived is still in every report.
+//! Owns the format of the file and the matching of violations. A waived violation still appears in
+//! every report.
 
 use std::path::Path;
 
@@ -21,20 +22,21 @@ pub struct Waivers {
 
 #[derive(Debug)]
 struct Entry {
-    written: Written,
+    written: WaiverYaml,
     subject: Subject,
     expired: bool,
 }
 
-/// What a waiver is for. Only the first is computed here; the others are chosen elsewhere, so a
-/// waiver has to say that it goes by them.
+/// The subject of a waiver. Only a digest is computed here. The others are chosen by whoever
+/// supplies the input or the policy, so a waiver has to state explicitly that it relies on one of
+/// them.
 #[derive(Debug)]
 enum Subject {
     /// The digest of an input's bytes.
     Digest(String),
     /// The name under which an input was given.
     Input(Pattern),
-    /// The name of what an attestation is about, each of them.
+    /// The name of an attestation's subjects, each of which has to match.
     Name(Pattern),
     /// The digest that a violation names.
     Violation(String),
@@ -43,12 +45,12 @@ enum Subject {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    waivers: Vec<Written>,
+    waivers: Vec<WaiverYaml>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WaiverYaml {
     policy: Option<String>,
     finding: Option<String>,
     subject: Yaml,
@@ -57,9 +59,9 @@ struct Written {
     expires: String,
 }
 
-/// What a waiver is held against.
+/// A violation that waivers are matched against.
 #[derive(Debug)]
-pub(super) struct Case<'a> {
+pub(super) struct Candidate<'a> {
     pub policy: &'a str,
     pub message: &'a str,
     pub id: Option<&'a str>,
@@ -74,8 +76,8 @@ impl Waivers {
     /// Reads the file, as of `today`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a file that can't be read, with the place of what is wrong
-    /// in it.
+    /// [`ErrorKind::Configuration`] when the file can't be read or isn't valid, with the position
+    /// of the problem.
     pub fn read(path: &Path, today: NaiveDate) -> Result<Self, Error> {
         let name = escape(&path.display().to_string());
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -92,9 +94,9 @@ impl Waivers {
                 Some(at) => format!("{name}:{}:{}", at.line(), at.column()),
                 None => name.to_owned(),
             };
-            let said = error.to_string();
-            let said = said.split(" at line ").next().unwrap_or(&said);
-            wrong(format!("{place}: these aren't waivers: {}", escape(said))).with_hint(
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or(&message);
+            wrong(format!("{place}: these aren't waivers: {}", escape(message))).with_hint(
                 "the file begins with `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and \
                  `expires`",
             )
@@ -130,7 +132,7 @@ impl Waivers {
         Ok(Self { entries })
     }
 
-    /// How reports show them, before anything was matched.
+    /// Returns the waivers as reports show them, without matches yet.
     pub(super) fn shown(&self) -> Vec<model::Waiver> {
         let shown = |entry: &Entry| model::Waiver {
             policy: entry.written.policy.clone(),
@@ -146,36 +148,38 @@ impl Waivers {
         self.entries.iter().map(shown).collect()
     }
 
-    /// The waiver that covers a violation, or else an expired one that would: its index, and
-    /// whether it counts.
-    pub(super) fn matching(&self, case: &Case<'_>) -> Option<(usize, bool)> {
-        let matching = || self.entries.iter().enumerate().filter(|(_, entry)| entry.matches(case));
+    /// Returns the waiver that covers a violation, or else an expired one that would: its index,
+    /// and whether it is still valid.
+    pub(super) fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
+        let matching =
+            || self.entries.iter().enumerate().filter(|(_, entry)| entry.matches(candidate));
         let valid = matching().find(|(_, entry)| !entry.expired);
         valid.or_else(|| matching().next()).map(|(index, entry)| (index, !entry.expired))
     }
 }
 
 impl Entry {
-    fn matches(&self, case: &Case<'_>) -> bool {
+    fn matches(&self, candidate: &Candidate<'_>) -> bool {
         let written = &self.written;
-        written.policy.as_deref().is_none_or(|policy| policy == case.policy)
+        written.policy.as_deref().is_none_or(|policy| policy == candidate.policy)
             && written
                 .finding
                 .as_deref()
-                .is_none_or(|finding| case.id == Some(finding) || case.message == finding)
-            && self.concerns(case)
+                .is_none_or(|finding| candidate.id == Some(finding) || candidate.message == finding)
+            && self.concerns(candidate)
     }
 
-    fn concerns(&self, case: &Case<'_>) -> bool {
+    fn concerns(&self, candidate: &Candidate<'_>) -> bool {
         match &self.subject {
-            Subject::Digest(digest) => case.input_digest == Some(digest.as_str()),
-            Subject::Input(names) => named(names, case.input),
+            Subject::Digest(digest) => candidate.input_digest == Some(digest.as_str()),
+            Subject::Input(names) => named(names, candidate.input),
             // An attestation about several subjects is covered only if each of them is.
             Subject::Name(names) => {
-                let mut subjects = case.subjects.iter();
-                !case.subjects.is_empty() && subjects.all(|subject| named(names, &subject.name))
+                let mut subjects = candidate.subjects.iter();
+                !candidate.subjects.is_empty()
+                    && subjects.all(|subject| named(names, &subject.name))
             }
-            Subject::Violation(digest) => case.digest == Some(digest.as_str()),
+            Subject::Violation(digest) => candidate.digest == Some(digest.as_str()),
         }
     }
 }
@@ -184,7 +188,7 @@ fn named(names: &Pattern, text: &str) -> bool {
     names.as_str() == text || names.matches(text)
 }
 
-/// True if a text is a digest: an algorithm, and as much hex as it gives.
+/// Returns `true` if a text is a digest: an algorithm, followed by hex digits of the right length.
 fn is_digest(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else { return false };
     let length = match algorithm {
@@ -197,7 +201,7 @@ fn is_digest(text: &str) -> bool {
 }
 
 impl Subject {
-    /// What is written, or what is wrong with it and what to write instead.
+    /// Reads a subject, or returns the problem and a hint.
     fn read(written: &Yaml) -> Result<Self, (String, String)> {
         let forms = "`subject` is a digest (`sha256:…`) of an input, or one of `{input: GLOB}`, \
                      `{name: GLOB}` and `{violation: DIGEST}`";
@@ -275,8 +279,8 @@ mod tests {
         Waivers::parse(text, "w.yaml", today).map_err(|e| e.report())
     }
 
-    fn case(subjects: &[model::Subject]) -> Case<'_> {
-        Case {
+    fn candidate(subjects: &[model::Subject]) -> Candidate<'_> {
+        Candidate {
             policy: "p",
             message: "m",
             id: Some("CVE-1"),
@@ -296,8 +300,9 @@ mod tests {
         let (own, other) = (digest("aa"), digest("ab"));
         let matching = |rest: &str, day: &str| {
             let text = format!("waivers:\n- {{{rest}, {DATE}{day}}}\n");
-            let case = Case { input_digest: Some(&own), digest: Some(&other), ..case(&[]) };
-            waivers(&text).unwrap().matching(&case)
+            let own =
+                Candidate { input_digest: Some(&own), digest: Some(&other), ..candidate(&[]) };
+            waivers(&text).unwrap().matching(&own)
         };
         let named = "policy: p, subject: {input: '*.json'}";
         assert_eq!(matching(named, "2026-03-01"), Some((0, true)));
@@ -308,14 +313,14 @@ mod tests {
             matching("finding: m, subject: {input: in.json}", "2026-03-02"),
             Some((0, true))
         );
-        let said = format!("policy: p, subject: {{violation: '{other}'}}");
-        assert_eq!(matching(&said, "2026-03-02"), Some((0, true)));
+        let violation = format!("policy: p, subject: {{violation: '{other}'}}");
+        assert_eq!(matching(&violation, "2026-03-02"), Some((0, true)));
         for none in [
             "policy: q, subject: {input: '*'}",
             "finding: CVE-2, subject: {input: '*'}",
             "policy: p, finding: CVE-2, subject: {input: '*'}",
             "policy: p, subject: {name: '*'}",
-            // What a violation or a statement says of itself isn't computed here.
+            // A digest that a violation names doesn't count as the input's.
             &format!("policy: p, subject: '{other}'"),
         ] {
             assert_eq!(matching(none, "2026-03-02"), None, "{none}");
@@ -331,14 +336,14 @@ mod tests {
             name: name.to_owned(),
             digest: [("sha256".to_owned(), "bb".to_owned())].into(),
         };
-        assert!(waivers.matching(&case(&[subject("app-a")])).is_some());
-        assert!(waivers.matching(&case(&[subject("app-a"), subject("lib")])).is_none());
+        assert!(waivers.matching(&candidate(&[subject("app-a")])).is_some());
+        assert!(waivers.matching(&candidate(&[subject("app-a"), subject("lib")])).is_none());
     }
 
     #[test]
-    fn what_is_wrong_has_its_place() {
+    fn errors_in_a_file_of_waivers_have_their_position() {
         let ok = format!("policy: p, subject: {{input: s}}, {DATE}2027-01-01");
-        for (text, says) in [
+        for (text, expected) in [
             (format!("waivers:\n- {{{ok}, who: x}}\n"), "w.yaml:2:"),
             (
                 format!("waivers:\n- {{subject: {{input: s}}, {DATE}2027-01-01}}\n"),
@@ -369,7 +374,7 @@ mod tests {
             ),
         ] {
             let error = waivers(&text).unwrap_err();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! One document and one policy: the evaluation and its verdict.
+//! The evaluation of one policy over one document, and its verdict.
 //!
-//! Owns what travels between the threads of a run.
+//! Owns the messages between the threads of a run.
 
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::rego::Value;
 
-use super::conclude::{self, Circumstances};
+use super::conclude::{self, VerdictContext};
 use super::documents;
 use super::load::{Check, Gate};
 use super::model::{Input, Subject, Verdict};
@@ -26,47 +26,47 @@ pub(super) struct Work {
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub value: Option<Value>,
-    /// How long it took to read, which counts against its time.
+    /// The time it took to read, which counts against its time limit.
     pub reading: Duration,
     pub started: OnceLock<Instant>,
-    /// Its part of what may be in memory at a time.
-    pub _weight: Weight,
+    /// Its share of the memory for documents.
+    pub _memory: MemoryShare,
 }
 
-/// Bounds the text of all documents that are in memory at a time, however many are asked about at
-/// once: a document waits until there is room, and one that fills it alone is the only one.
+/// A bound on the text of all documents in memory, however many are evaluated at once. A document
+/// waits until there is room; one larger than the bound waits until it is the only one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Room(Arc<(Mutex<usize>, Condvar)>);
+pub(super) struct MemoryBound(Arc<(Mutex<usize>, Condvar)>);
 
-/// A document's part of the room, given back when it is dropped.
+/// A document's share of the memory, returned when it is dropped.
 #[derive(Debug)]
-pub(super) struct Weight {
-    room: Room,
+pub(super) struct MemoryShare {
+    bound: MemoryBound,
     bytes: usize,
 }
 
-impl Room {
-    /// Waits until `bytes` more fit.
-    pub fn take(&self, bytes: usize) -> Weight {
+impl MemoryBound {
+    /// Waits until there is room for `bytes` more.
+    pub fn take(&self, bytes: usize) -> MemoryShare {
         let (taken, changed) = &*self.0;
         let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
         let full = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > MAX_BYTES;
         let mut taken = changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
         *taken += bytes;
-        Weight { room: self.clone(), bytes }
+        MemoryShare { bound: self.clone(), bytes }
     }
 }
 
-impl Drop for Weight {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
-        let (taken, changed) = &*self.room.0;
+        let (taken, changed) = &*self.bound.0;
         *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
         changed.notify_all();
     }
 }
 
-/// What one policy made of one document.
-pub(super) struct Done {
+/// The result of one policy for one document.
+pub(super) struct CheckResult {
     pub index: usize,
     pub check: usize,
     pub verdict: Verdict,
@@ -76,60 +76,61 @@ pub(super) struct Done {
 }
 
 pub(super) enum Event {
-    /// An input was read; whether policies are asked about it.
+    /// An input was read; the flag is `false` if it is unreadable, so that no policy is asked about
+    /// it.
     Began(usize, Box<Input>, bool),
-    Done(Box<Done>),
-    /// The run was stopped before this came to anything.
+    Done(Box<CheckResult>),
+    /// The run was stopped before a policy was asked about this input.
     Dropped(usize),
-    /// The run was stopped before these were read.
+    /// The run was stopped before this number of inputs was read.
     Left(usize),
 }
 
 impl Gate {
-    /// Asks one policy about one document.
+    /// Evaluates one policy over one document.
     pub(super) fn evaluate(
         &self,
         work: &Work,
         index: usize,
         check: &Check,
         options: &RunOptions,
-    ) -> Done {
+    ) -> CheckResult {
         let began = Instant::now();
-        let name = &check.asked.name;
+        let name = &check.package.name;
         let mut how = options.evaluate.clone();
         let started = *work.started.get_or_init(Instant::now);
         let spent = started.elapsed().saturating_add(work.reading);
         how.budget.timeout = how.budget.timeout.saturating_sub(spent);
-        let value = documents::finish(work.value.clone(), &check.given, &options.documents);
+        let value = documents::finish(work.value.clone(), &check.context, &options.documents);
         let mut explanation = None;
         let (verdict, evaluated) = match value {
             Err(error) => (conclude::no_verdict(name, &error, None), None),
             Ok(value) => {
-                let evaluated = check.policies.evaluate(&check.asked.query, value.as_ref(), &how);
+                let evaluated = check.policies.evaluate(&check.package.query, value.as_ref(), &how);
                 if options.explain {
-                    let query = &check.asked.query;
+                    let query = &check.package.query;
                     let found = check.policies.explain(query, value.as_ref(), &evaluated, &how);
                     explanation = found.ok();
                 }
-                let said = match &evaluated.result {
-                    Ok(output) => verdict::read(&check.asked.parts, output),
+                let raw = match &evaluated.result {
+                    Ok(output) => verdict::read(&check.package.rules, output),
                     Err(error) => Err(error.clone()),
                 };
                 let calls = evaluated.ledger.asked_of_service();
-                let verdict = match (said, self.policies.get(index)) {
-                    (Ok(said), _)
+                let verdict = match (raw, self.policies.get(index)) {
+                    (Ok(raw), _)
                         if options.require_calls
                             && calls == 0
                             && check.sites.iter().any(Site::asks_service)
-                            && !said.skipped
-                            && !said.ignored =>
+                            && !raw.skipped
+                            && !raw.ignored =>
                     {
                         conclude::no_verdict(name, &without_calls(check), None)
                     }
-                    (Ok(said), Some(policy)) => conclude::verdict(
-                        said,
-                        &Circumstances {
-                            asked: &check.asked,
+                    (Ok(raw), Some(policy)) => conclude::verdict(
+                        raw,
+                        &VerdictContext {
+                            package: &check.package,
                             policy,
                             rules: &options.rules,
                             waivers: &options.waivers,
@@ -150,11 +151,11 @@ impl Gate {
             }
         };
         let took = began.elapsed();
-        Done { index: work.index, check: index, verdict, evaluated, explanation, took }
+        CheckResult { index: work.index, check: index, verdict, evaluated, explanation, took }
     }
 }
 
-/// A policy that can ask the service had to, and didn't.
+/// Returns the error for a policy that made no call although `--require-calls` demands one.
 fn without_calls(check: &Check) -> Error {
     let error = Error::new(
         ErrorKind::Policy,

@@ -30,7 +30,8 @@ use crate::gate::model::{
     Severity, Source, TokenUse, Tool,
 };
 use crate::gate::{
-    DocumentOptions, Gate, GateOptions, ListedCalls, Metadata, Place, RunOptions, Waivers, find,
+    DocumentOptions, Gate, GateOptions, InputSource, ListedCalls, Metadata, RunOptions, Waivers,
+    find,
 };
 use crate::sources::Ignore;
 use crate::text::escape;
@@ -187,7 +188,7 @@ impl From<FailOn> for Severity {
 /// What a run is made of, once its options make sense.
 struct Prepared {
     gate: Gate,
-    places: Vec<Place>,
+    places: Vec<InputSource>,
     options: RunOptions,
     platform: Option<Platform>,
     /// Serves until the run is over.
@@ -460,13 +461,13 @@ fn places(
     ignore: &Ignore,
     stdin: &mut Stdin,
     inventory: &mut Inventory,
-) -> Result<Vec<Place>, Error> {
+) -> Result<Vec<InputSource>, Error> {
     let mut places = Vec::new();
     for path in &args.input {
         if path.as_os_str() == "-" {
             stdin.take("`--input -`")?;
             let stream = std::io::BufReader::new(std::io::stdin());
-            places.push(Place::Stream("<stdin>".to_owned(), Box::new(stream)));
+            places.push(InputSource::Stream("<stdin>".to_owned(), Box::new(stream)));
             let argument = Argument { argument: "-".to_owned(), ..Argument::default() };
             inventory.inputs.push(Argument { found: 1, taken: 1, ..argument });
         } else {

@@ -37,17 +37,17 @@ impl Format {
                 return Box::new(human::Human { colour: look.colour, view, quiet: look.quiet });
             }
             Self::Json => return Box::new(json::Json),
-            Self::Junit => reports::Format::Junit,
-            Self::Sarif => reports::Format::Sarif,
-            Self::Github => reports::Format::Github,
-            Self::Markdown => reports::Format::Markdown,
-            Self::Tap => reports::Format::Tap,
-            Self::Html => reports::Format::Html,
+            Self::Junit => reports::ReportFormat::Junit,
+            Self::Sarif => reports::ReportFormat::Sarif,
+            Self::Github => reports::ReportFormat::Github,
+            Self::Markdown => reports::ReportFormat::Markdown,
+            Self::Tap => reports::ReportFormat::Tap,
+            Self::Html => reports::ReportFormat::Html,
         };
         form.report(&reports::Options {
             folder: std::env::current_dir().unwrap_or_default(),
             // The other forms have nothing to do with it.
-            summary: (form == reports::Format::Github).then(|| summary.0.take()).flatten(),
+            summary: (form == reports::ReportFormat::Github).then(|| summary.0.take()).flatten(),
             hide_passed: look.hide_passed,
             more: look.more,
         })

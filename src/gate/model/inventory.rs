@@ -1,4 +1,4 @@
-//! What a run was given, and what became of it: the part of a report that says what was looked at.
+//! The inventory of a run: everything that it was given, and what was and wasn't used.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{AnsweredBy, Source};
 use crate::Position;
 use crate::evaluate::is_network;
 
-/// How many left out files of one argument are listed; all are counted.
+/// The most left out files that are listed for one argument; all are counted.
 pub const MAX_LEFT_OUT: usize = 1_000;
 
-/// Everything that a run was given.
+/// The inventory of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Inventory {
@@ -21,54 +21,54 @@ pub struct Inventory {
     pub inputs: Vec<Argument>,
     /// Every package that was loaded.
     pub packages: Vec<PackageUse>,
-    /// The options that let less fail, or less be looked at.
+    /// The options that loosen the gate: with them, less fails or less is looked at.
     pub options: Vec<OptionUse>,
-    /// The file of waivers.
+    /// The file with the waivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waivers: Option<Source>,
-    /// The recording that answered.
+    /// The recording that answered calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Source>,
-    /// Who was to answer, and who did.
+    /// The service that was configured, and the source of the answers.
     pub service: Service,
-    /// As whom it was asked.
+    /// The identity with which the service was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenUse>,
-    /// What `--arg` gave.
+    /// The arguments given with `--arg`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// What `input.chainloop_metadata` was given.
+    /// The values of `input.chainloop_metadata`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// The places in policies that call the service, or built-ins that ask the network.
+    /// The places in policies that call the service, or built-ins that access the network.
     pub call_sites: Vec<CallSite>,
-    /// True where inputs are attestations: their signatures aren't checked here.
+    /// `true` if inputs are attestations: their signatures aren't checked here.
     pub unverified: bool,
 }
 
-/// What became of the files that one argument names.
+/// An account of the files that one argument names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Argument {
     /// The argument as it was given.
     pub argument: String,
-    /// How many files were found.
+    /// The number of files that were found.
     pub found: u64,
-    /// How many of them were read.
+    /// The number of files that were read.
     pub taken: u64,
-    /// What was left out, and why; a bounded number of them.
+    /// The files that were left out, with the reason; a bounded number of them.
     pub left_out: Vec<LeftOut>,
-    /// How many more were.
+    /// The number of left out files that aren't listed.
     pub left_out_unlisted: u64,
 }
 
-/// Something that was found and not read.
+/// A file, folder or part of a file that was found and not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Its path.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -80,61 +80,61 @@ pub struct PackageUse {
     pub name: String,
     /// The rules that make its verdict.
     pub rules: Vec<String>,
-    /// Whether it was asked for verdicts.
+    /// `true` if it was asked for verdicts.
     pub asked: bool,
-    /// Why it wasn't.
+    /// The reason why it wasn't asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Calls to the service that its verdicts depend on, over all inputs; where there is no verdict,
-    /// those that were made.
+    /// The number of calls to the service that its verdicts depend on, over all inputs; for inputs
+    /// without a verdict, all calls that were made.
     pub calls: u64,
-    /// One of its evaluations ended early, so what it would have called isn't known.
+    /// Set if one of its evaluations ended early, so that its further calls aren't known.
     #[serde(skip)]
     pub cut_short: bool,
 }
 
-/// An option that lets less fail, or less be looked at.
+/// An option that loosens the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OptionUse {
-    /// Its name: `--fail-on`.
+    /// Its name, such as `--fail-on`.
     pub name: String,
     /// Its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Whether it made a difference.
+    /// Its effect on the run.
     pub effect: OptionEffect,
-    /// How often.
+    /// The number of times it had an effect.
     pub times: u64,
 }
 
-/// Whether an option made a difference.
+/// The effect of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OptionEffect {
-    /// It was given; what it does isn't counted, or it did nothing.
+    /// It was given, and had no effect or one that isn't counted.
     Recorded,
-    /// Without it, the run would have come to something else, or might have.
+    /// Without it, the result of the run would or might have been different.
     TookEffect,
 }
 
-/// Who was to answer the policies' calls, and who did.
+/// The service that was configured, and the source of the answers to the policies' calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Service {
-    /// The control plane's origin.
+    /// The origin of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controlplane: Option<String>,
-    /// The platform backend's origin.
+    /// The origin of the platform backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// The source of answers; absent where no calls were allowed.
+    /// The source of answers; absent if no calls were allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AnsweredBy>,
 }
 
-/// As whom the service was asked, by the token's own claims.
+/// The identity with which the service was asked, according to the token's own claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TokenUse {
@@ -145,7 +145,7 @@ pub struct TokenUse {
     pub organization: Option<String>,
 }
 
-/// A place in a policy that calls the service, or a built-in that asks the network.
+/// A place in a policy that calls the service, or a built-in that accesses the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CallSite {
@@ -153,20 +153,21 @@ pub struct CallSite {
     pub package: String,
     /// The function's full name.
     pub function: String,
-    /// Where it is.
+    /// The position of the call.
     pub position: Position,
-    /// How often it was reached, over all inputs, where that is known.
+    /// The number of times it was reached, over all inputs, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
 }
 
 impl Inventory {
-    /// The options that made a difference.
+    /// Returns the options that had an effect.
     pub fn took_effect(&self) -> impl Iterator<Item = &OptionUse> {
         self.options.iter().filter(|option| option.effect == OptionEffect::TookEffect)
     }
 
-    /// Packages that could have called the service, and never did: each with its places.
+    /// Returns the packages that could have called the service and never did, each with its call
+    /// sites.
     pub fn never_called(&self) -> impl Iterator<Item = (&PackageUse, Vec<&CallSite>)> {
         self.packages
             .iter()

@@ -1,11 +1,12 @@
-//! What came of a run of the gate: the model that every report is written from.
+//! The result of a gate's run: the model from which every report is written.
 //!
-//! Owns the shape of the JSON report and its version. It decides nothing: verdicts are made in
-//! `verdict`, totals and the exit status in `run`. Nothing here is escaped: what policies, inputs
-//! and the service said is as they said it, and whoever prints it escapes it.
+//! Owns the schema of the JSON report and its version. It decides nothing: verdicts are made in
+//! `verdict` and `conclude`. No text is escaped here: the words of policies, inputs and the service
+//! are kept as they are, and each report escapes them.
 //!
-//! The form is stable, and `schema.json` beside this file describes it: within a version, fields are added and never renamed, removed or given
-//! another meaning. Readers ignore fields that they don't know.
+//! The format is stable, and described by `schema.json` beside this file: within a version, fields
+//! may be added but are never renamed, removed or given another meaning. Readers ignore fields that
+//! they don't know.
 
 mod input;
 mod inventory;
@@ -21,54 +22,54 @@ pub use inventory::{
 pub use policy::{Policy, Rule, Severity, Source};
 pub use verdict::{Class, Effect, Failure, Status, Verdict, Violation};
 
-/// The version of the form.
+/// The version of the format.
 pub const VERSION: u32 = 2;
 
-/// A run of the gate.
+/// A run of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
-    /// The version of this form: 2.
+    /// The version of this format: 2.
     pub schema_version: u32,
-    /// What wrote it.
+    /// The tool that wrote the report.
     pub tool: Tool,
-    /// When it began, RFC 3339 in UTC.
+    /// The time at which it began, RFC 3339 in UTC.
     pub started: String,
-    /// How long it took, in milliseconds.
+    /// The time it took, in milliseconds.
     pub duration_ms: u64,
-    /// Who answered the policies' calls.
+    /// The source of the answers to the policies' calls.
     pub answers: AnsweredBy,
-    /// Whether an AI model's opinion took part in any verdict.
+    /// `true` if an AI model's answer contributed to any verdict.
     pub ai: bool,
-    /// What was concluded.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The exit status that goes with it: 0 passed, 1 failed, 2 no verdict.
+    /// The exit status for the outcome: 0 passed, 1 failed, 2 no verdict.
     pub exit: u8,
-    /// Why it didn't pass, a line each, most important first; empty when it passed.
+    /// The reasons why it didn't pass, a line each, most important first; empty if it passed.
     pub reasons: Vec<String>,
-    /// Why nothing was evaluated, where something went wrong before or instead.
+    /// The error that kept the run from evaluating anything, or ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// What the run was given, and what became of it.
+    /// Everything that the run was given, and what was and wasn't used.
     #[serde(default)]
     pub inventory: Inventory,
-    /// What lets an input fail besides violations.
+    /// The rules by which an input fails, besides violations.
     pub rules: Rules,
     /// The policies that gave verdicts, by package.
     pub policies: Vec<Policy>,
     /// Every file of policies and data that was loaded.
     pub sources: Vec<Source>,
-    /// The inputs, in the order in which they were given.
+    /// The inputs, in the given order.
     pub inputs: Vec<Input>,
     /// The waivers, in the order of their file.
     pub waivers: Vec<Waiver>,
-    /// Sums.
+    /// The totals.
     pub totals: Totals,
-    /// What is worth saying about the run as a whole and doesn't change the outcome.
+    /// Remarks on the run as a whole that don't affect the outcome.
     pub notes: Vec<String>,
 }
 
-/// What wrote a report.
+/// The tool that wrote a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tool {
@@ -76,80 +77,80 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The commit that it was built from, where that is known.
+    /// The commit that it was built from, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// Who answered the policies' calls.
+/// The source of the answers to the policies' calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnsweredBy {
     /// The service.
     Service,
-    /// An emulator with canned data (`--local`): the outcome proves nothing.
+    /// An emulator with canned data (`--local`), so that the outcome proves nothing.
     Emulator,
-    /// A recording (`--replay`): the outcome proves nothing new.
+    /// A recording (`--replay`), so that the outcome proves nothing new.
     Replay,
-    /// Nobody: the run ended before anything was asked.
+    /// None: the run ended before any call.
     Nobody,
 }
 
-/// What was concluded about a run, an input or a policy.
+/// The outcome of a run or of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Nothing is wrong.
+    /// No violation fails.
     Passed,
-    /// Something is wrong.
+    /// At least one violation fails.
     Failed,
-    /// Nobody knows: something went wrong on the way to a verdict.
+    /// Unknown: an error kept the gate from reaching a verdict.
     NoVerdict,
 }
 
-/// What lets an input fail besides violations, as the options say.
+/// The rules by which an input fails, besides violations, as set by options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rules {
-    /// Warnings fail.
+    /// Set if warnings fail.
     pub fail_on_warn: bool,
-    /// Only what is at least this severe fails; what has no known severity does too.
+    /// The least severity that fails. A violation without a known severity always fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<Severity>,
-    /// An input that every policy skipped passes.
+    /// Set if an input that every policy skipped passes.
     pub allow_skipped: bool,
 }
 
-/// A waiver and what became of it.
+/// A waiver and its matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Waiver {
-    /// The policy that it is for; nothing for every one.
+    /// The policy that it is for; absent if it is for every policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// The finding that it is for; nothing for every one of the policy.
+    /// The finding that it is for; absent if it is for every finding of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
-    /// The digest or glob of what it is for.
+    /// The digest or glob that identifies its subject.
     pub subject: String,
-    /// What that is held against.
+    /// The property that `subject` is compared with.
     #[serde(default)]
     pub by: WaivedBy,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Who answers for it.
+    /// The person or team that is responsible for it.
     pub owner: String,
-    /// The last day on which it counts, `2026-12-31`.
+    /// The last day on which it is valid, such as `2026-12-31`.
     pub expires: String,
-    /// Whether that day has passed: what it matches fails all the same.
+    /// `true` if that day has passed: the violations that it matches fail nevertheless.
     pub expired: bool,
-    /// How many violations it matches.
+    /// The number of violations that it matches.
     pub matched: u64,
 }
 
-/// What a waiver goes by.
+/// The property by which a waiver identifies its subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -159,47 +160,48 @@ pub enum WaivedBy {
     Digest,
     /// The name under which the input was given.
     Input,
-    /// The names of what the attestation is about, in its own words.
+    /// The names of the attestation's subjects, as the attestation states them.
     Name,
-    /// The digest that the violation names, in the policy's words.
+    /// The digest that the violation names, as the policy states it.
     Violation,
 }
 
-/// Sums over a run.
+/// Totals over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Totals {
-    /// Inputs.
+    /// The number of inputs.
     pub inputs: u64,
-    /// Inputs that passed.
+    /// The number of inputs that passed.
     pub passed: u64,
-    /// Inputs that failed.
+    /// The number of inputs that failed.
     pub failed: u64,
-    /// Inputs without a verdict.
+    /// The number of inputs without a verdict.
     pub no_verdict: u64,
-    /// Inputs that a stopped run didn't get to; they are not in `inputs`. Of a file or
-    /// stream that wasn't read to its end the number isn't known: it counts as one.
+    /// The number of inputs that a stopped run didn't get to, and that `inputs` doesn't include. A
+    /// file or stream that wasn't read to its end counts as one, since its number of inputs isn't
+    /// known.
     pub not_evaluated: u64,
-    /// Verdicts of policies that were skipped or ignored.
+    /// The number of policies' verdicts that were skipped or ignored.
     pub skipped: u64,
-    /// What fails: violations, findings, and warnings where they fail.
+    /// The number of violations and findings that fail, and of warnings if those fail.
     pub violations: u64,
-    /// Warnings that don't fail.
+    /// The number of warnings that don't fail.
     pub warnings: u64,
-    /// What is waived.
+    /// The number of waived violations.
     pub waived: u64,
-    /// What is below the severity that fails.
+    /// The number of violations below the severity that fails.
     pub below_threshold: u64,
-    /// Calls to the service.
+    /// The number of calls to the service.
     pub calls: u64,
-    /// Requests sent.
+    /// The number of requests sent.
     pub attempts: u64,
-    /// Bytes of the answers.
+    /// The size of the answers, in bytes.
     pub bytes: u64,
 }
 
 impl Run {
-    /// A run that came to nothing.
+    /// Returns a run that failed before any evaluation.
     pub fn without_verdict(tool: Tool, failure: Failure) -> Self {
         Self {
             schema_version: VERSION,
@@ -223,7 +225,7 @@ impl Run {
         }
     }
 
-    /// The policy of a verdict.
+    /// Returns the policy of a verdict.
     pub fn policy(&self, name: &str) -> Option<&Policy> {
         self.policies.iter().find(|policy| policy.name == name)
     }
@@ -235,7 +237,7 @@ mod tests {
 
     use schemars::generate::SchemaSettings;
 
-    /// The schema in the repository is the model's; with `UPDATE_SCHEMA=1` it is written.
+    /// Compares `schema.json` with the model; with `UPDATE_SCHEMA=1` it is written instead.
     #[test]
     fn the_schema_is_up_to_date() {
         let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();

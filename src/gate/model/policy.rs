@@ -1,15 +1,15 @@
-//! What a report says of the policies.
+//! The policies in a report.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Position;
 
-/// How severe something is.
+/// The severity of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Informational.
     Info,
     /// Low.
     Low,
@@ -25,50 +25,50 @@ pub enum Severity {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Policy {
-    /// The package, dotted: `release.licences`.
+    /// The dotted package, such as `release.licences`.
     pub name: String,
-    /// From its `METADATA` annotation.
+    /// The title from its `METADATA` annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// From its `METADATA` annotation.
+    /// The description from its `METADATA` annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// From its `METADATA` annotation (`custom.severity`), as it is written there.
+    /// The severity from its `METADATA` annotation (`custom.severity`), as written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
-    /// https links from its `METADATA` annotation (`related_resources`).
+    /// The https links from its `METADATA` annotation (`related_resources`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
-    /// The name of the policy document that it came in, if it did.
+    /// The name of the policy document that it is from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// The kind of material that it is for; nothing for every kind.
+    /// The kind of material that it is for; absent if it is for every kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Its files.
     pub files: Vec<String>,
     /// `sha256:` over its files' names and texts.
     pub digest: String,
-    /// The rules that make the verdict.
+    /// The rules that make up the verdict.
     pub rules: Vec<Rule>,
 }
 
-/// A rule that takes part in a verdict.
+/// A rule that contributes to a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rule {
-    /// Its name: `deny`.
+    /// Its name, such as `deny`.
     pub name: String,
-    /// From its `METADATA` annotation.
+    /// The title from its `METADATA` annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// From its `METADATA` annotation.
+    /// The description from its `METADATA` annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// From its `METADATA` annotation, as it is written there.
+    /// The severity from its `METADATA` annotation, as written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
-    /// Where it is first defined.
+    /// The position of its first definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
@@ -77,14 +77,14 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Source {
-    /// Its path, as it was given.
+    /// Its path, as given.
     pub path: String,
     /// `sha256:` of its bytes.
     pub digest: String,
 }
 
 impl Severity {
-    /// The names, least severe first.
+    /// The severities with their names, least severe first.
     pub const NAMES: &[(&str, Self)] = &[
         ("info", Self::Info),
         ("low", Self::Low),
@@ -93,7 +93,7 @@ impl Severity {
         ("critical", Self::Critical),
     ];
 
-    /// The severity of this name, in any case; what else there is in the world is unknown.
+    /// Parses a severity's name, or a common synonym, in any case; `None` for any other word.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         let text = match text.as_str() {

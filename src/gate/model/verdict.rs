@@ -1,78 +1,79 @@
-//! What a report says of one policy's verdict over one input.
+//! The verdict of one policy over one input in a report.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Position;
 
-/// What one policy said about one input.
+/// The verdict of one policy over one input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The package: the `name` of a policy.
+    /// The `name` of the policy.
     pub policy: String,
-    /// What was concluded.
+    /// The conclusion.
     pub status: Status,
-    /// Why it was skipped, or ignored, in the policy's words.
+    /// The reason why it was skipped or ignored, in the policy's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Everything that the policy found, what doesn't count included: violations and findings
-    /// first, warnings last.
+    /// Everything that the policy found, whether it counts or not: violations and findings first,
+    /// warnings last.
     #[serde(default)]
     pub violations: Vec<Violation>,
-    /// Why there is no verdict.
+    /// The reason why there is no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }
 
-/// What was concluded about one policy and one input.
+/// The conclusion about one policy and one input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nothing that counts was found.
+    /// No violation `fails`.
     Passed,
     /// At least one violation `fails`.
     Failed,
-    /// The policy says that it isn't about this input.
+    /// The policy doesn't apply to this input, by its own account.
     Skipped,
-    /// The policy says that its verdict is to be ignored.
+    /// The policy asked for its verdict to be ignored.
     Ignored,
-    /// The evaluation failed, or its result has no meaning.
+    /// The evaluation failed, or its result isn't a verdict.
     NoVerdict,
 }
 
-/// Something that a policy found.
+/// A violation, finding or warning of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Violation {
-    /// What is wrong, in the policy's words.
+    /// The problem, in the policy's words.
     pub message: String,
-    /// What it is.
+    /// Its class.
     pub class: Class,
-    /// What it does to the verdict.
+    /// Its effect on the verdict.
     pub effect: Effect,
-    /// The rule that said it.
+    /// The rule that reported it.
     pub rule: String,
-    /// The rule's definition that said it: the only one that can have, as far as that is known,
-    /// or else the first of those that can.
+    /// The definition of the rule that reported it: the only one that can have, as far as that is
+    /// known, or else the first of those that can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// How severe it is: its own field `severity`, or else the rule's or the policy's annotation,
-    /// as it is written there.
+    /// Its severity: its own field `severity`, or else the rule's or the policy's annotation, as
+    /// written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
-    /// What it can be waived by: its own field `id`, `vulnerability.id` or the like.
+    /// The identifier by which it can be waived: its own field `id`, `vulnerability.id` or the
+    /// like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The waiver that matches it, an expired one too: the index in the run's `waivers`.
+    /// The waiver that matches it, even if expired, as the index in the run's `waivers`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<usize>,
-    /// The other fields that the policy gave it.
+    /// The other fields that the policy set.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What sort of thing a policy found.
+/// The class of something that a policy found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -85,51 +86,51 @@ pub enum Class {
     Warning,
 }
 
-/// What something that a policy found does to the verdict.
+/// The effect of something that a policy found on the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// The input fails.
+    /// It makes the input fail.
     Fails,
-    /// A warning, and warnings don't fail.
+    /// It is a warning, and warnings don't fail.
     Warns,
     /// A waiver covers it: see `waiver`.
     Waived,
-    /// Less severe than what fails.
+    /// It is less severe than the threshold for failing.
     BelowThreshold,
-    /// The policy was skipped, or is to be ignored.
+    /// The policy asked for its verdict to be ignored.
     Disregarded,
 }
 
-/// Why there is no verdict.
+/// The reason why there is no verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// A stable name in one word: `timed-out`, `policy`, `wrong-shape`.
+    /// A stable code, such as `timed-out`, `policy` or `wrong-shape`.
     pub kind: String,
-    /// What happened.
+    /// A description of the problem.
     pub message: String,
-    /// What to do next.
+    /// A suggestion what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The full name of the function whose call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Where in the policy.
+    /// The position in the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
 
 impl Violation {
-    /// Whether it makes the input fail.
+    /// Returns `true` if it makes the input fail.
     pub fn fails(&self) -> bool {
         self.effect == Effect::Fails
     }
 }
 
 impl Verdict {
-    /// What makes the input fail.
+    /// Returns the violations that make the input fail.
     pub fn failing(&self) -> impl Iterator<Item = &Violation> {
         self.violations.iter().filter(|violation| violation.fails())
     }

@@ -1,34 +1,34 @@
-//! A run as a list of cases, for the forms that know nothing else (`JUnit`, TAP).
+//! A run as a list of test cases, for formats such as `JUnit` and TAP.
 //!
-//! Owns the translation, and one promise: a run that didn't pass has a case that doesn't pass,
-//! also when no single policy is to blame (nothing was evaluated, every policy was skipped).
+//! Owns the translation, and a guarantee: a run that didn't pass has a case that doesn't pass, even
+//! if no single policy is to blame (nothing was evaluated, or every policy was skipped).
 
 use super::facts;
 use super::words::line;
 use crate::gate::model::{Input, Outcome, Run, Status, Verdict, Violation};
 
-/// A case.
+/// A case: the verdict of one policy over one input, or the result of an input or of the run.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
-    /// The input; nothing for the run as a whole.
+    /// The input; `None` for the run as a whole.
     pub input: Option<&'a Input>,
-    /// The policy; nothing for the input as a whole.
+    /// The policy; `None` for the input as a whole.
     pub policy: Option<&'a str>,
-    /// What the policy said; nothing for the input as a whole.
+    /// The policy's verdict; `None` for the input as a whole.
     pub verdict: Option<&'a Verdict>,
-    /// What came of it.
+    /// Its state.
     pub state: State,
-    /// In one line; empty when it passed.
+    /// A summary in one line; empty if it passed.
     pub summary: String,
-    /// A sort of failure, in one word.
+    /// The kind of failure, in one word.
     pub kind: String,
-    /// Why it is as it is, a line each.
+    /// The reasons for its state, a line each.
     pub details: Vec<String>,
-    /// What else was found and doesn't count, a line each.
+    /// The violations that don't fail, a line each.
     pub notes: Vec<String>,
 }
 
-/// What came of a case.
+/// The state of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     Passed,
@@ -47,7 +47,8 @@ impl State {
     }
 }
 
-/// The cases of a run, in the order of its inputs; those of the run as a whole come last.
+/// Returns the cases of a run, in the order of its inputs; a case for the run as a whole comes
+/// last.
 pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
     let mut all: Vec<Case<'_>> = run.inputs.iter().flat_map(|input| of_input(run, input)).collect();
     let state = State::of(run.outcome);
@@ -101,13 +102,13 @@ fn of_input<'a>(run: &'a Run, input: &'a Input) -> Vec<Case<'a>> {
 }
 
 fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<'a> {
-    let says = |v: &Violation| {
+    let describe = |v: &Violation| {
         let text = facts::violation(run, v);
         facts::fields(v).map_or(text.clone(), |fields| format!("{text} {fields}"))
     };
     let failing: Vec<&Violation> = verdict.failing().collect();
     let reason = verdict.reason.as_deref().map(line);
-    let notes = verdict.violations.iter().filter(|v| !v.fails()).map(says).collect();
+    let notes = verdict.violations.iter().filter(|v| !v.fails()).map(describe).collect();
     let (state, kind, summary, details) = match (&verdict.error, verdict.status) {
         (Some(error), _) => {
             let lines = facts::failure(error);
@@ -116,9 +117,9 @@ fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<
         (None, Status::NoVerdict) => {
             (State::Error, "no-verdict".to_owned(), "no verdict".to_owned(), Vec::new())
         }
-        (None, Status::Failed) => failed(&failing, says),
-        // The model's statuses exclude it; a form may not depend on that.
-        (None, _) if !failing.is_empty() => failed(&failing, says),
+        (None, Status::Failed) => failed(&failing, describe),
+        // The model never has this combination, but a report must not rely on that.
+        (None, _) if !failing.is_empty() => failed(&failing, describe),
         (None, Status::Passed) => (State::Passed, String::new(), String::new(), Vec::new()),
         (None, Status::Skipped) => {
             let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
@@ -143,7 +144,7 @@ fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<
 
 fn failed(
     failing: &[&Violation],
-    says: impl Fn(&Violation) -> String,
+    describe: impl Fn(&Violation) -> String,
 ) -> (State, String, String, Vec<String>) {
     let first = failing.first();
     let summary = match (first, failing.len().saturating_sub(1)) {
@@ -152,5 +153,5 @@ fn failed(
         (Some(first), more) => format!("{} (and {more} more)", line(&first.message)),
     };
     let kind = first.map_or_else(|| "failed".to_owned(), |first| line(&first.rule));
-    (State::Failed, kind, summary, failing.iter().map(|v| says(v)).collect())
+    (State::Failed, kind, summary, failing.iter().map(|v| describe(v)).collect())
 }

@@ -1,7 +1,7 @@
-//! What every report says, in words.
+//! The sentences that all reports use.
 //!
-//! Owns the sentences. Each is one clean line (see [`super::words`]); the forms only escape for
-//! their own syntax.
+//! Owns their wording. Each is one clean line (see [`super::words`]), so that a format only has to
+//! escape its own syntax.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::gate::model::{
     Outcome, PackageUse, Policy, Run, Severity, Violation, WaivedBy, Waiver,
 };
 
-/// `passed`, `failed`, `no verdict`.
+/// Returns an outcome in words: `passed`, `failed` or `no verdict`.
 pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
@@ -21,7 +21,7 @@ pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The verdict of the run and what it is made of.
+/// Returns the outcome of the run and its totals.
 pub(super) fn headline(run: &Run) -> String {
     let t = &run.totals;
     let mut out = format!("{}: {}", outcome(run.outcome), count(t.inputs, "input"));
@@ -53,7 +53,7 @@ pub(super) fn headline(run: &Run) -> String {
     out
 }
 
-/// Where a verdict came from: names and values.
+/// Returns the provenance of a verdict, as names and values.
 pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     let mut tool = format!("{} {}", line(&run.tool.name), line(&run.tool.version));
     if let Some(commit) = &run.tool.commit {
@@ -83,7 +83,7 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     all
 }
 
-/// What the run was given, in a line or two.
+/// Returns a summary of the inventory, as names and values.
 pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     let inventory = &run.inventory;
     let sum = |arguments: &[Argument]| {
@@ -114,7 +114,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     all
 }
 
-/// That a package never asked, with the place of the first call that it could have made.
+/// Returns the note about a package that never called the service, with its first call site.
 pub(crate) fn never_reached(package: &PackageUse, sites: &[&CallSite]) -> String {
     let first = sites.first().map_or_else(String::new, |site| {
         format!(": `{}` at {}", line(&site.function), place(&site.position))
@@ -150,17 +150,17 @@ fn rules(run: &Run) -> String {
     out
 }
 
-/// A severity's name.
+/// Returns a severity's name.
 pub(super) fn severity_name(severity: Severity) -> &'static str {
     Severity::NAMES.iter().find(|(_, known)| *known == severity).map_or("", |(name, _)| name)
 }
 
-/// `file:line:column`.
+/// Returns a position as `file:line:column`.
 pub(super) fn place(position: &Position) -> String {
     format!("{}:{}:{}", line(&position.file), position.line, position.column)
 }
 
-/// What became of something that a policy found, where that isn't plain.
+/// Returns the effect of a violation in words; `None` if it just fails.
 pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
     let waiver = violation.waiver.and_then(|index| run.waivers.get(index));
     match violation.effect {
@@ -182,7 +182,7 @@ pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
     }
 }
 
-/// What a policy found: `message [severity, id, rule] (effect)`.
+/// Returns a violation as `message [severity, id, rule] (effect)`.
 pub(super) fn violation(run: &Run, found: &Violation) -> String {
     let mut out = line(&found.message);
     let mut details = Vec::new();
@@ -201,7 +201,7 @@ pub(super) fn violation(run: &Run, found: &Violation) -> String {
     out
 }
 
-/// How the rule of this class is called.
+/// Returns the word for the rule of a violation of this class.
 pub(super) const fn class(class: Class) -> &'static str {
     match class {
         Class::Violation => "rule",
@@ -210,7 +210,7 @@ pub(super) const fn class(class: Class) -> &'static str {
     }
 }
 
-/// The other fields of a violation, as JSON.
+/// Returns the other fields of a violation as JSON.
 pub(super) fn fields(found: &Violation) -> Option<String> {
     if found.fields.is_empty() {
         return None;
@@ -218,7 +218,7 @@ pub(super) fn fields(found: &Violation) -> Option<String> {
     serde_json::to_string(&found.fields).ok().map(|text| line(&text))
 }
 
-/// Why there is no verdict, a line each.
+/// Returns the reason for a missing verdict, followed by its hint.
 pub(super) fn failure(failure: &Failure) -> Vec<String> {
     let mut first = format!("{} [{}]", line(&failure.message), line(&failure.kind));
     if let Some(function) = &failure.function {
@@ -231,7 +231,7 @@ pub(super) fn failure(failure: &Failure) -> Vec<String> {
     std::iter::once(first).chain(hint).collect()
 }
 
-/// A call in one line.
+/// Returns a call as one line.
 pub(super) fn call(call: &Call) -> String {
     let mut out = format!(
         "pass {}: {} {} -> {} from {}, {}, {}, {}, for {}",
@@ -261,7 +261,7 @@ pub(super) fn call(call: &Call) -> String {
     out
 }
 
-/// The calls of an input, a line each.
+/// Returns the calls of an input, a line each.
 pub(super) fn ledger(input: &Input) -> Vec<String> {
     let mut lines: Vec<String> = input.ledger.calls.iter().map(call).collect();
     if input.ledger.left_out > 0 {
@@ -270,7 +270,7 @@ pub(super) fn ledger(input: &Input) -> Vec<String> {
     lines
 }
 
-/// A policy, with its digest.
+/// Returns a policy with its digest.
 pub(super) fn policy(policy: &Policy) -> String {
     let mut out = format!("{} {}", line(&policy.name), line(&policy.digest));
     if let Some(title) = &policy.title {
@@ -282,7 +282,7 @@ pub(super) fn policy(policy: &Policy) -> String {
     out
 }
 
-/// What an input is: its digest, its subjects, its predicate.
+/// Returns the digest, predicate type and subjects of an input, as names and values.
 pub(super) fn about(input: &Input) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     if let Some(digest) = &input.digest {
@@ -299,7 +299,7 @@ pub(super) fn about(input: &Input) -> Vec<(&'static str, String)> {
     out
 }
 
-/// What a waiver goes by, in words.
+/// Returns the property by which a waiver identifies its subject, in words.
 pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
     match by {
         WaivedBy::Digest => "the input's digest",
@@ -309,7 +309,7 @@ pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
     }
 }
 
-/// A waiver in one line.
+/// Returns a waiver as one line.
 pub(super) fn waiver(waiver: &Waiver) -> String {
     let policy = waiver.policy.as_deref().unwrap_or("every policy");
     let finding = waiver.finding.as_deref().unwrap_or("every finding");

@@ -1,6 +1,6 @@
-//! Runs to write reports of, for the tests.
+//! Sample runs for tests of reports.
 //!
-//! Owns a run that has one of everything, and one in which every text is an attack.
+//! Owns a run with one of everything, and a run in which every foreign text is an attack.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 
-/// Hostile text for a message.
+/// Hostile texts.
 pub(super) const HOSTILE: &[&str] = &[
     "x\n::error file=a.rego,line=1::owned",
     "\r\n##[error]owned\r\n##vso[task.complete result=Succeeded;]",
@@ -33,7 +33,7 @@ pub(super) const HOSTILE: &[&str] = &[
     "   ",
 ];
 
-/// What a form writes.
+/// Returns a report as text.
 pub(super) fn written(report: &dyn Report, run: &Run) -> String {
     let mut out: Vec<u8> = Vec::new();
     report.write(run, &mut out).unwrap();
@@ -41,7 +41,7 @@ pub(super) fn written(report: &dyn Report, run: &Run) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Nothing that a terminal or a CI system obeys is in `text`.
+/// Asserts that `text` contains nothing that a terminal or a CI system would interpret.
 pub(super) fn assert_clean(text: &str, payload: &str) {
     let bad = text.chars().find(|c| {
         (c.is_control() && *c != '\n')
@@ -55,24 +55,24 @@ pub(super) fn assert_clean(text: &str, payload: &str) {
     }
 }
 
-/// A run with one of everything.
+/// Returns a run with one of everything.
 pub(in crate::gate) fn sample() -> Run {
     serde_json::from_value(run()).unwrap()
 }
 
-/// A run in which everything that comes from elsewhere is `payload`.
+/// Returns a run in which every foreign text is `payload`.
 pub(super) fn hostile(payload: &str) -> Run {
     let mut value = run();
     replace(&mut value, payload, "");
     serde_json::from_value(value).unwrap()
 }
 
-/// What is ours, and has a fixed set of values.
+/// The fields of ours with a fixed set of values.
 const OURS: &[&str] = &["outcome", "status", "class", "effect", "answers", "fail_on"];
 
 fn replace(value: &mut Value, payload: &str, key: &str) {
     match value {
-        // Of a call, `outcome` is free text and not in the set.
+        // In a call, `outcome` is free text.
         Value::String(text) if !OURS.contains(&key) || text == "ok" => payload.clone_into(text),
         Value::Array(items) => items.iter_mut().for_each(|item| replace(item, payload, key)),
         Value::Object(map) => {

@@ -1,7 +1,7 @@
-//! GitHub's workflow commands, which become annotations, and the summary of a step.
+//! Reports as GitHub's workflow commands, which become annotations, and as the summary of a step.
 //!
-//! Owns the commands' escaping. What fails is an error, also what has no verdict; warnings are
-//! warnings; waived, skipped and the like are notices. The summary is the Markdown report.
+//! Owns the escaping of commands. Failures and missing verdicts are errors, warnings are warnings;
+//! waived, skipped and the like are notices. The summary is the Markdown report.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -17,21 +17,21 @@ use crate::Position;
 use crate::gate::model::{Effect, Run, Violation};
 use crate::gate::report::Report;
 
-/// What GitHub takes as a summary; it drops a larger one altogether.
-const SUMMARY: usize = 1024 * 1024 - 4096;
+/// The size of the largest summary that GitHub accepts; it discards a larger one altogether.
+const MAX_SUMMARY: usize = 1024 * 1024 - 4096;
 
-/// GitHub's workflow commands, and the summary of a step.
+/// The report as GitHub's workflow commands, and as the summary of a step.
 #[derive(Debug, Clone, Default)]
 pub struct GitHub {
     /// Paths below this folder become relative to it.
     pub folder: PathBuf,
-    /// Where the summary is appended: `GITHUB_STEP_SUMMARY`.
+    /// The file to which the summary is appended: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
     pub(super) view: View,
 }
 
 impl Report for GitHub {
-    /// What was found first, then what it comes from, folded.
+    /// Writes the violations first, then the inputs and the provenance in folded groups.
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "rego-platform gate: {}", facts::headline(run))?;
         let (listed, rest) = self.view.inputs(run);
@@ -64,7 +64,7 @@ impl Report for GitHub {
     }
 }
 
-/// Lines that are folded until they are opened.
+/// Writes a group of lines, which GitHub shows folded.
 fn group(
     out: &mut dyn Write,
     title: &str,
@@ -75,10 +75,10 @@ fn group(
     writeln!(out, "::endgroup::")
 }
 
-/// Annotations of a level that are written: GitHub shows ten of a step and fifty of a job.
-const ANNOTATIONS: usize = 50;
+/// The most annotations of one level: GitHub shows ten per step and fifty per job.
+const MAX_ANNOTATIONS: usize = 50;
 
-/// Writes annotations, each level up to its bound.
+/// A writer of annotations, with a bound for each level.
 struct Annotations<'o> {
     out: &'o mut dyn Write,
     written: BTreeMap<&'static str, usize>,
@@ -88,16 +88,16 @@ impl Annotations<'_> {
     fn add(&mut self, level: &'static str, place: &str, title: &str, text: &str) -> io::Result<()> {
         let written = self.written.entry(level).or_default();
         *written += 1;
-        if *written > ANNOTATIONS {
+        if *written > MAX_ANNOTATIONS {
             return Ok(());
         }
         writeln!(self.out, "{}", command(level, place, title, text))
     }
 
-    /// Says how many more there were.
+    /// Writes how many more there were.
     fn finish(self, view: &View) -> io::Result<()> {
         for (level, written) in self.written {
-            if let Some(more) = view.more(written.saturating_sub(ANNOTATIONS)) {
+            if let Some(more) = view.more(written.saturating_sub(MAX_ANNOTATIONS)) {
                 writeln!(self.out, "{}", command(level, "", "more", &more))?;
             }
         }
@@ -115,7 +115,7 @@ impl GitHub {
     ) -> io::Result<()> {
         let mut all = Annotations { out, written: BTreeMap::new() };
         let cases = cases(run);
-        // What is unknown comes before what was found: of that there may be more than is shown.
+        // Missing verdicts come before violations, of which there may be more than GitHub shows.
         for case in cases.iter().filter(|case| case.state == State::Error) {
             self.case(case, listed, &mut all)?;
         }
@@ -143,7 +143,7 @@ impl GitHub {
         all.finish(&self.view)
     }
 
-    /// A case, unless its violations say it.
+    /// Adds a case, unless its violations are annotations already.
     fn case(
         &self,
         case: &Case<'_>,
@@ -153,7 +153,7 @@ impl GitHub {
         let own = case.input.map(|input| listed.iter().find(|one| std::ptr::eq(one.input, input)));
         let blameless = case.policy.is_none() || case.state != State::Failed;
         let level = match (case.state, own) {
-            // It isn't listed, or said once for several.
+            // The input isn't listed, or is in a group with the same reason.
             (_, Some(None)) => return Ok(()),
             (State::Error, _) => "error",
             (State::Failed, _) if blameless => "error",
@@ -169,7 +169,7 @@ impl GitHub {
         all.add(level, &self.place(None, input), &title, &text.join("; "))
     }
 
-    /// The rule's place, or else the input's file.
+    /// Returns the position of the rule, or else the input's file, as properties of a command.
     fn place(&self, position: Option<&Position>, input: &str) -> String {
         if let Some(p) = position {
             let end = p.column.saturating_add(p.length);
@@ -194,26 +194,26 @@ const fn level(found: &Violation) -> &'static str {
     }
 }
 
-/// A workflow command, on one line.
+/// Returns a workflow command on one line.
 fn command(level: &str, place: &str, title: &str, text: &str) -> String {
     format!("::{level} {place}title={}::{}", property(title), data(text))
 }
 
-/// A message: what GitHub decodes is encoded.
+/// Escapes a message.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property, in which `:` and `,` end it as well.
+/// Escapes the value of a property, which `:` and `,` would end.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Appends the summary; what other commands of the same step wrote takes its part of the room.
+/// Appends the summary, within the room that the step's other commands have left.
 fn append(run: &Run, view: &View, path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let text = markdown::render(run, view, SUMMARY.saturating_sub(taken));
+    let text = markdown::render(run, view, MAX_SUMMARY.saturating_sub(taken));
     file.write_all(text.as_bytes())
 }
 
@@ -227,7 +227,7 @@ mod tests {
 
     type Command = (String, Vec<(String, String)>, String);
 
-    /// Reads the way the runner does: level, properties, message of each line that is a command.
+    /// Reads the level, properties and message of each command, the way the runner does.
     fn read(text: &str) -> Vec<Command> {
         let decode = |text: &str| {
             text.replace("%3A", ":")
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_say_what_was_found() {
+    fn violations_become_annotations() {
         let text = written(&GitHub::default(), &sample());
         let all = read(&text);
         let levels: Vec<&str> = all.iter().map(|(level, _, _)| level.as_str()).collect();
@@ -315,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_said_becomes_a_command() {
-        let shape = |payload: &str| {
+    fn hostile_text_never_becomes_a_command() {
+        let levels = |payload: &str| {
             let all = read(&written(&GitHub::default(), &hostile(payload)));
             all.into_iter().map(|(level, _, _)| level).collect::<Vec<_>>()
         };
-        let plain = shape("plain");
+        let plain = levels("plain");
         for payload in HOSTILE {
-            assert_eq!(shape(payload), plain, "{payload:?}");
+            assert_eq!(levels(payload), plain, "{payload:?}");
         }
     }
 }

@@ -1,8 +1,9 @@
-//! One page that a person looks at, and that needs nothing else.
+//! Reports as a self-contained HTML page for people.
 //!
-//! Owns the page's order and its policy: no source but its own style and script, by hash. The
-//! drawings are in `drawings`. Everything from elsewhere passes [`esc`]; nothing from elsewhere
-//! becomes a link but https links of policies; others lead to places on the page.
+//! Owns the order of the page and its content security policy, which allows only its own style and
+//! script, by hash. The drawings are in `references` and `waterfall`. All foreign text passes
+//! through [`esc`] and never becomes a link, except for https links of policies; the other links
+//! lead to places on the page.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -22,7 +23,7 @@ use crate::gate::report::Report;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// One self-contained page.
+/// The report as a self-contained page.
 #[derive(Debug, Clone, Default)]
 pub struct Html {
     pub(super) view: View,
@@ -35,7 +36,7 @@ impl Report for Html {
         let (listed, rest) = self.view.inputs(run);
         out.write_all(by_policy(run, &all, &listed).as_bytes())?;
         writeln!(out, "<h2>Inputs</h2>")?;
-        // What no input is to blame for.
+        // Failures that belong to no input.
         for case in all.iter().filter(|case| case.input.is_none() && case.state >= State::Failed) {
             writeln!(out, "<div data-item>{}</div>", self.described(run, case, "the run", ""))?;
         }
@@ -53,7 +54,7 @@ impl Report for Html {
     }
 }
 
-/// Text for elements and quoted attributes.
+/// Escapes a text for elements and quoted attributes.
 pub(super) fn esc(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in line(text).chars() {
@@ -69,7 +70,7 @@ pub(super) fn esc(text: &str) -> String {
     out
 }
 
-/// Text for elements in which what stands between backticks is code.
+/// Escapes a text for elements, and turns text between backticks into code.
 fn prose(text: &str) -> String {
     let text = esc(text);
     let parts: Vec<&str> = text.split('`').collect();
@@ -77,7 +78,7 @@ fn prose(text: &str) -> String {
     for (index, part) in parts.iter().enumerate() {
         match (index % 2, index + 1 == parts.len()) {
             (0, _) => out.push_str(part),
-            // A last one that nothing ends is one.
+            // An unmatched backtick at the end stays a backtick.
             (_, true) => out.extend(["`", part]),
             (_, false) => out.extend(["<code>", part, "</code>"]),
         }
@@ -139,7 +140,7 @@ fn head(run: &Run) -> String {
     out
 }
 
-/// The inputs that passed, failed and have no verdict, as shares of a bar.
+/// Returns a bar with the shares of inputs that passed, failed and have no verdict.
 fn shares(run: &Run) -> String {
     let t = &run.totals;
     let parts = [
@@ -183,7 +184,7 @@ fn pairs(out: &mut String, items: impl IntoIterator<Item = (&'static str, String
     out.push_str("</dl>\n");
 }
 
-/// What came of each policy, with the inputs where it failed or isn't known.
+/// Returns the result of each policy, with the inputs for which it failed or gave no verdict.
 fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
     let mut out = String::from("<h2>Policies</h2>\n");
     for policy in &run.policies {
@@ -193,7 +194,8 @@ fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
         let states = || all.iter().filter(own).map(|case| case.state);
         let (class, word) = match states().max() {
             None => ("skipped", "not evaluated"),
-            // One pass is enough to say so; skipped everywhere is not.
+            // At least one pass is needed for this: a policy that was skipped everywhere didn't
+            // pass.
             Some(State::Passed | State::Skipped) if states().any(|s| s == State::Passed) => {
                 ("passed", "nothing failed")
             }
@@ -226,7 +228,7 @@ fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
     out
 }
 
-/// Where a case is on the page.
+/// Returns the id of a case on the page.
 fn anchor(index: usize, case: &Case<'_>) -> String {
     let verdicts = case.input.map(|input| input.verdicts.as_slice()).unwrap_or_default();
     let own =
@@ -252,7 +254,7 @@ fn about_policy(out: &mut String, policy: &Policy) {
 }
 
 impl Html {
-    /// A case under a name, with everything that it says: what fails first.
+    /// Returns a case under a heading with all its details, failing violations first.
     fn described(&self, run: &Run, case: &Case<'_>, name: &str, id: &str) -> String {
         let (class, word) = state(case.state);
         let at = if id.is_empty() { String::new() } else { format!(" id=\"{id}\"") };
@@ -286,8 +288,8 @@ impl Html {
     fn of_input(&self, run: &Run, one: &Listed<'_>, own: &[&Case<'_>]) -> String {
         let Listed { index, input, .. } = one;
         let (class, word) = (style(input.outcome), facts::outcome(input.outcome));
-        // What failed is open, unless there is much of it.
-        let open = if input.outcome != Outcome::Passed && *index < OPEN { " open" } else { "" };
+        // The first inputs that didn't pass are shown open.
+        let open = if input.outcome != Outcome::Passed && *index < MAX_OPEN { " open" } else { "" };
         let mut out = format!(
             "<details data-item id=\"i{index}\"{open}><summary><b class=\"{class}\">{word}</b> \
              <code>{}</code> <span class=\"dim\">{}</span></summary>\n",
@@ -323,10 +325,10 @@ impl Html {
     }
 }
 
-/// Inputs from the first on that are shown open.
-const OPEN: usize = 20;
+/// The number of inputs, counted from the first, that may be shown open.
+const MAX_OPEN: usize = 20;
 
-/// What a policy found: what it says, and in small print what is known of it.
+/// Returns a violation: its message, followed by its details in small print.
 fn violation(run: &Run, found: &Violation, id: &str) -> String {
     let mut out = format!("<span id=\"{id}\"></span>");
     if let Some(severity) = &found.severity {
@@ -355,7 +357,7 @@ fn violation(run: &Run, found: &Violation, id: &str) -> String {
     out
 }
 
-/// What is worth saying of the run as a whole.
+/// Returns the notes on the run as a whole.
 fn notes(run: &Run) -> String {
     let mut out = String::new();
     if !run.notes.is_empty() {
@@ -378,7 +380,7 @@ fn waivers(run: &Run) -> String {
 
 fn provenance(run: &Run) -> String {
     let mut out = String::from("<h2>Where this comes from</h2>\n");
-    // The outcome stands above, once.
+    // The outcome is shown at the top already.
     pairs(&mut out, facts::provenance(run).into_iter().filter(|(name, _)| *name != "outcome"));
     let source = |s: &crate::gate::model::Source| esc(&format!("{} {}", s.path, s.digest));
     list(&mut out, run.sources.iter().map(source));

@@ -1,4 +1,4 @@
-//! The page as a strict reader sees it: elements, attributes, text.
+//! Tests of the page, read strictly as elements, attributes and text.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,30 +8,30 @@ use super::*;
 use crate::gate::model::{Call, Graph, Node};
 use crate::gate::reports::fixture::{HOSTILE, assert_clean, hostile, sample, written};
 
-/// The tags in order with their attributes' names, and every value of `href`.
+/// Returns the tags in order with the names of their attributes, and every value of `href`.
 fn read(page: &str) -> (Vec<String>, BTreeSet<String>) {
     let (mut tags, mut links) = (Vec::new(), BTreeSet::new());
     let mut rest = page.replace(SCRIPT, "").replace(STYLE, "");
     while let Some(start) = rest.find('<') {
         let end = rest[start..].find('>').expect("a tag that ends") + start;
         let inner = rest[start + 1..end].to_owned();
-        let mut shape = String::new();
+        let mut tag = String::new();
         let mut parts = inner.split('"');
         while let Some(name) = parts.next() {
-            shape.push_str(name);
+            tag.push_str(name);
             let value = parts.next();
             if let Some(value) = value.filter(|_| name.ends_with("href=")) {
                 links.insert(value.to_owned());
             }
         }
-        tags.push(shape);
+        tags.push(tag);
         rest = rest[end + 1..].to_owned();
     }
     (tags, links)
 }
 
 #[test]
-fn the_page_says_everything() {
+fn the_page_is_complete() {
     let page = written(&Html::default(), &sample());
     for known in [
         "<h1>no verdict</h1>",
@@ -89,8 +89,8 @@ fn the_policy_allows_nothing_but_the_page_itself() {
 }
 
 #[test]
-fn nothing_that_is_said_becomes_markup() {
-    let shape = |payload: &str| {
+fn hostile_text_never_becomes_markup() {
+    let tags_of = |payload: &str| {
         let page = written(&Html::default(), &hostile(payload));
         assert_clean(&page, payload);
         let (tags, links) = read(&page);
@@ -105,14 +105,14 @@ fn nothing_that_is_said_becomes_markup() {
             .filter(|tag| !["/a", "div", "/div", "code", "/code"].contains(&tag.as_str()))
             .collect::<Vec<_>>()
     };
-    let plain = anchors(shape("plain"));
+    let plain = anchors(tags_of("plain"));
     for payload in HOSTILE {
-        assert_eq!(anchors(shape(payload)), plain, "{payload:?}");
+        assert_eq!(anchors(tags_of(payload)), plain, "{payload:?}");
     }
 }
 
 #[test]
-fn only_a_pass_looks_like_one() {
+fn only_a_pass_is_shown_as_a_pass() {
     let mut run = sample();
     run.inputs.truncate(1);
     let page = written(&Html::default(), &run);

@@ -1,7 +1,8 @@
-//! `JUnit`'s XML, which nearly every CI system shows as tests.
+//! Reports in `JUnit` XML, which nearly every CI system shows as tests.
 //!
-//! Owns the translation: an input is a suite, a policy a case. No verdict is an error, skipped and
-//! ignored are skipped. What the run as a whole has to say is the properties of the last suite.
+//! Owns the translation: an input is a suite, a policy a case. A missing verdict is an error;
+//! skipped and ignored cases are skipped. Facts about the run as a whole are properties of the last
+//! suite.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use super::words::line;
 use crate::gate::model::{Input, Run};
 use crate::gate::report::Report;
 
-/// `JUnit`'s XML.
+/// The report in `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JUnit;
 
@@ -126,7 +127,7 @@ fn unsuccessful(kind: NonSuccessKind, case: &Case<'_>) -> TestCaseStatus {
     status
 }
 
-/// A list under a heading of our own, so that no line begins with quoted words.
+/// Returns a list under our own heading, so that no line begins with foreign text.
 fn listed(heading: &str, lines: &[String]) -> String {
     let mut out = heading.trim_start_matches(':').to_owned();
     for text in lines {
@@ -149,7 +150,8 @@ mod tests {
     use crate::gate::model::Outcome;
     use crate::gate::reports::fixture::{HOSTILE, assert_clean, hostile, sample, written};
 
-    /// Reads with another library: the elements in order, with their attributes and text.
+    /// Reads a report with another library. Returns the elements in order, with their attributes
+    /// and text.
     fn read(text: &str) -> Vec<(String, BTreeMap<String, String>, String)> {
         let mut reader = Reader::from_str(text);
         reader.config_mut().check_end_names = true;
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_say_what_came_of_them() {
+    fn cases_show_the_results_of_policies() {
         let text = written(&JUnit, &sample());
         let all = read(&text);
         let root = &of(&all, "testsuites")[0].1;
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_did_not_pass_has_a_case_that_did_not() {
+    fn a_run_that_did_not_pass_has_a_case_that_did_not_pass() {
         let mut run = sample();
         run.inputs.clear();
         for (outcome, element) in [(Outcome::Failed, "failure"), (Outcome::NoVerdict, "error")] {
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_said_becomes_markup() {
+    fn hostile_text_never_becomes_markup() {
         let names = |text: &str| read(text).into_iter().map(|(n, _, _)| n).collect::<Vec<_>>();
         let plain = names(&written(&JUnit, &hostile("plain")));
         for payload in HOSTILE {

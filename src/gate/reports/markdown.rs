@@ -1,8 +1,8 @@
-//! Markdown, as GitHub and GitLab show it.
+//! Reports in Markdown, as GitHub and GitLab render it.
 //!
-//! Owns the escaping: what comes from elsewhere stands in code spans, in which there is no markup,
-//! no HTML, no link, no mention. It may be bounded in size, and then says what it left out, the
-//! least important last.
+//! Owns the escaping: foreign text is put in code spans, which can't contain markup, HTML, links or
+//! mentions. The size may be bounded; then the least important parts, which come last, are left
+//! out, and the report states so.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use super::words::line;
 use crate::gate::model::{Outcome, Run};
 use crate::gate::report::Report;
 
-/// What a comment on a pull request takes, GitHub's being the shortest: 65,536 characters.
+/// The size of a comment on a pull request. GitHub has the lowest limit, 65,536 characters.
 const COMMENT: usize = 60_000;
 
-/// Markdown, no longer than a comment on a pull request may be.
+/// The report in Markdown, short enough for a comment on a pull request.
 #[derive(Debug, Clone, Default)]
 pub struct Markdown {
     pub(super) view: View,
@@ -29,7 +29,7 @@ impl Report for Markdown {
     }
 }
 
-/// Text that doesn't grow beyond a limit.
+/// A text with a limit on its size.
 struct Page {
     text: String,
     limit: usize,
@@ -37,9 +37,9 @@ struct Page {
 }
 
 impl Page {
-    /// Adds a block as a whole, or counts it as left out.
+    /// Adds a block if all of it fits; otherwise counts it as left out.
     fn add(&mut self, block: &str) {
-        // Room for the sentence that says that something was left out.
+        // Reserves room for the sentence about what was left out.
         if self.text.len().saturating_add(block.len()).saturating_add(600) > self.limit {
             self.left_out += 1;
         } else {
@@ -48,7 +48,7 @@ impl Page {
     }
 }
 
-/// The report in at most `limit` bytes; nothing of it where there is no room for its first lines.
+/// Returns the report in at most `limit` bytes, or an empty text if not even its first lines fit.
 pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
     let mut page = Page { text: String::new(), limit, left_out: 0 };
     page.add(&format!("## rego-platform gate: {}\n\n{}\n\n", word(run), facts::headline(run)));
@@ -85,7 +85,7 @@ pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
             page.text,
             "\n**{} parts of this report were left out, since it may not be larger.**\n\n- {}\n",
             page.left_out,
-            code(&format!("everything is {}", view.where_()))
+            code(&format!("everything is {}", view.complete_report()))
         );
     }
     if page.text.len() > limit { String::new() } else { page.text }
@@ -120,7 +120,7 @@ fn section(page: &mut Page, title: &str, all: &[Case<'_>], state: State) {
     }
 }
 
-/// What was found and doesn't fail.
+/// Adds the remarks of cases: violations that don't fail.
 fn remarks(page: &mut Page, all: &[Case<'_>]) {
     let mut found = all.iter().filter(|case| !case.notes.is_empty()).peekable();
     if found.peek().is_some() {
@@ -162,8 +162,9 @@ fn inputs(page: &mut Page, listed: &[Listed<'_>]) {
     }
 }
 
-/// A code span. Long runs of backticks, which some readers don't take for the end of one, and
-/// what has no place in a code span are written out.
+/// Returns a code span. A text with a long run of backticks, which some renderers don't accept as a
+/// delimiter, has its backticks escaped; an empty text, for which there is no code span, is written
+/// as `(empty)`.
 fn code(text: &str) -> String {
     let text = line(text);
     if text.trim().is_empty() {
@@ -187,8 +188,7 @@ mod tests {
     use super::*;
     use crate::gate::reports::fixture::{HOSTILE, assert_clean, hostile, sample, written};
 
-    /// What stands outside code spans, by the rule that a span ends at as many backticks as it
-    /// began with.
+    /// Returns the text outside code spans; a span ends at as many backticks as it began with.
     fn outside(text: &str) -> String {
         let mut out = String::new();
         for line in text.lines() {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_said() {
+    fn the_report_is_complete() {
         let text = written(&Markdown::default(), &sample());
         for known in [
             "## rego-platform gate: ⚠️ no verdict\n",
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_kept_and_said() {
+    fn a_limit_is_kept_and_the_omission_stated() {
         let run = sample();
         let whole = render(&run, &View::default(), usize::MAX);
         for limit in [0, 100, 600, 1_500, whole.len()] {
@@ -249,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_said_becomes_markup() {
+    fn hostile_text_never_becomes_markup() {
         let plain = outside(&written(&Markdown::default(), &hostile("plain")));
         for payload in HOSTILE {
             let text = written(&Markdown::default(), &hostile(payload));
             assert_clean(&text, payload);
-            let said = outside(&text).replace("(empty)", "CODE");
-            assert_eq!(said, plain, "{payload:?}");
+            let shown = outside(&text).replace("(empty)", "CODE");
+            assert_eq!(shown, plain, "{payload:?}");
         }
     }
 }

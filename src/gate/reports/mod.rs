@@ -1,8 +1,8 @@
-//! The forms of the gate's report that other tools read.
+//! The formats of the gate's report for other tools.
 //!
-//! Owns which forms there are and how each is written from [`Run`]. It decides nothing: what a
-//! form can't say in its own terms (unknown, skipped, waived) it says in the nearest terms
-//! that do not read as a pass. The command's own forms, `human` and `json`, are not here.
+//! Owns the list of formats and how each is written from [`Run`]. It decides nothing: a state that
+//! a format can't express (unknown, skipped, waived) is expressed by the nearest one that doesn't
+//! read as a pass. The command's own formats, `human` and `json`, are elsewhere.
 
 mod cases;
 pub(crate) mod facts;
@@ -31,39 +31,39 @@ pub use markdown::Markdown;
 pub use sarif::Sarif;
 pub use tap::Tap;
 
-/// A form that other tools read.
+/// A format of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// `JUnit`'s XML: a suite for each input, a case for each policy.
+pub enum ReportFormat {
+    /// `JUnit` XML: a suite for each input, a case for each policy.
     Junit,
     /// SARIF 2.1.0.
     Sarif,
-    /// GitHub's workflow commands, with the Markdown as the step's summary.
+    /// GitHub's workflow commands, with the Markdown report as the step's summary.
     Github,
-    /// Markdown, as GitHub and GitLab read it.
+    /// Markdown, as GitHub and GitLab render it.
     Markdown,
     /// TAP, version 14.
     Tap,
-    /// One page that needs nothing else.
+    /// A self-contained HTML page.
     Html,
 }
 
-/// What some forms have to know.
+/// Options that some formats need.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Paths below this folder become relative to it (SARIF, GitHub).
     pub folder: PathBuf,
-    /// Where GitHub wants the summary of a step: `GITHUB_STEP_SUMMARY`.
+    /// The file for the summary of a step on GitHub: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
-    /// True if inputs that passed are counted and not listed, where people read (GitHub, Markdown,
-    /// HTML).
+    /// Set if inputs that passed are counted but not listed, in reports for people (GitHub,
+    /// Markdown, HTML).
     pub hide_passed: bool,
-    /// The file that has everything, to which reports with bounds refer.
+    /// The file with the complete report, to which bounded reports refer.
     pub more: Option<String>,
 }
 
-impl Format {
-    /// Every form and its name on the command line.
+impl ReportFormat {
+    /// The formats with their names on the command line.
     pub const NAMES: &[(&str, Self)] = &[
         ("junit", Self::Junit),
         ("sarif", Self::Sarif),
@@ -73,7 +73,7 @@ impl Format {
         ("html", Self::Html),
     ];
 
-    /// What writes this form.
+    /// Returns the report in this format.
     pub fn report(self, options: &Options) -> Box<dyn Report> {
         let folder = options.folder.clone();
         let view = View { hide_passed: options.hide_passed, more: options.more.clone() };
@@ -88,11 +88,16 @@ impl Format {
     }
 }
 
-/// Writes `run` in one form.
+/// Writes `run` in a format.
 ///
 /// # Errors
-/// Only what writing fails with.
-pub fn write(run: &Run, format: Format, out: &mut dyn Write, options: &Options) -> io::Result<()> {
+/// Only errors of writing.
+pub fn write(
+    run: &Run,
+    format: ReportFormat,
+    out: &mut dyn Write,
+    options: &Options,
+) -> io::Result<()> {
     format.report(options).write(run, out)
 }
 

@@ -1,8 +1,8 @@
-//! The page's drawing of what `discover` saw: what was asked about first on the left, and a column
-//! for each step away from it.
+//! The drawing of the reference graph on the HTML page: the artifacts that policies asked about
+//! first are on the left, with a column for each step away from them.
 //!
-//! Owns its geometry. It is bounded, and says what it leaves out; what is bad is named whether it
-//! is drawn or not.
+//! Owns its geometry. The number of nodes is bounded, and the page states how many are left out;
+//! bad nodes are named even if they aren't drawn.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -11,26 +11,26 @@ use super::html::esc;
 use crate::gate::model::{Graph, Ledger};
 use crate::text::shorten;
 
-/// The number of nodes that are drawn.
-const NODES: usize = 150;
+/// The most nodes that are drawn.
+const MAX_NODES: usize = 150;
 
-/// The width of a column, and that of a node in it.
-const COLUMN: usize = 270;
-const NODE: usize = 205;
-/// The height of a row, and that of a node in it.
-const ROW: usize = 44;
-const HIGH: usize = 34;
+/// The width of a column, and of a node in it.
+const COLUMN_WIDTH: usize = 270;
+const NODE_WIDTH: usize = 205;
+/// The height of a row, and of a node in it.
+const ROW_HEIGHT: usize = 44;
+const NODE_HEIGHT: usize = 34;
 
-/// What `discover` saw; the calls tell what was asked about first.
+/// Returns the drawing of a graph; the ledger tells which nodes were asked about first.
 pub(super) fn references(graph: &Graph, ledger: &Ledger) -> String {
     if graph.is_empty() {
         return String::new();
     }
-    let drawn = graph.nodes.len().min(NODES);
+    let drawn = graph.nodes.len().min(MAX_NODES);
     let places = places(graph, ledger, drawn);
     let columns = places.iter().map(|(column, _)| column + 1).max().unwrap_or(1);
     let rows = places.iter().map(|(_, row)| row + 1).max().unwrap_or(1);
-    let (width, height) = (columns * COLUMN, rows * ROW);
+    let (width, height) = (columns * COLUMN_WIDTH, rows * ROW_HEIGHT);
     let bad = graph.nodes.iter().filter(|node| node.bad).count();
     let mut out = format!(
         "<h3>References <span class=\"dim\">{} seen, {bad} bad</span></h3>\n<div \
@@ -42,14 +42,14 @@ pub(super) fn references(graph: &Graph, ledger: &Ledger) -> String {
         let _ = writeln!(out, "{line}");
     }
     for (node, (column, row)) in graph.nodes.iter().zip(&places) {
-        let (x, y) = (column * COLUMN + 5, row * ROW + 3);
+        let (x, y) = (column * COLUMN_WIDTH + 5, row * ROW_HEIGHT + 3);
         let label = node.name.as_ref().filter(|n| !n.is_empty()).unwrap_or(&node.digest);
         let whole = format!("{} {} {}", node.kind, node.digest, node.name.as_deref().unwrap_or(""));
         let (class, mark) = if node.bad { (" class=\"bad\"", "✗ ") } else { ("", "") };
         let _ = writeln!(
             out,
-            "<g{class}><title>{}</title><rect x=\"{x}\" y=\"{y}\" width=\"{NODE}\" \
-             height=\"{HIGH}\" rx=\"4\"/><text x=\"{t}\" y=\"{}\">{mark}{}</text><text class=\"name\" \
+            "<g{class}><title>{}</title><rect x=\"{x}\" y=\"{y}\" width=\"{NODE_WIDTH}\" \
+             height=\"{NODE_HEIGHT}\" rx=\"4\"/><text x=\"{t}\" y=\"{}\">{mark}{}</text><text class=\"name\" \
              x=\"{t}\" y=\"{}\">{}</text></g>",
             esc(&whole),
             y + 14,
@@ -74,7 +74,8 @@ fn short(text: &str) -> String {
     esc(&shorten(text, 24))
 }
 
-/// A line for each pair of nodes of which one names the other. What isn't bad is drawn first.
+/// Returns a line for each pair of nodes of which one refers to the other. Lines to bad nodes come
+/// last, on top of the others.
 fn lines(graph: &Graph, places: &[(usize, usize)]) -> Vec<String> {
     let pairs: BTreeSet<(usize, usize)> =
         graph.edges.iter().map(|(a, b)| (*a.min(b), *a.max(b))).filter(|(a, b)| a != b).collect();
@@ -83,13 +84,13 @@ fn lines(graph: &Graph, places: &[(usize, usize)]) -> Vec<String> {
     for (a, b) in pairs {
         let (Some(one), Some(other)) = (places.get(a), places.get(b)) else { continue };
         let (left, right) = if one.0 <= other.0 { (one, other) } else { (other, one) };
-        let middle = |(_, row): &(usize, usize)| row * ROW + HIGH / 2 + 3;
-        let (x1, y1) = (left.0 * COLUMN + NODE + 5, middle(left));
-        // Between two of one column the line goes around on the right.
+        let middle = |(_, row): &(usize, usize)| row * ROW_HEIGHT + NODE_HEIGHT / 2 + 3;
+        let (x1, y1) = (left.0 * COLUMN_WIDTH + NODE_WIDTH + 5, middle(left));
+        // A line between nodes of the same column bends around on the right.
         let (x2, bend) = if left.0 == right.0 {
             (x1, x1 + 40)
         } else {
-            let x2 = right.0 * COLUMN + 5;
+            let x2 = right.0 * COLUMN_WIDTH + 5;
             (x2, usize::midpoint(x1, x2))
         };
         let y2 = middle(right);
@@ -101,7 +102,7 @@ fn lines(graph: &Graph, places: &[(usize, usize)]) -> Vec<String> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// Column and row of each node that is drawn.
+/// Returns the column and row of each drawn node.
 fn places(graph: &Graph, ledger: &Ledger, drawn: usize) -> Vec<(usize, usize)> {
     let mut beside: Vec<Vec<usize>> = vec![Vec::new(); drawn];
     for (from, to) in graph.edges.iter().filter(|(from, to)| *from < drawn && *to < drawn) {
@@ -113,7 +114,7 @@ fn places(graph: &Graph, ledger: &Ledger, drawn: usize) -> Vec<(usize, usize)> {
     }
     let mut places: Vec<Option<(usize, usize)>> = vec![None; drawn];
     let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
-    // From what was asked first; then whatever isn't connected with it, in order.
+    // Starts from the nodes that were asked about first, then takes unconnected ones in order.
     let first: VecDeque<_> =
         asked(graph, ledger, drawn).into_iter().map(|node| (node, 0)).collect();
     let others = (0..drawn).map(|node| VecDeque::from([(node, 0)]));
@@ -133,7 +134,7 @@ fn places(graph: &Graph, ledger: &Ledger, drawn: usize) -> Vec<(usize, usize)> {
     places.into_iter().flatten().collect()
 }
 
-/// What each policy asked about first.
+/// Returns the nodes that the policies asked about first.
 fn asked(graph: &Graph, ledger: &Ledger, drawn: usize) -> Vec<usize> {
     let mut policies = BTreeSet::new();
     let mut digests = BTreeSet::new();

@@ -1,8 +1,8 @@
-//! SARIF 2.1.0 of a run of the gate.
+//! Reports in SARIF 2.1.0.
 //!
-//! Owns the translation. What a policy found is a result at the input that it is about, with the
-//! rule as a related place. No verdict is a result too: readers close what they don't see any
-//! more, and most of them read nothing but results. Waived and disregarded results are suppressed.
+//! Owns the translation. A violation is a result at its input, with the rule as a related location.
+//! A missing verdict is a result too: readers close results that disappear, and most of them look
+//! at nothing but results. Waived and disregarded results are suppressed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
     Artifact, ArtifactLocation, Invocation, Location, Message, MultiformatMessageString,
-    Notification, PhysicalLocation, PropertyBag, Region, ReportingDescriptor, Result as Found,
-    ResultColumnKind, ResultKind, ResultLevel, Run as Log, SCHEMA_URL, Sarif as Document,
-    Suppression, Tool, ToolComponent, Version,
+    Notification, PhysicalLocation, PropertyBag, Region, ReportingDescriptor,
+    Result as SarifResult, ResultColumnKind, ResultKind, ResultLevel, Run as Log, SCHEMA_URL,
+    Sarif as Document, Suppression, Tool, ToolComponent, Version,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -26,13 +26,13 @@ use crate::gate::model::{Effect, Input, Outcome, Policy, Rule, Run, Severity, Ve
 use crate::gate::report::Report;
 use crate::report::sarif::{location, uri};
 
-/// The rule of results that say that there is no verdict.
+/// The rule of results for a missing verdict.
 const NO_VERDICT: &str = "rego-platform/no-verdict";
 
-/// The rule of results that say that a policy never asked.
+/// The rule of results for a policy that never reached its calls.
 const NEVER_REACHED: &str = "rego-platform/never-reached";
 
-/// SARIF 2.1.0.
+/// The report in SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
 pub struct Sarif {
     /// Paths below this folder become relative to it.
@@ -83,7 +83,7 @@ fn rule_id(policy: &str, rule: &str) -> String {
     line(&format!("{policy}/{rule}"))
 }
 
-/// The rules that policies declare, those that only results name, and ours.
+/// Returns the rules that policies declare, those that only results name, and our own.
 fn rules(run: &Run) -> Vec<ReportingDescriptor> {
     let mut all: Vec<ReportingDescriptor> = Vec::new();
     let mut known = std::collections::HashSet::new();
@@ -107,7 +107,7 @@ fn rules(run: &Run) -> Vec<ReportingDescriptor> {
 }
 
 fn text(text: &str) -> MultiformatMessageString {
-    // The format wants a text, and an empty one is none.
+    // The format requires a text that isn't empty.
     let text = line(text);
     let text = if text.trim().is_empty() { "(no text)".to_owned() } else { text };
     MultiformatMessageString::builder().text(text).build()
@@ -134,7 +134,7 @@ fn descriptor(policy: &Policy, rule: &Rule) -> ReportingDescriptor {
     out
 }
 
-/// A link that may be followed: https, to a host, without a name or password in it.
+/// Returns a link that is safe to follow: https, with a host, without credentials.
 pub(super) fn https(link: &str) -> Option<String> {
     let url = url::Url::parse(link).ok()?;
     let plain = url.scheme() == "https"
@@ -144,7 +144,7 @@ pub(super) fn https(link: &str) -> Option<String> {
     plain.then(|| url.to_string())
 }
 
-/// GitHub's scale of severities.
+/// Returns a severity on GitHub's scale.
 fn score(severity: &str) -> Option<(String, Value)> {
     let score = match Severity::parse(severity)? {
         Severity::Info => "0.0",
@@ -162,7 +162,13 @@ fn bag(more: BTreeMap<String, Value>, tags: Vec<String>) -> PropertyBag {
     bag
 }
 
-fn result(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder: &Path) -> Found {
+fn result(
+    run: &Run,
+    input: &Input,
+    verdict: &Verdict,
+    found: &Violation,
+    folder: &Path,
+) -> SarifResult {
     let message = format!("{} ({})", facts::violation(run, found), line(&input.name));
     let id = rule_id(&verdict.policy, &found.rule);
     let mut out = at(&id, &message, Some(input), found.position.as_ref(), folder);
@@ -198,7 +204,7 @@ fn result(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder
     out
 }
 
-/// The same for the same finding in the next run.
+/// Returns a fingerprint that is the same for the same violation in the next run.
 fn fingerprint(rule: &str, what: &str, input: &str) -> BTreeMap<String, String> {
     let text = json!([rule, what, input]).to_string();
     let mut hex = String::new();
@@ -208,8 +214,8 @@ fn fingerprint(rule: &str, what: &str, input: &str) -> BTreeMap<String, String> 
     BTreeMap::from([("regoPlatform/v1".to_owned(), hex)])
 }
 
-/// A result for everything without a verdict, and for a run that failed for no finding.
-fn unknown(run: &Run, folder: &Path) -> Vec<Found> {
+/// Returns a result for every missing verdict, and for a run that failed without a violation.
+fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
     let all = cases(run);
     let blameless = |case: &super::cases::Case<'_>| {
         case.state == State::Error || (case.state == State::Failed && case.policy.is_none())
@@ -231,8 +237,9 @@ fn unknown(run: &Run, folder: &Path) -> Vec<Found> {
     results
 }
 
-/// A note for each package that could have asked the service and never did, at its first call.
-fn never_reached(run: &Run, folder: &Path) -> Vec<Found> {
+/// Returns a note for each package that could have called the service and never did, at its first
+/// call site.
+fn never_reached(run: &Run, folder: &Path) -> Vec<SarifResult> {
     let all = run.inventory.never_called().map(|(package, sites)| {
         let first = sites.first().map(|site| &site.position);
         let mut out =
@@ -251,9 +258,11 @@ fn at(
     input: Option<&Input>,
     position: Option<&Position>,
     folder: &Path,
-) -> Found {
-    let mut out =
-        Found::builder().message(Message::builder().text(message).build()).rule_id(rule).build();
+) -> SarifResult {
+    let mut out = SarifResult::builder()
+        .message(Message::builder().text(message).build())
+        .rule_id(rule)
+        .build();
     let rule = position.map(|position| {
         let mut place = location(position, folder);
         place.message = Some(Message::builder().text("the rule").build());
@@ -261,7 +270,7 @@ fn at(
     });
     let file = input.and_then(|input| file_of(&input.name)).map(|file| {
         let artifact = ArtifactLocation::builder().uri(uri(file, folder)).build();
-        // Readers want a line; what was found is about the whole file.
+        // Readers require a line, although a violation is about the whole file.
         let region = Region::builder().start_line(1_i64).build();
         let place = PhysicalLocation::builder().artifact_location(artifact).region(region).build();
         Location::builder().physical_location(place).build()
@@ -277,7 +286,7 @@ fn at(
     out
 }
 
-/// The file of an input, if it comes from one: without the number of the document in it.
+/// Returns the file of an input, if it comes from one, without the number of the document in it.
 pub(super) fn file_of(name: &str) -> Option<&str> {
     if name.trim().is_empty() || name.starts_with(['<', '(']) {
         return None;
@@ -316,10 +325,10 @@ fn invocation(run: &Run) -> Invocation {
     out
 }
 
-/// The inputs and the sources with their digests.
+/// Returns the inputs and the sources with their digests.
 fn artifacts(run: &Run, folder: &Path) -> Vec<Artifact> {
     let inputs = run.inputs.iter().filter_map(|input| {
-        // A document in a file has the digest of the document, not that of the file.
+        // The digest of one of several documents in a file isn't that of the file.
         let file = file_of(&input.name).filter(|file| *file == input.name)?;
         Some((file, input.digest.as_deref()?, "analysisTarget"))
     });
@@ -336,7 +345,7 @@ fn artifacts(run: &Run, folder: &Path) -> Vec<Artifact> {
     inputs.chain(sources).map(artifact).collect()
 }
 
-/// What the format has no place of its own for.
+/// Returns the parts of a run for which the format has no place of its own.
 fn properties(run: &Run) -> PropertyBag {
     let provenance: serde_json::Map<String, Value> = facts::provenance(run)
         .into_iter()

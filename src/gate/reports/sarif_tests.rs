@@ -1,4 +1,4 @@
-//! SARIF as a plain reader of JSON sees it.
+//! Tests of SARIF reports, read as plain JSON.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ fn read(run: &Run) -> Value {
 }
 
 #[test]
-fn results_say_what_was_found_and_what_is_unknown() {
+fn violations_and_missing_verdicts_are_results() {
     let log = read(&sample());
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
@@ -69,7 +69,7 @@ fn a_run_that_did_not_pass_has_a_result() {
 }
 
 #[test]
-fn files_are_told_from_documents() {
+fn document_numbers_are_stripped_from_file_names() {
     assert_eq!(file_of("a/b.json#12"), Some("a/b.json"));
     assert_eq!(file_of("a#b.json"), Some("a#b.json"));
     assert_eq!(file_of("<stdin>#2"), None);
@@ -85,7 +85,7 @@ fn only_https_is_a_link() {
 }
 
 #[test]
-fn nothing_that_is_said_reaches_a_reader_as_a_command() {
+fn hostile_text_never_becomes_a_command() {
     fn strings(value: &Value, visit: &mut dyn FnMut(&str)) {
         match value {
             Value::String(text) => visit(text),

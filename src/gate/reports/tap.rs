@@ -1,7 +1,7 @@
-//! TAP, version 14.
+//! Reports in TAP, version 14.
 //!
-//! Owns the translation: a case is a test point, with what was found as its YAML block, whose
-//! scalars are written as JSON strings. Skipped and ignored are skipped; no verdict is `not ok`.
+//! Owns the translation: a case is a test point, with its details as a YAML block whose scalars are
+//! JSON strings. Skipped and ignored cases are skipped; a case without a verdict is `not ok`.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::words::line;
 use crate::gate::model::{Input, Run};
 use crate::gate::report::Report;
 
-/// TAP, version 14.
+/// The report in TAP, version 14.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tap;
 
@@ -49,7 +49,7 @@ fn comment(out: &mut dyn Write, text: &str) -> io::Result<()> {
     writeln!(out, "# {text}")
 }
 
-/// A test point; with the input's own facts where it is the input's `first`.
+/// Writes a test point; `first` is the input if this is its first point, which then describes it.
 fn point(
     out: &mut dyn Write,
     number: usize,
@@ -96,12 +96,12 @@ fn list(block: &mut Vec<String>, name: &str, items: &[String]) {
     }
 }
 
-/// A description: `#` begins a directive, `\` escapes.
+/// Escapes a description, in which `#` would begin a directive.
 fn described(text: &str) -> String {
     text.replace('\\', "\\\\").replace('#', "\\#").trim().to_owned()
 }
 
-/// A JSON string, which is a YAML scalar too.
+/// Returns a text as a JSON string, which is also a YAML scalar.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -122,7 +122,7 @@ mod tests {
         block: serde_json::Value,
     }
 
-    /// A reader after the specification; whatever it doesn't know is an error.
+    /// Reads a report according to the specification; anything unknown is an error.
     fn read(text: &str) -> Vec<Point> {
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("TAP version 14"));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn points_say_what_came_of_them() {
+    fn points_show_the_results_of_cases() {
         let text = written(&Tap, &sample());
         let points = read(&text);
         let states: Vec<(bool, bool)> = points.iter().map(|p| (p.ok, p.skip.is_some())).collect();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_said_becomes_tap() {
+    fn hostile_text_never_becomes_tap_syntax() {
         let states = |payload: &str| {
             let text = written(&Tap, &hostile(payload));
             assert_clean(&text, payload);

@@ -1,40 +1,40 @@
-//! What a report that people read shows of a run: how much of it, and where the rest is.
+//! The part of a run that reports for people show, and where to find the rest.
 //!
-//! Owns the bounds of such reports, and which inputs have no verdict for the same reason. Reports
-//! that programs read have everything.
+//! Owns the bounds of such reports, and grouping inputs without a verdict by their reason. Reports
+//! for programs are complete.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{count, line};
 use crate::gate::model::{Input, Outcome, Run, Verdict, Violation};
 
-/// What is shown.
+/// The settings of what is shown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
-    /// Inputs that passed are counted and not listed.
+    /// Set if inputs that passed are counted but not listed.
     pub hide_passed: bool,
-    /// The file that has everything, if one is written.
+    /// The file with the complete report, if one is written.
     pub more: Option<String>,
 }
 
-/// Inputs that are listed with what was found in them.
-const INPUTS: usize = 200;
-/// Violations that are listed of one policy for one input.
-const VIOLATIONS: usize = 50;
-/// Inputs that are named where all of them say the same.
-const NAMED: usize = 5;
+/// The most inputs that are listed with their violations.
+const MAX_INPUTS: usize = 200;
+/// The most violations of one policy that are listed for one input.
+const MAX_VIOLATIONS: usize = 50;
+/// The most inputs that are named in a group with the same reason.
+const MAX_NAMED: usize = 5;
 
 /// An input that is listed.
 pub(crate) struct Listed<'a> {
-    /// Its number in the run.
+    /// Its index in the run.
     pub index: usize,
     pub input: &'a Input,
-    /// Those that have no verdict for the same reason, which is said once.
+    /// The other inputs without a verdict for the same reason, which is stated only once.
     pub alike: Vec<&'a Input>,
 }
 
 impl View {
-    /// The inputs that are listed, and in words what isn't.
+    /// Returns the listed inputs, and a line for each kind of input that isn't listed.
     pub fn inputs<'a>(&self, run: &'a Run) -> (Vec<Listed<'a>>, Vec<String>) {
         let mut listed: Vec<Listed<'a>> = Vec::new();
         let mut reasons: HashMap<String, usize> = HashMap::new();
@@ -48,7 +48,7 @@ impl View {
             let same = reason.as_ref().and_then(|reason| reasons.get(reason));
             if let Some(first) = same.and_then(|at| listed.get_mut(*at)) {
                 first.alike.push(input);
-            } else if listed.len() < INPUTS {
+            } else if listed.len() < MAX_INPUTS {
                 reasons.extend(reason.map(|reason| (reason, listed.len())));
                 listed.push(Listed { index, input, alike: Vec::new() });
             } else {
@@ -67,26 +67,26 @@ impl View {
                 "{} ({}) {}",
                 count(all, "more input"),
                 sums.join(", "),
-                self.where_()
+                self.complete_report()
             ));
         }
         (listed, rest)
     }
 
-    /// The violations of a verdict that are listed, and in words how many more there are.
+    /// Returns the listed violations of a verdict, and a line about the others, if there are any.
     pub fn violations<'a>(&self, verdict: &'a Verdict) -> (&'a [Violation], Option<String>) {
         let all = verdict.violations.as_slice();
-        let shown = all.get(..VIOLATIONS).unwrap_or(all);
+        let shown = all.get(..MAX_VIOLATIONS).unwrap_or(all);
         (shown, self.more(all.len() - shown.len()))
     }
 
-    /// `n more in FILE`, if there are more.
+    /// Returns `n more in FILE`, unless `number` is zero.
     pub fn more(&self, number: usize) -> Option<String> {
-        (number > 0).then(|| format!("{number} more {}", self.where_()))
+        (number > 0).then(|| format!("{number} more {}", self.complete_report()))
     }
 
-    /// Where everything is.
-    pub fn where_(&self) -> String {
+    /// Returns where to find the complete report.
+    pub fn complete_report(&self) -> String {
         match &self.more {
             Some(file) => format!("in {}", line(&crate::text::shorten(file, 200))),
             None => "in the JSON report (`--output json=FILE`)".to_owned(),
@@ -95,18 +95,20 @@ impl View {
 }
 
 impl Listed<'_> {
-    /// Which other inputs have no verdict for the same reason.
+    /// Returns a line about the other inputs without a verdict for the same reason, if there are
+    /// any.
     pub fn same(&self, view: &View) -> Option<String> {
         let number = self.alike.len() as u64;
-        let named = self.alike.iter().take(NAMED).map(|input| line(&input.name));
-        let more = view.more(self.alike.len().saturating_sub(NAMED));
+        let named = self.alike.iter().take(MAX_NAMED).map(|input| line(&input.name));
+        let more = view.more(self.alike.len().saturating_sub(MAX_NAMED));
         let names: Vec<String> = named.chain(more).collect();
         let inputs = count(number, "more input");
         (number > 0).then(|| format!("{inputs} for the same reason: {}", names.join(", ")))
     }
 }
 
-/// Why an input has no verdict, where it has no findings that would be lost.
+/// Returns the reason why an input has no verdict, as a key for grouping; `None` if it has
+/// violations, which a group would not show.
 fn reason(input: &Input) -> Option<String> {
     let found = input.verdicts.iter().any(|verdict| !verdict.violations.is_empty());
     if input.outcome != Outcome::NoVerdict || found {
@@ -125,7 +127,7 @@ mod tests {
     use crate::gate::reports::fixture;
 
     #[test]
-    fn one_reason_is_said_once_and_lists_end() {
+    fn a_shared_reason_is_stated_once_and_lists_are_bounded() {
         let sample = fixture::sample();
         let with = |outcome| sample.inputs.iter().find(|i| i.outcome == outcome).unwrap().clone();
         let mut run = sample.clone();
@@ -134,12 +136,12 @@ mod tests {
         run.inputs.extend(vec![with(Outcome::Failed); 300]);
         let mut view = View { hide_passed: true, more: Some("all.json".to_owned()) };
         let (listed, rest) = view.inputs(&run);
-        assert_eq!((listed.len(), listed[0].alike.len()), (INPUTS, 399));
+        assert_eq!((listed.len(), listed[0].alike.len()), (MAX_INPUTS, 399));
         assert!(listed[0].same(&view).unwrap().contains("399 more inputs for the same reason"));
         assert_eq!(rest, ["1 more input passed", "101 more inputs (101 failed) in all.json"]);
         view.hide_passed = false;
         assert_eq!(view.inputs(&run).1, ["102 more inputs (102 failed) in all.json"]);
-        // What was found is never said to be the same.
+        // Inputs with violations are never grouped.
         let mut other = with(Outcome::NoVerdict);
         other.verdicts.extend(with(Outcome::Failed).verdicts);
         run.inputs = vec![other; 2];
@@ -149,7 +151,7 @@ mod tests {
             ..with(Outcome::Failed).verdicts[0].clone()
         };
         let (shown, more) = View::default().violations(&verdict);
-        assert_eq!(shown.len(), VIOLATIONS);
+        assert_eq!(shown.len(), MAX_VIOLATIONS);
         assert!(more.unwrap().starts_with("10 more in the JSON report"));
     }
 }

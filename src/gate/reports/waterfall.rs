@@ -1,8 +1,8 @@
-//! The page's drawing of the calls: a bar for each, policy by policy, at the time at which its pass
-//! sent it.
+//! The drawing of the calls on the HTML page: a bar for each call, by policy, starting at the time
+//! at which its pass sent it.
 //!
-//! Owns its geometry. Sizes are attributes, since the page's policy refuses inline styles. It is
-//! bounded, and says what it leaves out.
+//! Owns its geometry. Sizes are attributes, since the page's content security policy forbids inline
+//! styles. The number of bars is bounded, and the page states how many calls are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use super::words::microseconds;
 use crate::gate::model::{Call, Ledger};
 use crate::text::shorten;
 
-/// The number of calls that are drawn.
-const BARS: usize = 300;
+/// The most calls that are drawn.
+const MAX_BARS: usize = 300;
 
-/// The calls of an input.
+/// Returns the drawing of an input's calls.
 pub(super) fn waterfall(ledger: &Ledger) -> String {
     if ledger.calls.is_empty() && ledger.left_out == 0 {
         return String::new();
@@ -35,7 +35,7 @@ pub(super) fn waterfall(ledger: &Ledger) -> String {
         microseconds(total)
     );
     let mut policy = None;
-    for call in ledger.calls.iter().take(BARS) {
+    for call in ledger.calls.iter().take(MAX_BARS) {
         if policy != Some(&call.policy) {
             let _ = writeln!(out, "<div class=\"of\">{}</div>", esc(&call.policy));
             policy = Some(&call.policy);
@@ -43,7 +43,7 @@ pub(super) fn waterfall(ledger: &Ledger) -> String {
         bar(&mut out, call, begin(call), total);
     }
     out.push_str("</div>\n");
-    let hidden = ledger.calls.len().saturating_sub(BARS);
+    let hidden = ledger.calls.len().saturating_sub(MAX_BARS);
     if hidden > 0 {
         let _ = writeln!(out, "<p class=\"dim\">{hidden} more calls are listed but not drawn</p>");
     }
@@ -66,7 +66,7 @@ fn bar(out: &mut String, call: &Call, begin: u64, total: u64) {
         _ => "wrong",
     };
     let text = esc(&facts::call(call));
-    // Bars too narrow to see are drawn a little wider.
+    // Bars that would be too narrow to see are drawn wider.
     let width = call.latency_us.max(total / 200).max(1);
     let function = call.function.split_once('.').map_or(call.function.as_str(), |(_, name)| name);
     let argument = call.arguments.trim_start_matches(['[', '"']);
@@ -84,7 +84,8 @@ fn bar(out: &mut String, call: &Call, begin: u64, total: u64) {
     );
 }
 
-/// When each pass of each policy sent its calls: after the slowest one of the pass before.
+/// Returns the time at which each pass of each policy sent its calls, taken as the end of the
+/// slowest call of the previous pass.
 fn starts(calls: &[Call]) -> BTreeMap<(&str, u32), u64> {
     let mut slowest: BTreeMap<(&str, u32), u64> = BTreeMap::new();
     for call in calls {

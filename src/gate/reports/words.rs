@@ -1,23 +1,23 @@
-//! Text from elsewhere, made into one line that no reader of a report takes for anything else.
+//! Foreign text in reports, cleaned to a single line that can't be mistaken for anything else.
 //!
-//! Owns what every form has in common: no control character, nothing that is invisible or changes
-//! the direction of text, no prefix that a CI system takes for a command, no text without end.
-//! Each form adds the escaping of its own syntax.
+//! Owns the cleaning that all formats share: no control characters, nothing invisible or that
+//! changes the direction of text, no prefix that a CI system takes for a command, and a bound on
+//! the length. Each format adds the escaping of its own syntax.
 
 use std::fmt::Write as _;
 
 use crate::text::escape;
 
-/// The number of characters of one text a report shows.
+/// The most characters of one text that a report shows.
 pub(super) const LIMIT: usize = 4_000;
 
-/// One clean line.
+/// Cleans a text to one line.
 pub(super) fn line(text: &str) -> String {
     let total = text.chars().count();
     let head: String = text.chars().take(LIMIT).collect();
     let mut out = String::with_capacity(head.len());
     for c in escape(&head).chars() {
-        // `##[` and `##vso[` begin commands, wherever in a line they stand.
+        // `##[` and `##vso[` begin commands anywhere in a line.
         if c == '#' && out.ends_with('#') {
             out.push('\\');
         }
@@ -29,12 +29,12 @@ pub(super) fn line(text: &str) -> String {
     out
 }
 
-/// `1 input`, `2 inputs`.
+/// Returns a number with its noun, such as `1 input` or `2 inputs`.
 pub(super) fn count(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
-/// Milliseconds as people read them.
+/// Formats milliseconds for people.
 pub(super) fn milliseconds(number: u64) -> String {
     if number < 1_000 {
         return format!("{number} ms");
@@ -42,7 +42,7 @@ pub(super) fn milliseconds(number: u64) -> String {
     format!("{}.{} s", number / 1_000, number % 1_000 / 100)
 }
 
-/// Microseconds as people read them.
+/// Formats microseconds for people.
 pub(super) fn microseconds(number: u64) -> String {
     if number < 1_000 { format!("{number} µs") } else { milliseconds(number / 1_000) }
 }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_clean() {
+    fn text_is_cleaned_to_one_line() {
         assert_eq!(line("a\r\nb\0\u{1b}[31m"), "a\\r\\nb\\u{0}\\u{1b}[31m");
         assert_eq!(line("x ##[error] ###vso[y]"), "x #\\#[error] #\\#\\#vso[y]");
         assert_eq!(
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!((count(1, "input"), count(0, "input")), ("1 input".into(), "0 inputs".into()));
         assert_eq!(milliseconds(1_234), "1.2 s");
         assert_eq!(microseconds(1_500), "1 ms");
