@@ -159,7 +159,7 @@ impl<'a> Look<'_, 'a> {
             let Some(near) = near_miss(text, known) else { continue };
             // A literal in another file is reported where it is used.
             let place = if item.span.file == self.file.id() { item } else { term };
-            let message = format!("`{}` is no known `{field}`", crate::text::escape(text));
+            let message = format!("`{}` isn't a known `{field}`", crate::text::escape(text));
             out.push(self.found(place.span, message, format!("did you mean `\"{near}\"`?")));
         }
     }

@@ -5,9 +5,9 @@
 //! longer exact: its result, errors, prints and coverage are discarded. Between passes the noted
 //! calls are fetched at once. The first pass that notes no call gives the evaluation's result.
 //!
-//! Calls after the first noted one are guesses: a guess never sends a prompt and never raises a
-//! failure. Guesses share a slice of time and an allowance of calls and bytes; when one of them is
-//! used up, the pass ends and nothing worse happens.
+//! Calls after the first noted one are guesses: a guess never raises a failure, and never sends a
+//! prompt unless the budget allows it. Guesses share a slice of time and an allowance of calls and
+//! bytes; when one of them is used up, the pass ends and nothing worse happens.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -81,10 +81,10 @@ impl Calls for Pass {
             Err(_) => return Ok(None),
         };
         if !exact {
-            return self.guess(call);
+            return self.answer_guess(call);
         }
         let key = call.key.clone();
-        let value = self.exactly(call)?;
+        let value = self.answer_exact(call)?;
         // If the call was noted just now, it has no answer yet.
         if plain && self.exact.load(Ordering::Relaxed) {
             self.notes().answered.put(function, args.to_vec(), key, value.clone());
@@ -130,7 +130,7 @@ impl Pass {
 
     /// Answers a call of the exact evaluation: from what is known, by blocking if that is allowed,
     /// or by noting it.
-    fn exactly(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
+    fn answer_exact(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
         let first_use = self.count(&call.key)?;
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return self.raise(&call, outcome, first_use);
@@ -171,7 +171,7 @@ impl Pass {
     }
 
     /// Answers a call that the policy may only have reached because an earlier answer is missing.
-    fn guess(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
+    fn answer_guess(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return Ok(outcome.result.ok().map(|answer| answer.value));
         }

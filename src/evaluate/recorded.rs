@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Unique {
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if keys.contains(&key) {
-                let message = format!("the key `{}` stands there twice", shorten(&key, 80));
+                let message = format!("the key `{}` appears twice", shorten(&key, 80));
                 return Err(A::Error::custom(message));
             }
             keys.insert(key);
@@ -196,7 +196,7 @@ mod tests {
             r#"[{"b": {"c": [1.5, {"d": null, "e": true, "d": "x"}]}}]"#,
         ] {
             let error = reject_duplicate_keys(text.as_bytes()).unwrap_err();
-            assert!(error.contains("stands there twice"), "{text}: {error}");
+            assert!(error.contains("appears twice"), "{text}: {error}");
         }
         for text in ["null", r#"{"a": {"a": {"b": [1, -1, 1e9, "b", {}]}}, "b": []}"#] {
             assert_eq!(reject_duplicate_keys(text.as_bytes()), Ok(()));

@@ -117,7 +117,7 @@ pub(super) fn read(
         );
     }
     if found.modules.is_empty() {
-        return Err(wrong("holds no Rego".to_owned())
+        return Err(wrong("contains no Rego".to_owned())
             .with_hint("bundles of compiled policies alone can't be evaluated"));
     }
     check_roots(&found, manifest.roots.as_deref().unwrap_or(&[String::new()])).map_err(wrong)?;

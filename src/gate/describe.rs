@@ -35,18 +35,18 @@ pub(super) fn describe(verdict_package: &VerdictPackage, sources: &Sources) -> P
         }
         notes.push((module, found));
     }
-    let rules = verdict_package.rules.iter().map(|part| {
+    let rules = verdict_package.rules.iter().map(|own| {
         let mut rule = Rule {
-            name: part.name.clone(),
+            name: own.name.clone(),
             title: None,
             description: None,
             severity: None,
-            position: Some(part.position.clone()),
+            position: Some(own.position.clone()),
         };
         let (mut all, mut some) = (true, None);
         for (module, found) in &notes {
             for (number, line) in (1..).zip(module.text.lines()) {
-                if !defines(line, &part.name) {
+                if !defines(line, &own.name) {
                     continue;
                 }
                 let annotation = found.get(&number);

@@ -56,7 +56,7 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Accou
         }
     }
     if search.places.is_empty() {
-        return Err(wrong(format!("`{}` holds no input", escape(&shown))).with_hint(
+        return Err(wrong(format!("`{}` contains no input", escape(&shown))).with_hint(
             "in a folder, files that hold JSON or YAML count; `--ignore` may leave out too much",
         ));
     }

@@ -83,7 +83,7 @@ impl Check {
         document: bool,
         reach: &Reach,
     ) -> Self {
-        let rules = || package.rules.iter().map(|part| part.name.as_str());
+        let rules = || package.rules.iter().map(|rule| rule.name.as_str());
         let input = reach.input(&package.path, rules());
         let sites = reach.sites(&package.path, rules());
         let context = PolicyContext { arguments: arguments.clone(), document, input };
@@ -226,7 +226,7 @@ impl Gate {
     fn record_asked(&mut self, check: &Check) {
         self.packages.push(PackageUse {
             name: check.package.name.clone(),
-            rules: check.package.rules.iter().map(|part| part.name.clone()).collect(),
+            rules: check.package.rules.iter().map(|rule| rule.name.clone()).collect(),
             asked: true,
             reason: None,
             calls: 0,

@@ -150,9 +150,9 @@ pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
     names.find(|name| role(name, PackageOrigin::Plain).is_some()).map(String::as_str)
 }
 
-fn gives_verdict(parts: &[VerdictRule]) -> bool {
-    parts.iter().any(|part| {
-        matches!(part.role, Role::Result | Role::Violations | Role::Findings | Role::Warnings)
+fn gives_verdict(rules: &[VerdictRule]) -> bool {
+    rules.iter().any(|rule| {
+        matches!(rule.role, Role::Result | Role::Violations | Role::Findings | Role::Warnings)
     })
 }
 
@@ -188,7 +188,7 @@ fn verdict_rules(
     reach: &Reach,
 ) -> Result<Vec<VerdictRule>, Vec<Diagnostic>> {
     let mut found = Vec::new();
-    let mut parts = Vec::new();
+    let mut rules = Vec::new();
     for rule in &package.rules {
         let Some(first) = rule.path.get(package.path.len()) else { continue };
         let Some(role) = role(first, origin) else {
@@ -222,7 +222,7 @@ fn verdict_rules(
                     .at(rule.position.clone()),
             );
         } else {
-            parts.push(VerdictRule {
+            rules.push(VerdictRule {
                 role,
                 name: first.clone(),
                 position: rule.position.clone(),
@@ -231,23 +231,23 @@ fn verdict_rules(
         }
     }
     // The rule `result` is the whole verdict of its package.
-    if let Some(result) = parts.iter().find(|part| part.role == Role::Result) {
+    if let Some(result) = rules.iter().find(|rule| rule.role == Role::Result) {
         let verdict_reaches = |rule: &str| reach.reaches(&package.path, &result.name, rule);
-        let lost = parts.iter().filter(|part| would_be_lost(part.role));
-        for part in lost.filter(|part| !verdict_reaches(&part.name)) {
+        let lost = rules.iter().filter(|rule| would_be_lost(rule.role));
+        for rule in lost.filter(|rule| !verdict_reaches(&rule.name)) {
             let message = format!(
                 "the verdict rule `{}` is switched off: `result` ({}:{}) doesn't look at it",
-                part.name, result.position.file, result.position.line
+                rule.name, result.position.file, result.position.line
             );
             found.push(
                 Diagnostic::error("switched-off", message)
                     .with_hint("let `result` include it, or leave `result` out")
-                    .at(part.position.clone()),
+                    .at(rule.position.clone()),
             );
         }
-        parts.retain(|part| part.role == Role::Result);
+        rules.retain(|rule| rule.role == Role::Result);
     }
-    if found.is_empty() { Ok(parts) } else { Err(found) }
+    if found.is_empty() { Ok(rules) } else { Err(found) }
 }
 
 /// Returns `true` if the violations of a rule with this role would be lost beside `result`.
@@ -287,12 +287,12 @@ fn misspelt(name: &str) -> Option<&'static str> {
 
 /// Returns a query for all rules at once, so that their calls are batched. An undefined rule gives
 /// an empty list.
-fn query(package: &Package, parts: &[VerdictRule]) -> String {
-    let lists: Vec<String> = parts
+fn query(package: &Package, rules: &[VerdictRule]) -> String {
+    let lists: Vec<String> = rules
         .iter()
-        .map(|part| {
+        .map(|rule| {
             let path: Vec<String> =
-                package.path.iter().cloned().chain([part.name.clone()]).collect();
+                package.path.iter().cloned().chain([rule.name.clone()]).collect();
             format!("[value | value := {}]", data_reference(&path))
         })
         .collect();

@@ -41,7 +41,7 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Data, Diagnost
     if matches!(data.value, Value::Object(_)) {
         Ok(data)
     } else {
-        Err(Diagnostic::error("data-error", format!("`{path}` holds no object"))
+        Err(Diagnostic::error("data-error", format!("`{path}` doesn't contain an object"))
             .with_hint("a data file holds an object, whose keys become paths below `data`")
             .at(position(path, text, 1, 1)))
     }

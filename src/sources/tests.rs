@@ -76,7 +76,7 @@ fn problems_are_reported_with_file_and_line() {
     for (name, text, at, expected) in [
         ("a.json", &b"{\n \"a\": }"[..], Some((2, 7)), "invalid JSON"),
         ("b.json", b"", None, "is empty"),
-        ("c.json", b"[1]", Some((1, 1)), "holds no object"),
+        ("c.json", b"[1]", Some((1, 1)), "doesn't contain an object"),
         ("d.json", b"\xff\xfe", None, "isn't UTF-8"),
         ("f.yaml", b"a: 1\n[1]: x\n", None, "isn't a string"),
         ("g.yaml", b"a: !!int x\n", None, "a valid `!!int`"),

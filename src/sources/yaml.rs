@@ -43,7 +43,9 @@ pub(super) struct FirstDocument {
 pub(super) fn read(text: &str) -> Result<FirstDocument, YamlError> {
     // If the parser, a dependency, panics, the text is refused.
     let done = std::panic::catch_unwind(|| Reader::new(text).stream());
-    done.unwrap_or_else(|_| Err(YamlError { line: 1, column: 1, message: "no YAML".to_owned() }))
+    done.unwrap_or_else(|_| {
+        Err(YamlError { line: 1, column: 1, message: "invalid YAML".to_owned() })
+    })
 }
 
 struct Reader<'t> {
@@ -307,7 +309,7 @@ fn broken(error: &ScanError) -> YamlError {
     YamlError {
         line: at.line().max(1),
         column: at.col() + 1,
-        message: format!("no YAML: {}", crate::text::shorten(error.info(), 200)),
+        message: format!("invalid YAML: {}", crate::text::shorten(error.info(), 200)),
     }
 }
 
@@ -459,7 +461,7 @@ mod tests {
             ("a: !!int x", "`x` isn't a valid `!!int`"),
             ("a: # c\u{2028}mode: 0777", "1:7: a line separator"),
             ("a: # c\u{85}mode: 0777", "a line separator"),
-            ("a: [1", "no YAML"),
+            ("a: [1", "invalid YAML"),
             ("a: &x [*x]", "isn't complete"),
         ] {
             assert!(shown(text).contains(expected), "{text}: {}", shown(text));

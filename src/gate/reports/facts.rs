@@ -315,7 +315,7 @@ pub(super) fn waiver(waiver: &Waiver) -> String {
     let finding = waiver.finding.as_deref().unwrap_or("every finding");
     let state = match (waiver.expired, waiver.matched) {
         (true, 0) => "expired, matched nothing".to_owned(),
-        (true, n) => format!("expired, matched {} that fail all the same", count(n, "violation")),
+        (true, n) => format!("expired, matched {} that still fail", count(n, "violation")),
         (false, 0) => "matched nothing".to_owned(),
         (false, n) => format!("matched {} by {}", count(n, "violation"), waived_by(waiver.by)),
     };

@@ -66,9 +66,9 @@ fn what_stands_there_twice_is_refused() {
     let key = json!(json!([CLEAN_IMAGE, ""]).to_string()).to_string();
     assert!(text.contains(&format!("{key}:{{")), "{text}");
     let twice = text.replace(&format!("{key}:{{"), &format!("{key}:{{\"digest\":\"x\"}},{key}:{{"));
-    replay(&sandbox, &twice, &answer).code(2).says("stands there twice");
+    replay(&sandbox, &twice, &answer).code(2).says("appears twice");
     let within = text.replace(&format!("{key}:{{"), &format!("{key}:{{\"kind\":\"OTHER\","));
-    replay(&sandbox, &within, &answer).code(2).says("the key `kind` stands there twice");
+    replay(&sandbox, &within, &answer).code(2).says("the key `kind` appears twice");
     let versions = text.replace("\"version\":1", "\"version\":1,\"version\":1");
     replay(&sandbox, &versions, &answer).code(2).says("duplicate field `version`");
 }

@@ -69,7 +69,7 @@ fn case_2_a_glob_is_always_one_and_folders_it_matches_are_read() {
     assert!(outcomes(&report).len() >= 3);
     std::fs::create_dir_all(sandbox.path("none/empty.json")).unwrap();
     let empty = sandbox.path("none/*.json");
-    gate(&sandbox, DENY_BAD, &["-i", empty.to_str().unwrap()]).code(2).says("holds no input");
+    gate(&sandbox, DENY_BAD, &["-i", empty.to_str().unwrap()]).code(2).says("contains no input");
 }
 
 #[cfg(unix)]
