@@ -9,12 +9,12 @@ use crate::gate::reach::Reach;
 use crate::load::LoadOptions;
 use crate::sources::{ModuleSource, Sources};
 
-fn verdict_of(text: &str, manner: PackageOrigin) -> Result<RawVerdict, String> {
+fn verdict_of(text: &str, origin: PackageOrigin) -> Result<RawVerdict, String> {
     let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
     let sources = Sources { modules: vec![module], ..Sources::default() };
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
     let reach = Reach::new(&policies);
-    let packages = verdict_packages(&policies, &[], manner, &reach).map_err(|e| e.to_string())?;
+    let packages = verdict_packages(&policies, &[], origin, &reach).map_err(|e| e.to_string())?;
     let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     let evaluated = policies.evaluate(&packages[0].query, None, &options);
     read(&packages[0].rules, &evaluated.result.map_err(|e| e.to_string())?)
