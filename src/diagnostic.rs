@@ -1,7 +1,7 @@
-//! A message about a place in the author's text.
+//! A message about a position in the author's text.
 //!
-//! Owns the shape of a diagnostic and its plain rendering. It doesn't find anything: the loader,
-//! the checker and the evaluation make diagnostics, reports print them.
+//! Owns the form of a diagnostic and its plain rendering. The loader, the checker and the
+//! evaluation create diagnostics; reports print them.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) enum Fix {
     Remove,
 }
 
-/// How much a diagnostic weighs.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -31,29 +31,29 @@ pub enum Level {
     Error,
 }
 
-/// A position in a file as its author wrote it.
+/// A position in a file of the author's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Position {
-    /// The file's path as it was given.
+    /// The file's path as it was given to the command or to the API.
     pub file: String,
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The number of characters that are meant, at least 1.
+    /// The number of characters, at least 1.
     pub length: u32,
     /// The line's text, without its line break.
     pub text: String,
 }
 
 impl Position {
-    /// As many spaces as the line's number has digits.
+    /// Returns as many spaces as the line's number has digits.
     pub(crate) fn gutter(&self) -> String {
         " ".repeat(self.line.to_string().len())
     }
 
-    /// The line below the text, with carets under what is meant.
+    /// Returns the line below the text, with carets under the position.
     pub(crate) fn carets(&self) -> String {
         let mut line: String = self
             .text
@@ -67,76 +67,76 @@ impl Position {
     }
 }
 
-/// A message about a place in the author's text.
+/// A message about a position in the author's text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// How much it weighs.
+    /// The severity.
     pub level: Level,
-    /// A stable name for this sort of message, such as `unknown-function`.
+    /// A stable name for this kind of message, such as `unknown-function`.
     pub code: &'static str,
-    /// What is wrong: lowercase, no full stop, the author's words in backticks.
+    /// The message: lowercase, no full stop, the author's words in backticks.
     pub message: String,
-    /// What to do next.
+    /// The next step.
     pub hint: Option<String>,
-    /// The setting that decides about it, if there is one: a host words how to change it.
+    /// The setting that would change the outcome, if there is one: the host words how to change it.
     #[serde(skip)]
     pub setting: Option<Setting>,
-    /// Where.
+    /// The position.
     pub position: Option<Position>,
-    /// What puts it right, where there is one right answer.
+    /// The fix, if there is exactly one right answer.
     #[serde(skip)]
     pub(crate) fix: Option<Fix>,
 }
 
 impl Diagnostic {
-    /// An error with a stable code.
+    /// Creates an error with a stable code.
     pub fn error(code: &'static str, message: impl Into<String>) -> Self {
         let (level, message) = (Level::Error, message.into());
         Self { level, code, message, hint: None, setting: None, position: None, fix: None }
     }
 
-    /// A warning with a stable code.
+    /// Creates a warning with a stable code.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self { level: Level::Warning, ..Self::error(code, message) }
     }
 
-    /// Adds where.
+    /// Sets the position.
     #[must_use]
     pub fn at(mut self, position: Position) -> Self {
         self.position = Some(position);
         self
     }
 
-    /// Adds what to do next.
+    /// Sets the hint: the next step.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says which setting decides about it.
+    /// Sets the setting that would change the outcome.
     #[must_use]
     pub(crate) fn by_setting(mut self, setting: Setting) -> Self {
         self.setting = Some(setting);
         self
     }
 
-    /// Says what puts it right: another name than the one that its position ends in.
+    /// Sets the fix: replaces the name at the end of the position.
     #[must_use]
     pub(crate) fn renamed(mut self, wrong: &str, right: impl Into<String>) -> Self {
         self.fix = Some(Fix::Name { wrong: wrong.to_owned(), right: right.into() });
         self
     }
 
-    /// Says that what its position covers is to go.
+    /// Sets the fix: removes the text at the position.
     #[must_use]
     pub(crate) fn removed(mut self) -> Self {
         self.fix = Some(Fix::Remove);
         self
     }
 
-    /// `policy.rego:3:14: message`, on one line.
+    /// Returns `policy.rego:3:14: message`, on one line.
     pub fn headline(&self) -> String {
         match &self.position {
             Some(p) => format!("{}:{}:{}: {}", p.file, p.line, p.column, self.message),
@@ -144,9 +144,10 @@ impl Diagnostic {
         }
     }
 
-    /// The whole message as a person reads it: position, the source line with a caret, the hint.
+    /// Returns the whole message as a person reads it: position, the source line with carets, the
+    /// hint.
     ///
-    /// Nothing is escaped here; whoever prints it to a terminal or a log does that.
+    /// Nothing is escaped here; the code that prints it to a terminal or a log does that.
     pub fn render(&self) -> String {
         let level = match self.level {
             Level::Warning => "warning",

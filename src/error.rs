@@ -1,8 +1,7 @@
-//! The error of every call to the service and of every evaluation, and its kind.
+//! The error of calls to the service and of evaluations, and its kinds.
 //!
-//! Owns the vocabulary of failure: what a host can match on ([`ErrorKind`]) and what a person
-//! reads (the message and, where there is one, the next step). It does not decide which answer of
-//! the service is which kind; that is the client's (`client::answer`).
+//! Owns the vocabulary of failure: [`ErrorKind`] for a host to match on, the message and the hint
+//! for a person. The mapping from the service's answers to kinds is in `client::answer`.
 //!
 //! Messages are lowercase, without a full stop, with the user's own input in backticks. `Display`
 //! never repeats the source: print the chain with [`Error::report`].
@@ -10,10 +9,10 @@
 use crate::Setting;
 use std::sync::Arc;
 
-/// What went wrong, coarse enough to act on.
+/// The kind of a failure, coarse enough to act on.
 ///
-/// The HTTP status decides the kind of a service's error (interface section 7); the rest is
-/// found out by the client or by the evaluation itself.
+/// The HTTP status decides the kind of a service's error (interface section 7); the client and the
+/// evaluation decide the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -21,36 +20,36 @@ pub enum ErrorKind {
     InvalidArgument,
     /// No token, an expired token, or one that the service refuses (401, redirect to a login page).
     Unauthenticated,
-    /// The token may not do this (403); also what a missing paid plan looks like.
+    /// The token lacks a permission (403); a missing paid plan looks the same.
     PermissionDenied,
-    /// The service knows no such resource (404).
+    /// There is no such resource at the service (404).
     NotFound,
-    /// A digest is known under several kinds and none was chosen (400 of `discover`).
+    /// A digest is known under several kinds and none was given (400 of `discover`).
     Ambiguous,
-    /// Too many requests, still after every retry (429).
+    /// Too many requests, even after every retry (429).
     RateLimited,
-    /// The service can't be reached or fails (5xx, broken connections), still after every retry.
+    /// The service can't be reached or fails (5xx, broken connections), even after every retry.
     Unavailable,
-    /// A call or an evaluation took longer than it may.
+    /// A call or an evaluation exceeded its time limit.
     TimedOut,
     /// The host cancelled the evaluation, or dropped its future.
     Cancelled,
-    /// Content doesn't hash to the digest it was asked for by.
+    /// Content doesn't hash to the digest that was requested.
     Tampered,
     /// A body, a list, a budget or a value is larger than its limit.
     TooLarge,
-    /// An answer that isn't what the interface documents.
+    /// An answer doesn't have the documented form.
     Protocol,
     /// An asynchronous operation ended as failed or cancelled.
     OperationFailed,
-    /// The client is set up wrongly: URLs, certificates, configuration.
+    /// The client's configuration is wrong: URLs, certificates, options.
     Configuration,
     /// The policy itself is wrong: it doesn't load, or its evaluation ends with an error.
     Policy,
-    /// A function was called that this evaluation has no answer for: an unmocked call in a test,
-    /// or one that a recording doesn't know.
+    /// A function was called that has no answer in this evaluation: an unmocked call in a test, or
+    /// one that a recording doesn't have.
     NotAnswered,
-    /// The interpreter or this crate broke; never the caller's fault.
+    /// The interpreter or this crate is broken; never the caller's fault.
     Internal,
 }
 
@@ -76,7 +75,7 @@ impl ErrorKind {
         Self::Internal,
     ];
 
-    /// The stable name of the kind, as reports and recordings spell it.
+    /// Returns the kind's stable name, as reports and recordings spell it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidArgument => "invalid argument",
@@ -99,7 +98,7 @@ impl ErrorKind {
         }
     }
 
-    /// The stable name of the kind in one word, as diagnostics have it.
+    /// Returns the kind's stable name as one word, as diagnostics use it.
     pub const fn code(self) -> &'static str {
         match self {
             Self::InvalidArgument => "invalid-argument",
@@ -133,8 +132,8 @@ impl std::fmt::Display for ErrorKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// [`Budget::timeout`](crate::evaluate::Budget::timeout), or that of a call,
-    /// [`PlatformBuilder::call_timeout`](crate::PlatformBuilder::call_timeout)
+    /// [`Budget::timeout`](crate::evaluate::Budget::timeout), or
+    /// [`PlatformBuilder::call_timeout`](crate::PlatformBuilder::call_timeout) for a call
     Timeout,
     /// [`Budget::passes`](crate::evaluate::Budget::passes)
     Passes,
@@ -151,9 +150,9 @@ pub enum Limit {
 
 type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;
 
-/// A failure, cheap to clone so that it can stay with an evaluation ("sticky").
+/// A failure, cheap to clone.
 ///
-/// Never holds a token or a signed URL.
+/// Never contains a token or a signed URL.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -162,36 +161,36 @@ pub enum Error {
     Call {
         /// The function's full name, such as `platform.discover`.
         function: Arc<str>,
-        /// What happened.
+        /// The message.
         message: String,
-        /// What went wrong, for a host to match on.
+        /// The kind, for a host to match on.
         kind: ErrorKind,
-        /// What to do next, a sentence fragment.
+        /// The next step, as a sentence fragment.
         hint: Option<String>,
-        /// The limit that was reached, if that is what happened.
+        /// The limit that was reached, if the failure is one of a limit.
         limit: Option<Limit>,
-        /// The setting that decides about it, if there is one.
+        /// The setting that would have prevented it, if there is one.
         setting: Option<Setting>,
         /// The underlying error.
         source: Option<Source>,
     },
-    /// Anything that isn't one call's failure.
+    /// Any failure that isn't one call's.
     #[error("{message}")]
     Other {
-        /// What happened.
+        /// The message.
         message: String,
-        /// What went wrong, for a host to match on.
+        /// The kind, for a host to match on.
         kind: ErrorKind,
-        /// What to do next, a sentence fragment.
+        /// The next step, as a sentence fragment.
         hint: Option<String>,
-        /// The limit that was reached, if that is what happened.
+        /// The limit that was reached, if the failure is one of a limit.
         limit: Option<Limit>,
-        /// The setting that decides about it, if there is one.
+        /// The setting that would have prevented it, if there is one.
         setting: Option<Setting>,
         /// The underlying error.
         source: Option<Source>,
     },
-    /// Policies that don't load, or an evaluation that the policy itself made fail; each
+    /// Policies that don't load, or an evaluation that failed because of the policy itself; each
     /// diagnostic has a position in the author's text.
     #[error("{}", summary(.0))]
     Policy(Arc<[crate::Diagnostic]>),
@@ -206,7 +205,7 @@ fn summary(diagnostics: &[crate::Diagnostic]) -> String {
 }
 
 impl Error {
-    /// An error of `kind` that belongs to no particular call.
+    /// Creates an error of `kind` that belongs to no particular call.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self::Other {
             message: message.into(),
@@ -218,12 +217,12 @@ impl Error {
         }
     }
 
-    /// An error made of diagnostics with positions.
+    /// Creates an error from diagnostics with positions.
     pub fn policy(diagnostics: Vec<crate::Diagnostic>) -> Self {
         Self::Policy(diagnostics.into())
     }
 
-    /// What went wrong, for a host to match on.
+    /// Returns the kind, for a host to match on.
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::Call { kind, .. } | Self::Other { kind, .. } => *kind,
@@ -231,7 +230,7 @@ impl Error {
         }
     }
 
-    /// What to do next, if there is something to say.
+    /// Returns the hint: the next step, if there is one.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Call { hint, .. } | Self::Other { hint, .. } => hint.as_deref(),
@@ -239,7 +238,8 @@ impl Error {
         }
     }
 
-    /// The limit that was reached, if that is what happened: a host words how to raise it.
+    /// Returns the limit that was reached, if the failure is one of a limit: the host words how to
+    /// raise it.
     pub const fn limit(&self) -> Option<Limit> {
         match self {
             Self::Call { limit, .. } | Self::Other { limit, .. } => *limit,
@@ -247,7 +247,8 @@ impl Error {
         }
     }
 
-    /// The setting that decides about what failed, if there is one: a host words how to change it.
+    /// Returns the setting that would have prevented the failure, if there is one: the host words
+    /// how to change it.
     pub const fn setting(&self) -> Option<Setting> {
         match self {
             Self::Call { setting, .. } | Self::Other { setting, .. } => *setting,
@@ -255,7 +256,7 @@ impl Error {
         }
     }
 
-    /// Says which setting decides about it.
+    /// Sets the setting that would have prevented the failure.
     #[must_use]
     pub(crate) fn by_setting(mut self, decides: Setting) -> Self {
         if let Self::Call { setting, .. } | Self::Other { setting, .. } = &mut self {
@@ -264,7 +265,7 @@ impl Error {
         self
     }
 
-    /// Says which limit was reached.
+    /// Sets the limit that was reached.
     #[must_use]
     pub(crate) fn at_limit(mut self, reached: Limit) -> Self {
         if let Self::Call { limit, .. } | Self::Other { limit, .. } = &mut self {
@@ -273,7 +274,7 @@ impl Error {
         self
     }
 
-    /// The full name of the function whose call failed, such as `platform.discover`.
+    /// Returns the full name of the function whose call failed, such as `platform.discover`.
     pub fn function(&self) -> Option<&str> {
         match self {
             Self::Call { function, .. } => Some(function),
@@ -281,7 +282,7 @@ impl Error {
         }
     }
 
-    /// The diagnostics of an error in the policies; empty for every other error.
+    /// Returns the diagnostics of an error in the policies; empty for every other error.
     pub fn diagnostics(&self) -> &[crate::Diagnostic] {
         match self {
             Self::Policy(diagnostics) => diagnostics,
@@ -289,7 +290,7 @@ impl Error {
         }
     }
 
-    /// Adds what to do next.
+    /// Sets the hint: the next step.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Call { hint, .. } | Self::Other { hint, .. } = &mut self {
@@ -298,7 +299,7 @@ impl Error {
         self
     }
 
-    /// Adds the underlying error.
+    /// Sets the underlying error.
     #[must_use]
     pub fn with_source(
         mut self,
@@ -310,7 +311,7 @@ impl Error {
         self
     }
 
-    /// Says which function's call this is the failure of, unless that is known already.
+    /// Sets the function whose call failed, unless one is set already.
     #[must_use]
     pub fn in_call(self, name: impl Into<Arc<str>>) -> Self {
         match self {
@@ -321,7 +322,7 @@ impl Error {
         }
     }
 
-    /// The message with every source behind it, each once, on one line.
+    /// Returns the message followed by its sources on one line, each once.
     pub fn report(&self) -> String {
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);
@@ -336,13 +337,13 @@ impl Error {
         text
     }
 
-    /// `the evaluation timed out after 5s` and the like.
+    /// Creates an error such as `the evaluation timed out after 5s`.
     pub(crate) fn timed_out(what: &str, after: std::time::Duration) -> Self {
         Self::new(ErrorKind::TimedOut, format!("{what} timed out after {:?}", rounded(after)))
     }
 }
 
-/// A duration in three digits: what is left of a time that was given isn't worth more.
+/// Rounds a duration to three digits: the exact rest of a given time tells nothing.
 fn rounded(time: std::time::Duration) -> std::time::Duration {
     let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let unit = 10_u64.saturating_pow(micros.max(1).ilog10().saturating_sub(2));

@@ -23,7 +23,7 @@ use tracing::{Instrument as _, Span};
 
 use crate::builtins::{Answer, Cost};
 use crate::client::{Allowance, Context};
-use crate::observe::{Calling, Observers};
+use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, TraceParent};
 use shared::Shared;
 
@@ -179,7 +179,7 @@ impl Flights {
     }
 
     /// Returns the number of calls in flight.
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         let under_way = lock(&self.under_way);
         under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
     }
@@ -211,7 +211,7 @@ impl Flights {
             return Boarded { flight, joined: true };
         }
         let notifiers = Arc::new(Mutex::new(vec![Arc::downgrade(notifier)]));
-        let calling = Calling::begin(&call.key.function, &grant.observer);
+        let calling = CallSpan::begin(&call.key.function, &grant.observer);
         let span = calling.span.clone();
         let flight = Arc::new(Flight {
             arrived: OnceLock::new(),
@@ -244,7 +244,7 @@ impl Flights {
         grant: Grant,
         flight: Weak<Flight>,
         notifiers: Notifiers,
-        calling: Calling,
+        calling: CallSpan,
         send: impl FnOnce(Arc<Context>) -> F + Send + 'static,
     ) -> impl Future<Output = ()> + Send + 'static
     where
@@ -267,7 +267,7 @@ impl Flights {
                         Err(Error::new(ErrorKind::Internal, "the call panicked on its way"))
                     }),
             };
-            let (attempts, bytes) = context.taken();
+            let (attempts, bytes) = context.used();
             calling.end(attempts, bytes, result.as_ref().err().map(Error::kind));
             let outcome = CallOutcome {
                 result,

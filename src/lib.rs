@@ -1,28 +1,28 @@
 //! Rego policies that ask a supply-chain compliance service while they are evaluated.
 //!
-//! A policy calls five functions while it is evaluated: `platform.discover`, `platform.evidence`,
+//! A policy can call five functions: `platform.discover`, `platform.evidence`,
 //! `platform.project_compliance`, `platform.evidence_prompt` and `platform.download_artifact`
 //! (interface section 4.7; [`builtins::FUNCTIONS`] has their arguments, results and costs), and
-//! five more that read the rest of the interface where a host turns them on
+//! five more that read the rest of the interface, once a host turns them on
 //! ([`builtins::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
-//! makes sure that a call that failed never ends as a pass. Policies are compiled and evaluated by
-//! its own Rego ([`rego`]), which gives OPA 1.22.2's answers or an error. The command of the same
-//! name is built on it.
+//! makes sure that a failed call never ends as a pass. Policies are compiled and evaluated by its
+//! own Rego implementation ([`rego`]), which gives OPA 1.22.2's answers or an error. The command of
+//! the same name is built on it.
 //!
 //! # What to use when
 //!
 //! | You have | Use |
 //! |---|---|
-//! | policies to evaluate | [`evaluate::Policies`]: OPA's answers, independent calls sent together, bounds on what a policy does |
+//! | policies to evaluate | [`evaluate::Policies`]: OPA's answers, independent calls sent together, limits on what a policy does |
 //! | policies to look at, not to evaluate | [`check`] |
 //! | a question without a policy | [`Platform::call`], [`Platform::call_async`], [`Platform::download`] |
 //! | products, projects, environments, assessments, a product's compliance | [`Platform::api`], async and blocking ([`api`]) |
-//! | no service at hand | the emulator (feature `emulator`), a recording ([`evaluate::Answers::Replay`]) or answers of your own ([`evaluate::Responder`]) |
+//! | no service to ask | the emulator (feature `emulator`), a recording ([`evaluate::Answers::Replay`]) or answers of your own ([`evaluate::Responder`]) |
 //! | functions of your own that policies call | [`evaluate::HostFunction`] in [`evaluate::load::LoadOptions`] |
 //! | a `regorus::Engine` of your own that must stay | `Platform::register` (feature `regorus`) and `Registration::run` around every evaluation |
 //!
-//! Prefer [`evaluate::Policies`]: an engine of your own gives regorus' verdicts, which aren't always
-//! OPA's, and a policy can make it abort or hang.
+//! Prefer [`evaluate::Policies`]: an engine of your own gives regorus' verdicts, which aren't
+//! always OPA's, and a policy can make it abort or hang.
 //!
 //! # An evaluation
 //!
@@ -45,7 +45,7 @@
 //!     .token(Token::new(service.default_token())?)
 //!     .build()?;
 //!
-//! // Loaded once: a misspelt function is refused here, whether or not its rule is ever reached.
+//! // Loaded once: a misspelt function is refused here, even if its rule is never reached.
 //! let text = r#"
 //!     package release
 //!
@@ -77,33 +77,32 @@
 //! # fn main() {}
 //! ```
 //!
-//! [`Policies::evaluate_async`](evaluate::Policies::evaluate_async) doesn't block the task and holds
-//! no thread while the service is waited for; dropping its future cancels the evaluation, and so does
-//! an [`evaluate::Cancellation`]. Everything here works inside and outside of async runtimes of
-//! either flavour.
+//! [`Policies::evaluate_async`](evaluate::Policies::evaluate_async) doesn't block the task and
+//! occupies no thread while it waits for the service; dropping its future cancels the evaluation,
+//! and so does an [`evaluate::Cancellation`]. Everything here works inside and outside async
+//! runtimes of either flavour.
 //!
-//! # When something fails
+//! # Errors
 //!
 //! - Every failure is an [`Error`] whose [`kind`](Error::kind) is for programs. `Display` is one
-//!   line without its source; [`Error::report`] adds the sources and [`Error::hint`] says what to
-//!   do next. None of them holds a token or a signed address; all may repeat what a policy or the
-//!   service said, so escape them ([`text`]) where that matters.
-//! - The first failed call ends the evaluation with its error, whatever the policy made of it: in
-//!   `not`, `default`, `else`, a second definition, a comprehension. The one exception is for the
-//!   host to make: [`NotFound::Undefined`].
+//!   line without its source; [`Error::report`] adds the sources and [`Error::hint`] the next step.
+//!   None of them contains a token or a signed address; all may repeat text of a policy or of the
+//!   service, so escape them ([`text`]) where that matters.
+//! - The first failed call ends the evaluation with its error, even if the policy would have
+//!   ignored the failure: in `not`, `default`, `else`, a second definition, a comprehension. The one
+//!   exception is up to the host: [`NotFound::Undefined`].
 //! - Calls that are safe to repeat are retried on broken connections, 408, 429 and 5xx. Starting
-//!   an AI evaluation is never sent twice, and never on a guess.
-//! - Limits are errors that name themselves: those of one call are settings of
+//!   an AI evaluation is never retried, and never requested before it is certain to be needed.
+//! - Exceeding a limit is an error that names the limit: those of one call are settings of
 //!   [`PlatformBuilder`], those of one evaluation are [`evaluate::Budget`], and [`Error::limit`]
-//!   says which of these it was. Nothing is cut short
-//!   without a word but what the policy's own `limit` cuts, which
-//!   [`Ledger::cut`](evaluate::Ledger::cut) tells.
+//!   tells which of these it was. Nothing is truncated silently: only the policy's own `limit`
+//!   truncates a list, and [`Ledger::cut`](evaluate::Ledger::cut) reports it.
 //!
-//! # What the host must see to
+//! # The host's responsibilities
 //!
 //! - Undefined isn't empty: a query for a package or rule that doesn't exist is undefined, as in
 //!   OPA. Compare [`Policies::packages`](evaluate::Policies::packages) with what you expect.
-//! - [`evaluate::Budget`] bounds the time, calls, bytes and memory of one evaluation. The time to
+//! - [`evaluate::Budget`] limits the time, calls, bytes and memory of one evaluation. The time to
 //!   load policies, the size of the input and the number of evaluations at a time are the host's.
 //!
 //! # Features
@@ -122,10 +121,10 @@
 //! # Traces and metrics
 //!
 //! `tracing` spans, at the level `DEBUG`: `evaluation` with its `pass`es, and below it a `call` for
-//! each function that is asked, with an `attempt` for each request. They have the host's current span
-//! as their parent whatever thread they run on, OpenTelemetry's names where it has one, and no
-//! secrets. A call that serves several evaluations is the one's that sent it; the others follow from
-//! it. An [`Observer`] is told what came of each, for counts and times.
+//! each call that is sent, with an `attempt` for each request. The host's current span is their
+//! parent on whatever thread they run; names are OpenTelemetry's where it has one, and none
+//! contains a secret. A call that serves several evaluations belongs to the one that sent it; the
+//! others follow from it. An [`Observer`] is notified at the end of each, for counts and times.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -178,7 +177,7 @@ pub use regorus;
 pub use setting::Setting;
 pub use {reqwest, rustls};
 
-/// The Rust examples of the documentation compile.
+/// Compiles the Rust examples of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/embedding.md")]
 struct Embedding;

@@ -1,4 +1,4 @@
-//! The command `rego-platform`: everything is in the library's `cli`.
+//! The command `rego-platform`; its code is the library's `cli`.
 
 #![forbid(unsafe_code)]
 

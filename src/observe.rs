@@ -1,7 +1,8 @@
-//! What a host is told for its traces and metrics.
+//! Events for a host's traces and metrics.
 //!
-//! Owns the trait, what each event says, and that each is said once, whatever ends it: an answer, a
-//! failure, a future that is dropped. Names are OpenTelemetry's where it has one.
+//! Owns the observer trait, the contents of each event, and that each is reported exactly once,
+//! whether it ends with an answer, a failure or a dropped future. Names are OpenTelemetry's where
+//! it has one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use tracing::field::Empty;
 
 use crate::{Error, ErrorKind};
 
-/// Is told what came of evaluations, calls and requests: for counts and times.
+/// Is notified of the end of evaluations, calls and requests, for counts and times.
 ///
 /// It is called on the thread where something ended, between other work: count, and return. For
-/// spans, subscribe to `tracing` ([what they are called](crate#traces-and-metrics)).
+/// spans, subscribe to `tracing` ([their names](crate#traces-and-metrics)).
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,17 +33,18 @@ use crate::{Error, ErrorKind};
 /// }
 /// ```
 pub trait Observer: Send + Sync + fmt::Debug {
-    /// An evaluation ended.
+    /// Called when an evaluation has ended.
     fn evaluation(&self, evaluation: &EvaluationEvent<'_>) {
         let _ = evaluation;
     }
 
-    /// A call that was sent ended; those that found their answer elsewhere are the ledger's.
+    /// Called when a call that was sent has ended. Calls answered from elsewhere are in the ledger
+    /// only.
     fn call(&self, call: &CallEvent<'_>) {
         let _ = call;
     }
 
-    /// A request was answered, or failed.
+    /// Called when a request was answered or has failed.
     fn request(&self, request: &RequestEvent<'_>) {
         let _ = request;
     }
@@ -54,13 +56,13 @@ pub trait Observer: Send + Sync + fmt::Debug {
 pub struct EvaluationEvent<'a> {
     /// The query, as its author wrote it (`rego.query`).
     pub query: &'a str,
-    /// How long it took, with all that it waited for.
+    /// The time that it took, with all waits.
     pub duration: Duration,
-    /// The number of passes it took (`rego.passes`).
+    /// The number of its passes (`rego.passes`).
     pub passes: u32,
-    /// The different calls that its result depends on (`rego.calls`).
+    /// The number of different calls that its result depends on (`rego.calls`).
     pub calls: usize,
-    /// Why it gave no result (`error.type`); [`ErrorKind::Cancelled`] where its future was dropped.
+    /// The error that ended it (`error.type`); [`ErrorKind::Cancelled`] if its future was dropped.
     pub error: Option<ErrorKind>,
 }
 
@@ -70,14 +72,14 @@ pub struct EvaluationEvent<'a> {
 pub struct CallEvent<'a> {
     /// The function's full name, such as `platform.discover` (`rego.function`).
     pub function: &'a str,
-    /// From sending to the complete answer.
+    /// The time from sending to the complete answer.
     pub duration: Duration,
-    /// Requests that it took, with pages and repetitions.
+    /// The number of its requests, with pages and retries.
     pub requests: u32,
-    /// Bytes of the answers.
+    /// The number of bytes in the answers.
     pub bytes: u64,
-    /// Why there is no answer (`error.type`); [`ErrorKind::Cancelled`] where the wait for it was given up
-    /// any more.
+    /// The error that ended it (`error.type`); [`ErrorKind::Cancelled`] if no evaluation waited for
+    /// it any more.
     pub error: Option<ErrorKind>,
 }
 
@@ -91,19 +93,19 @@ pub struct RequestEvent<'a> {
     pub address: &'a str,
     /// `server.port`
     pub port: Option<u16>,
-    /// `url.template`, such as `/discover/{digest}`; nothing at the content store, whose paths may
+    /// `url.template`, such as `/discover/{digest}`; `None` at the content store, whose paths may
     /// be signed.
     pub template: Option<&'a str>,
     /// `http.response.status_code`
     pub status: Option<u16>,
-    /// Until the answer began, in seconds in `http.client.request.duration`.
+    /// The time until the answer began, in seconds in `http.client.request.duration`.
     pub duration: Duration,
-    /// Why no answer began.
+    /// The error, if no answer began.
     pub error: Option<ErrorKind>,
 }
 
 impl RequestEvent<'_> {
-    /// `error.type`: the status of a refusal, or what went wrong before there was one.
+    /// `error.type`: the status of a refusal, or the kind of an error without an answer.
     pub fn error_type(&self) -> Option<String> {
         match (self.status, self.error) {
             (Some(status), _) if status >= 400 => Some(status.to_string()),
@@ -114,7 +116,7 @@ impl RequestEvent<'_> {
 
 pub(crate) type Observers = Option<Arc<dyn Observer>>;
 
-/// Where a request belongs in the caller's trace: W3C's `traceparent`.
+/// A position in the caller's trace: W3C's `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent(HeaderValue);
 
@@ -122,14 +124,15 @@ impl TraceParent {
     /// Takes the value of a `traceparent` header.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when it isn't one; the specification says to go on without.
+    /// [`ErrorKind::InvalidArgument`] when it isn't one; the specification says to continue without
+    /// it.
     pub fn new(text: &str) -> Result<Self, Error> {
         let hex = |part: &str, length| {
             part.len() == length && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         };
         let some = |part: &str| part.bytes().any(|b| b != b'0');
         let known = match *text.split('-').collect::<Vec<_>>() {
-            // Later versions may append more.
+            // Later versions may append more fields.
             [version, trace, parent, flags, ref rest @ ..] => {
                 hex(version, 2)
                     && version != "ff"
@@ -156,16 +159,16 @@ impl TraceParent {
     }
 }
 
-/// What an end is told as, to an observer and to the span.
-fn note(span: &Span, error: Option<ErrorKind>) {
+/// Records the end of an evaluation or call in its span.
+fn record_end(span: &Span, error: Option<ErrorKind>) {
     if let Some(kind) = error {
         span.record("error.type", kind.code());
         span.record("otel.status_code", "ERROR");
     }
 }
 
-/// An evaluation under way: its span, and its end.
-pub(crate) struct Evaluating {
+/// An evaluation in progress: its span, and the report of its end.
+pub(crate) struct EvaluationSpan {
     pub span: Span,
     observer: Observers,
     query: Arc<str>,
@@ -173,7 +176,7 @@ pub(crate) struct Evaluating {
     ended: bool,
 }
 
-impl Evaluating {
+impl EvaluationSpan {
     pub fn begin(query: &Arc<str>, observer: Observers) -> Self {
         let span = tracing::debug_span!(
             "evaluation",
@@ -187,14 +190,14 @@ impl Evaluating {
     }
 
     pub fn end(mut self, passes: u32, calls: usize, error: Option<ErrorKind>) {
-        self.tell(passes, calls, error);
+        self.report(passes, calls, error);
     }
 
-    fn tell(&mut self, passes: u32, calls: usize, error: Option<ErrorKind>) {
+    fn report(&mut self, passes: u32, calls: usize, error: Option<ErrorKind>) {
         self.ended = true;
         self.span.record("rego.passes", passes);
         self.span.record("rego.calls", calls);
-        note(&self.span, error);
+        record_end(&self.span, error);
         if let Some(observer) = &self.observer {
             let duration = self.started.elapsed();
             let query = &self.query;
@@ -203,16 +206,16 @@ impl Evaluating {
     }
 }
 
-impl Drop for Evaluating {
+impl Drop for EvaluationSpan {
     fn drop(&mut self) {
         if !self.ended {
-            self.tell(0, 0, Some(ErrorKind::Cancelled));
+            self.report(0, 0, Some(ErrorKind::Cancelled));
         }
     }
 }
 
-/// A call under way: its span, and its end.
-pub(crate) struct Calling {
+/// A call in progress: its span, and the report of its end.
+pub(crate) struct CallSpan {
     pub span: Span,
     observer: Observers,
     function: Arc<str>,
@@ -220,7 +223,7 @@ pub(crate) struct Calling {
     ended: bool,
 }
 
-impl Calling {
+impl CallSpan {
     pub fn begin(function: &Arc<str>, observer: &Observers) -> Self {
         let span = tracing::debug_span!(
             "call",
@@ -234,12 +237,12 @@ impl Calling {
     }
 
     pub fn end(mut self, requests: u32, bytes: u64, error: Option<ErrorKind>) {
-        self.tell(requests, bytes, error);
+        self.report(requests, bytes, error);
     }
 
-    fn tell(&mut self, requests: u32, bytes: u64, error: Option<ErrorKind>) {
+    fn report(&mut self, requests: u32, bytes: u64, error: Option<ErrorKind>) {
         self.ended = true;
-        note(&self.span, error);
+        record_end(&self.span, error);
         if let Some(observer) = &self.observer {
             let duration = self.started.elapsed();
             let function = &self.function;
@@ -248,10 +251,10 @@ impl Calling {
     }
 }
 
-impl Drop for Calling {
+impl Drop for CallSpan {
     fn drop(&mut self) {
         if !self.ended {
-            self.tell(0, 0, Some(ErrorKind::Cancelled));
+            self.report(0, 0, Some(ErrorKind::Cancelled));
         }
     }
 }
@@ -261,7 +264,7 @@ mod tests {
     use super::TraceParent;
 
     #[test]
-    fn a_traceparent_is_what_w3c_says() {
+    fn a_traceparent_has_the_form_that_w3c_specifies() {
         for good in [
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",

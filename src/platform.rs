@@ -1,7 +1,7 @@
 //! The service as a host sees it: built once, shared, asked by policies and by the host itself.
 //!
-//! Owns blocking and async calls of the functions, and the thread that they run on. How a platform
-//! is built is `builder`'s; how policies reach it is `register` (an engine of the host's own) and
+//! Owns blocking and async calls of the functions, and the thread that they run on. `builder`
+//! builds a platform; policies reach it through `register` (an engine of the host's own) or
 //! `evaluate` (this crate's evaluation); the rest of the interface is in [`crate::api`].
 
 mod builder;
@@ -17,12 +17,12 @@ use crate::rego::Value;
 use crate::builtins::{Answer, Function, FunctionSet, Request};
 use crate::client::{Api, Client, Context, Runtime, Token};
 use crate::flight::Flights;
-use crate::observe::{Calling, Observers};
+use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, Product};
 
 pub use builder::PlatformBuilder;
 
-/// A connection to the service: cheap to clone, usable from any thread, nothing global.
+/// A connection to the service: cheap to clone, usable from any thread, without global state.
 #[derive(Debug, Clone)]
 pub struct Platform {
     inner: Arc<Inner>,
@@ -37,19 +37,19 @@ struct Inner {
     functions: FunctionSet,
 }
 
-/// What a policy sees when the service knows no such thing.
+/// What a policy sees when the service has no such resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NotFound {
     /// The evaluation ends with an error.
     #[default]
     Error,
-    /// The call is undefined: the only failure that a host may turn into that.
+    /// The call is undefined; no other failure can be made undefined.
     Undefined,
 }
 
 impl Platform {
-    /// A builder with the defaults.
+    /// Returns a builder with the defaults.
     pub fn builder() -> PlatformBuilder {
         PlatformBuilder::default()
     }
@@ -59,7 +59,7 @@ impl Platform {
         &self.inner.client.settings.product
     }
 
-    /// What a policy sees when the service knows no such thing.
+    /// The handling of resources that the service doesn't have.
     pub fn not_found(&self) -> NotFound {
         self.inner.not_found
     }
@@ -79,18 +79,18 @@ impl Platform {
         self.inner.client.settings.endpoints.address(api).map(url::Url::as_str)
     }
 
-    /// True if any answer so far came from this crate's emulator, whatever its address: it marks
-    /// each of them.
+    /// Returns `true` if any answer so far came from this crate's emulator, whatever its address:
+    /// the emulator marks its answers.
     pub fn emulated(&self) -> bool {
         self.inner.client.emulated()
     }
 
-    /// Calls a function by its name without prefix (`discover`) and waits for the answer.
+    /// Calls a function by its name without a prefix (`discover`) and waits for the answer.
     ///
-    /// Works on any thread, also inside an async runtime (whose thread it then blocks).
+    /// Works on any thread. Called inside an async runtime, it blocks the thread that called it.
     ///
     /// # Errors
-    /// What the call fails with; an unknown name is [`ErrorKind::InvalidArgument`].
+    /// The error of the call; for an unknown name [`ErrorKind::InvalidArgument`].
     pub fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Error> {
         let full: Arc<str> = self.product().function(name).into();
         let run = || {
@@ -100,7 +100,7 @@ impl Platform {
         run().map_err(|e: Error| e.in_call(Arc::clone(&full)))
     }
 
-    /// Calls a function by its name without prefix (`discover`).
+    /// Calls a function by its name without a prefix (`discover`).
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -114,8 +114,8 @@ impl Platform {
         answer.map(|a| a.value).map_err(|e| e.in_call(full))
     }
 
-    /// An artifact's bytes, verified against `digest` (`sha256:<64 hex>`), as they are: what
-    /// `download_artifact` gives a policy as text, or as base64 where it isn't UTF-8.
+    /// Downloads an artifact's bytes, verified against `digest` (`sha256:<64 hex>`).
+    /// `download_artifact` gives a policy the same content as text, or as base64 if it isn't UTF-8.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -125,7 +125,7 @@ impl Platform {
         let client = Arc::clone(&self.inner.client);
         let deadline = self.call_deadline();
         let run = || {
-            // The function's own check of its argument; the request itself isn't sent.
+            // Only the function's check of its argument is needed; this request isn't sent.
             self.find(name)?.request(self.product(), &[Value::from(digest)])?;
             let digest = digest.to_owned();
             let work = move |context: Arc<Context>| async move {
@@ -136,19 +136,19 @@ impl Platform {
         run().map_err(|e: Error| e.in_call(Arc::clone(&full)))
     }
 
-    /// The token that the next call would send; asks the token provider, never the service.
+    /// Returns the token that the next call would send; asks the token provider, never the service.
     ///
     /// # Errors
-    /// [`ErrorKind::Unauthenticated`] when there is none or it expired.
+    /// [`ErrorKind::Unauthenticated`] when there is none or it has expired.
     pub fn token(&self) -> Result<Token, Error> {
         let client = Arc::clone(&self.inner.client);
         let deadline = self.call_deadline();
         self.run(async move { client.token(deadline).await })
     }
 
-    /// The number of calls that are under way.
+    /// The number of calls in flight.
     pub fn calls_in_flight(&self) -> usize {
-        self.inner.flights.under_way()
+        self.inner.flights.in_flight()
     }
 
     pub(crate) fn call_deadline(&self) -> Instant {
@@ -192,15 +192,15 @@ impl Platform {
         self.run_async(called(self.calling(function), deadline, work)).await
     }
 
-    fn calling(&self, function: &Arc<str>) -> Calling {
-        Calling::begin(function, self.observer())
+    fn calling(&self, function: &Arc<str>) -> CallSpan {
+        CallSpan::begin(function, self.observer())
     }
 
     pub(crate) fn observer(&self) -> &Observers {
         &self.inner.client.settings.observer
     }
 
-    /// Runs what sends requests where requests run, and waits for it.
+    /// Runs a future on the I/O thread and waits for it.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -208,7 +208,7 @@ impl Platform {
         self.runtime()?.block_on(work.in_current_span())?
     }
 
-    /// Runs what sends requests where requests run. It goes on when the caller no longer waits.
+    /// Runs a future on the I/O thread. It continues if the caller no longer waits.
     pub(crate) async fn run_async<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -222,9 +222,9 @@ impl Platform {
     }
 }
 
-/// Does the work of a call, within its span, and tells how it ended.
+/// Does the work of a call within its span, and reports its end.
 async fn called<T, F>(
-    calling: Calling,
+    calling: CallSpan,
     deadline: Instant,
     work: impl FnOnce(Arc<Context>) -> F,
 ) -> Result<T, Error>
@@ -233,7 +233,7 @@ where
 {
     let context = Arc::new(Context::new(deadline, None));
     let result = work(Arc::clone(&context)).instrument(calling.span.clone()).await;
-    let (requests, bytes) = context.taken();
+    let (requests, bytes) = context.used();
     calling.end(requests, bytes, result.as_ref().err().map(Error::kind));
     result
 }

@@ -1,19 +1,19 @@
-//! The product's own name, and every name that is made from it.
+//! The product's name, and every name that is derived from it.
 //!
-//! Owns the one setting that names functions, environment variables, the organization header,
-//! token audiences and the configuration folder (interface 4.7 and 5.4: the prefix `platform`
-//! stands for the product's). It doesn't read any of them.
+//! Owns the one setting that names functions, environment variables, the organization header, token
+//! audiences and the configuration folder (interface 4.7 and 5.4: the prefix `platform` stands for
+//! the product's name). Reads none of them.
 
 use std::sync::Arc;
 
 use crate::{Error, ErrorKind};
 
-/// The name a service gives to its functions, header and folders; `platform` unless set.
+/// The name that a service gives to its functions, header and folders; `platform` by default.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Product(Arc<str>);
 
-/// Rego's own built-ins, their namespaces, and words of the language, which a product can't be
-/// called.
+/// Names that a product can't have: Rego's built-in functions, their namespaces, and words of the
+/// language.
 const RESERVED: &[&str] = &[
     "abs",
     "all",
@@ -133,10 +133,10 @@ const RESERVED: &[&str] = &[
 ];
 
 impl Product {
-    /// A product's name: a lowercase letter, then lowercase letters, digits and `_`.
+    /// Checks a product's name: a lowercase letter, then lowercase letters, digits and `_`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for another form, or a word that Rego needs for itself.
+    /// [`ErrorKind::Configuration`] for another form, or a word that Rego reserves.
     pub fn new(name: &str) -> Result<Self, Error> {
         let mut chars = name.chars();
         let form = chars.next().is_some_and(|c| c.is_ascii_lowercase())
@@ -159,22 +159,22 @@ impl Product {
         Ok(Self(name.into()))
     }
 
-    /// The bare name.
+    /// The name itself.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A function's full name: `platform.discover`.
+    /// Returns a function's full name: `platform.discover`.
     pub fn function(&self, short: &str) -> String {
         format!("{}.{short}", self.0)
     }
 
-    /// An environment variable: `PLATFORM_TOKEN`.
+    /// Returns the name of an environment variable: `PLATFORM_TOKEN`.
     pub fn env(&self, suffix: &str) -> String {
         format!("{}_{suffix}", self.0.to_ascii_uppercase())
     }
 
-    /// The header by which a user token selects the organization (interface 5.4).
+    /// The header with which a user token selects the organization (interface 5.4).
     pub fn organization_header(&self) -> String {
         format!("{}-organization", self.0)
     }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_from_one_place() {
+    fn every_name_is_derived_from_the_products() {
         let product = Product::new("chainloop").unwrap();
         assert_eq!(product.function("discover"), "chainloop.discover");
         assert_eq!(product.env("TOKEN"), "CHAINLOOP_TOKEN");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn an_invalid_name_is_refused() {
         for name in [
             "", "Platform", "9p", "a-b", "a.b", "http", "json", "data", "a\nb", "é", "count",
             "sprintf", "print", "walk", "if", "every",

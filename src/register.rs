@@ -1,8 +1,8 @@
-//! The functions on a [`regorus::Engine`] of the host's own: each call blocks until it is answered.
+//! The functions on a host's own [`regorus::Engine`]: each call blocks until it is answered.
 //!
-//! Owns the scope in which they answer. Hosts that can should use this crate's own evaluation
-//! instead: it gives OPA's answers, which the interpreter doesn't always (`docs/interpreter.md`),
-//! and lets calls travel together.
+//! Owns the scope in which they answer. Hosts that can should use this crate's evaluation instead:
+//! it gives OPA's answers, which the interpreter doesn't always (`docs/interpreter.md`), and sends
+//! independent calls together.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::builtins::Function;
 use crate::rego::Value;
 use crate::{Error, ErrorKind, NotFound, Platform};
 
-/// The functions on an engine that [`Platform::register`] was called with. They answer within
-/// [`run`](Self::run), and nowhere else.
+/// The functions on an engine that was passed to [`Platform::register`]. They answer only within
+/// [`run`](Self::run).
 #[derive(Debug, Clone)]
 pub struct Registration {
     number: u64,
 }
 
-/// The evaluation that runs on a thread.
+/// The evaluation that is running on a thread.
 struct Running {
     registration: u64,
     failure: Option<Error>,
@@ -32,11 +32,11 @@ thread_local! {
 }
 
 impl Registration {
-    /// Evaluates with `engine`, or a clone of it, and gives the result, or the failure of the
-    /// first call that failed: whatever the interpreter made of it.
+    /// Evaluates with `engine`, or a clone of it. Returns the result, or the error of the first
+    /// failed call, even if the interpreter ignored that failure.
     ///
     /// After a failed call every further one fails with the same error and nothing is sent. Calls
-    /// on other threads than this one fail.
+    /// on other threads fail.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,7 +57,7 @@ impl Registration {
         engine: &mut Engine,
         evaluate: impl FnOnce(&mut Engine) -> anyhow::Result<T>,
     ) -> Result<T, Error> {
-        /// Ends the scope, also when the evaluation panics.
+        /// Ends the scope, even if the evaluation panics.
         struct End;
         impl Drop for End {
             fn drop(&mut self) {
@@ -79,7 +79,7 @@ impl Registration {
     }
 }
 
-/// Does something with the evaluation of a registration that runs on this thread.
+/// Passes the registration's evaluation on this thread to `work`, if there is one.
 fn running<T>(registration: u64, work: impl FnOnce(&mut Running) -> T) -> Option<T> {
     RUNNING.with_borrow_mut(|all| {
         let found = all.iter_mut().rev().find(|running| running.registration == registration);
@@ -95,7 +95,7 @@ impl Platform {
     /// before cloning.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when one of the names is registered on the engine already.
+    /// [`ErrorKind::Configuration`] when one of the names is already registered on the engine.
     pub fn register(&self, engine: &mut Engine) -> Result<Registration, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         engine.set_strict_builtin_errors(true);
@@ -157,7 +157,7 @@ fn call(
     }
 }
 
-/// An argument, exactly.
+/// Converts an argument without loss.
 fn from_engine(value: &EngineValue) -> Result<Value, Error> {
     match value {
         EngineValue::Set(items) => {

@@ -1,9 +1,9 @@
-//! Settings of the host that decide about failures and findings.
+//! Settings of the host that determine failures and findings.
 //!
-//! Owns their list, which errors and diagnostics refer to instead of wording options.
+//! Owns their list, which errors and diagnostics refer to instead of naming options.
 
-/// A setting of the host that decides about what failed. A host words how it is changed; the
-/// command names its options.
+/// A host's setting that would have prevented a failure or a finding. The host words how to change
+/// it; the command names its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Setting {
@@ -20,7 +20,7 @@ pub enum Setting {
     /// Certificate authorities besides the machine's,
     /// [`PlatformBuilder::ca_certificate`](crate::PlatformBuilder::ca_certificate)
     CertificateAuthorities,
-    /// The hosts that `http.send` may ask, [`AllowedHosts`](crate::http::AllowedHosts)
+    /// The hosts that `http.send` may contact, [`AllowedHosts`](crate::http::AllowedHosts)
     AllowedHosts,
     /// The function of this name, which is off by default,
     /// [`FunctionSet::with`](crate::builtins::FunctionSet::with)

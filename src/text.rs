@@ -1,22 +1,22 @@
-//! Text from elsewhere, made safe to show, and near misses of names.
+//! Escaping of text from elsewhere, and near misses of names.
 //!
-//! Owns escaping of control characters and of the line prefixes that CI systems take for
-//! commands, and the search for the nearest known name. It owns no message.
+//! Owns escaping of control characters and of the line prefixes that CI systems take for commands,
+//! and the search for the nearest known name.
 
-/// Escapes control characters (line breaks and tabs included), the characters that change the
-/// direction of text and invisible ones, so that what a service or a policy says stays on
-/// its line and reads as what it is.
+/// Escapes control characters (including line breaks and tabs), characters that change the
+/// direction of text, and invisible ones, so that text from a service or a policy stays on its line
+/// and can't look like something else.
 pub fn escape(text: &str) -> String {
-    escape_where(text, |c| c.is_control() || is_unseen(c))
+    escape_where(text, |c| c.is_control() || is_invisible(c))
 }
 
 /// Like [`escape`], but keeps line breaks and tabs.
 pub fn escape_lines(text: &str) -> String {
-    escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_unseen(c))
+    escape_where(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_invisible(c))
 }
 
-/// Like [`escape_lines`], and breaks what CI systems read commands from: `::` at the start of a
-/// line, `##[`, `##vso[` and `##teamcity[` anywhere.
+/// Like [`escape_lines`], and also breaks the prefixes that CI systems read commands from: `::` at
+/// the start of a line, `##[`, `##vso[` and `##teamcity[` anywhere.
 pub fn escape_for_log(text: &str) -> String {
     let escaped = escape_lines(text);
     let mut out = String::with_capacity(escaped.len());
@@ -39,7 +39,7 @@ pub fn escape_for_log(text: &str) -> String {
     out
 }
 
-/// True if CI systems take a text for a command, wherever in a line it stands.
+/// Returns `true` if CI systems take a text for a command, wherever in a line it is.
 pub fn begins_command(text: &str) -> bool {
     // `##[`, `##vso[`, `##teamcity[`.
     text.strip_prefix("##").is_some_and(|rest| {
@@ -47,9 +47,10 @@ pub fn begins_command(text: &str) -> bool {
     })
 }
 
-/// Characters without a glyph, or without a place in XML: of no width, or with an effect on the text around them. Two names
-/// that differ in them look alike, and text between them reads in another order than it has.
-fn is_unseen(c: char) -> bool {
+/// Returns `true` for characters without a glyph or not allowed in XML: of no width, or with an
+/// effect on the text around them. Two names that differ only in them look alike, and text around
+/// them can be displayed in another order.
+fn is_invisible(c: char) -> bool {
     matches!(c,
         // Soft hyphen, joiners, fillers, marks and the separators of lines and paragraphs.
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
@@ -74,7 +75,7 @@ fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// At most `limit` characters of `text`, escaped, with `…` where something was left out.
+/// Returns at most `limit` characters of `text`, escaped, with `…` if something was left out.
 pub fn shorten(text: &str, limit: usize) -> String {
     let mut chars = text.chars();
     let head: String = chars.by_ref().take(limit).collect();
@@ -85,12 +86,12 @@ pub fn shorten(text: &str, limit: usize) -> String {
     out
 }
 
-/// Whoever mistypes a name is wrong in this many letters at most; what is further away is another.
+/// The largest number of wrong letters in a mistyped name; a name further away is another one.
 pub const FARTHEST: usize = 2;
 
-/// The known name nearest to `word`, if one is near enough to be what was meant.
+/// Returns the known name nearest to `word`, if it is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance costs memory in the product of the lengths; no name is this long.
+    // The distance takes memory in the product of the lengths; no name is this long.
     if word.len() > 200 {
         return None;
     }
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_nobody_sees_are_escaped() {
+    fn invisible_characters_are_escaped() {
         for unseen in [
             '\u{ad}',
             '\u{61c}',
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_near() {
+    fn the_nearest_name_is_found_if_it_is_near_enough() {
         let known = ["discover", "evidence", "download_artifact"];
         assert_eq!(nearest("discoverr", known), Some("discover"));
         assert_eq!(nearest("Discover", known), Some("discover"));

@@ -1,6 +1,6 @@
 //! The typed client, blocking.
 //!
-//! Owns the waiting; what is sent is `operations`'.
+//! Owns how a blocking caller waits; the requests themselves are in `operations`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,10 +15,10 @@ use crate::builtins::{environments, product_compliance, products, projects};
 use crate::client::Api;
 use crate::{Error, Platform};
 
-/// The documented operations of the service for code that waits; see [`ApiClient`](super::ApiClient),
-/// whose methods these are.
+/// The documented operations of the service, blocking; see [`ApiClient`](super::ApiClient), which
+/// has the same methods.
 ///
-/// Works on any thread, also inside an async runtime (whose thread it then blocks).
+/// Works on any thread. Called inside an async runtime, it blocks the thread that called it.
 ///
 /// ```no_run
 /// # fn products() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,7 +55,7 @@ impl BlockingApiClient {
 
     /// The organization's products (interface 4.2).
     ///
-    /// Pages are asked for as they are needed. The iterator ends after its first error.
+    /// Pages are requested as they are needed. The iterator ends after its first error.
     pub fn products(&self) -> impl Iterator<Item = Result<ProductResource, Error>> + Send + use<> {
         let everything = crate::rego::Value::new_object();
         self.rows(Pages::new(&products::LISTING, &everything))
@@ -81,8 +81,8 @@ impl BlockingApiClient {
         self.rows(Pages::new(&environments::LISTING, &filters.argument()))
     }
 
-    /// Approves a pending revision of an assessment, with a note (interface 4.5). Never sent again
-    /// once it may have arrived.
+    /// Approves a pending revision of an assessment, with a note (interface 4.5). Never retried
+    /// once the request may have arrived.
     ///
     /// # Errors
     /// As [`ApiClient::approve`](super::ApiClient::approve).
@@ -95,8 +95,8 @@ impl BlockingApiClient {
         self.platform.run(operations::approve(sender(&self.platform), id, note))
     }
 
-    /// How a product's version fares against its frameworks, over all its projects
-    /// (interface 4.6).
+    /// The compliance of a product's version with its frameworks, over all its projects (interface
+    /// 4.6).
     ///
     /// # Errors
     /// As [`ApiClient::product_compliance`](super::ApiClient::product_compliance).
@@ -108,7 +108,7 @@ impl BlockingApiClient {
         self.platform.run(pages.all(sender(&self.platform)))
     }
 
-    /// What the control plane says of itself (interface 1.6); needs no token.
+    /// The control plane's description of itself (interface 1.6); needs no token.
     ///
     /// # Errors
     /// As [`ApiClient::infoz`](super::ApiClient::infoz).
@@ -116,7 +116,7 @@ impl BlockingApiClient {
         self.platform.run(operations::infoz(sender(&self.platform)))
     }
 
-    /// The specification that one of the two APIs publishes, as it is (interface 1.5); needs no
+    /// The specification that one of the two APIs publishes, unchanged (interface 1.5); needs no
     /// token.
     ///
     /// # Errors

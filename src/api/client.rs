@@ -1,6 +1,7 @@
 //! The typed client, async.
 //!
-//! Owns what a host calls and where it runs; what is sent is `operations`'.
+//! Owns the methods that a host calls and where they run; the requests themselves are in
+//! `operations`.
 
 use futures_util::stream::{self, Stream, TryStreamExt as _};
 use serde::Serialize;
@@ -17,12 +18,12 @@ use crate::{Error, Platform};
 
 /// The documented operations of the service, async; cheap to clone.
 ///
-/// Works in any async runtime: requests are sent from a thread of the platform's own. Each
-/// request, and each page of a list, may take
-/// [`call_timeout`](crate::PlatformBuilder::call_timeout). Calls that only read are retried on
-/// broken connections, 408, 429 and 5xx. Errors have the [`kind`](Error::kind) of their status
-/// (interface 7), as those of functions have; an answer without its envelope is
-/// [`ErrorKind::Protocol`](crate::ErrorKind::Protocol), never an empty list.
+/// Works in any async runtime: requests are sent from the platform's own thread. Each request, and
+/// each page of a list, may take [`call_timeout`](crate::PlatformBuilder::call_timeout). Calls that
+/// only read are retried on broken connections, 408, 429 and 5xx. Errors have the
+/// [`kind`](Error::kind) of their status (interface 7), as the errors of functions do; an answer
+/// without its envelope is [`ErrorKind::Protocol`](crate::ErrorKind::Protocol), never an empty
+/// list.
 ///
 /// ```no_run
 /// use futures_util::TryStreamExt;
@@ -48,7 +49,7 @@ impl ApiClient {
         Self { platform }
     }
 
-    /// The same operations for code that waits.
+    /// Returns the same operations for blocking code.
     pub fn blocking(&self) -> BlockingApiClient {
         BlockingApiClient::new(self.platform.clone())
     }
@@ -56,8 +57,8 @@ impl ApiClient {
     /// One version of a product, with its projects and frameworks (interface 4.1).
     ///
     /// # Errors
-    /// [`Protocol`](crate::ErrorKind::Protocol) when the product has no such version, which a
-    /// wrong address looks like too, or when the answer is about another one.
+    /// [`Protocol`](crate::ErrorKind::Protocol) when the product has no such version (a wrong
+    /// address looks the same), or when the answer is about another version.
     pub async fn product_version(
         &self,
         product_id: &str,
@@ -70,7 +71,7 @@ impl ApiClient {
 
     /// The organization's products (interface 4.2).
     ///
-    /// Pages are asked for as they are needed. The stream ends after its first error.
+    /// Pages are requested as they are needed. The stream ends after its first error.
     pub fn products(&self) -> impl Stream<Item = Result<ProductResource, Error>> + Send + use<> {
         let everything = crate::rego::Value::new_object();
         self.stream(Pages::new(&products::LISTING, &everything))
@@ -98,11 +99,13 @@ impl ApiClient {
 
     /// Approves a pending revision of an assessment, with a note (interface 4.5).
     ///
-    /// Never sent again once it may have arrived, and not cancelled when the future is dropped.
+    /// Never retried once the request may have arrived, and not cancelled when the future is
+    /// dropped.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::ErrorKind::Unavailable), [`TimedOut`](crate::ErrorKind::TimedOut) and
-    /// [`Protocol`](crate::ErrorKind::Protocol) leave open whether it was approved.
+    /// After [`Unavailable`](crate::ErrorKind::Unavailable),
+    /// [`TimedOut`](crate::ErrorKind::TimedOut) or [`Protocol`](crate::ErrorKind::Protocol) the
+    /// revision may have been approved all the same.
     pub async fn approve(
         &self,
         revision_id: &str,
@@ -112,13 +115,12 @@ impl ApiClient {
         self.platform.run_async(operations::approve(sender(&self.platform), id, note)).await
     }
 
-    /// How a product's version fares against its frameworks, over all its projects
-    /// (interface 4.6). Requirements that are not applicable are left out by the service.
-    ///
+    /// The compliance of a product's version with its frameworks, over all its projects (interface
+    /// 4.6). The service leaves out requirements that are not applicable.
     /// # Errors
-    /// [`Protocol`](crate::ErrorKind::Protocol) when there is no such version, which a wrong
-    /// address looks like too;
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an empty filter value.
+    /// [`Protocol`](crate::ErrorKind::Protocol) when there is no such version (a wrong address
+    /// looks the same); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an empty filter
+    /// value.
     pub async fn product_compliance(
         &self,
         filters: &ProductComplianceFilters,
@@ -127,7 +129,7 @@ impl ApiClient {
         self.platform.run_async(pages.all(sender(&self.platform))).await
     }
 
-    /// What the control plane says of itself (interface 1.6); needs no token.
+    /// The control plane's description of itself (interface 1.6); needs no token.
     ///
     /// # Errors
     /// When the control plane can't be reached or answers with something else.
@@ -135,11 +137,11 @@ impl ApiClient {
         self.platform.run_async(operations::infoz(sender(&self.platform))).await
     }
 
-    /// The specification that one of the two APIs publishes, as it is (interface 1.5); needs no
+    /// The specification that one of the two APIs publishes, unchanged (interface 1.5); needs no
     /// token.
     ///
     /// # Errors
-    /// [`Protocol`](crate::ErrorKind::Protocol) when the answer is no specification.
+    /// [`Protocol`](crate::ErrorKind::Protocol) when the answer isn't a specification.
     pub async fn openapi(&self, api: Api) -> Result<String, Error> {
         self.platform.run_async(operations::openapi(sender(&self.platform), api)).await
     }
@@ -165,9 +167,9 @@ impl ApiClient {
 }
 
 impl Platform {
-    /// The documented operations, typed: products, projects, environments, assessments, product
-    /// compliance, the control plane's information, the specifications (interface 1.5, 1.6,
-    /// 4.1 to 4.6).
+    /// Returns the documented operations as a typed client: products, projects, environments,
+    /// assessments, product compliance, the control plane's information, the specifications
+    /// (interface 1.5, 1.6, 4.1 to 4.6).
     pub fn api(&self) -> ApiClient {
         ApiClient::new(self.clone())
     }
@@ -182,7 +184,7 @@ impl Platform {
     }
 }
 
-/// What a request that starts now is sent with.
+/// Returns the client and the deadline of a request that starts now.
 pub(super) fn sender(platform: &Platform) -> Sender {
     Sender { client: platform.client().clone(), deadline: platform.call_deadline() }
 }

@@ -1,14 +1,14 @@
-//! What lists are filtered by.
+//! Filters of the typed lists.
 //!
-//! Owns the filters' form for hosts; what is right in them is checked by the function of the same
-//! list, with the same message that a policy gets. An empty value is an invalid argument: dropped,
-//! it would ask for everything.
+//! Owns the filters' form for hosts. The function of the same list checks their values, with the
+//! message that a policy would get. An empty value is an invalid argument: if it were dropped, the
+//! request would ask for everything.
 
 use std::collections::BTreeMap;
 
 use crate::rego::Value;
 
-/// Defines filters: a struct, a method for each key, and their form as a policy's argument.
+/// Defines a filter type: a struct, a method for each key, and its form as a policy's argument.
 macro_rules! filters {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $field:ident,)* }) => {
         $(#[$meta])*
@@ -19,7 +19,7 @@ macro_rules! filters {
         }
 
         impl $name {
-            /// No filter: everything.
+            /// No filter: matches everything.
             pub fn new() -> Self {
                 Self::default()
             }
@@ -42,32 +42,32 @@ macro_rules! filters {
 }
 
 filters! {
-    /// Which projects (interface 4.3).
+    /// Selects projects (interface 4.3).
     ProjectFilters {
-        /// With this name.
+        /// Projects with this name.
         project_name,
-        /// Of this product.
+        /// Projects of this product.
         product_id,
-        /// With this description.
+        /// Projects with this description.
         description,
     }
 }
 
 filters! {
-    /// Which environments (interface 4.4).
+    /// Selects environments (interface 4.4).
     EnvironmentFilters {
-        /// With this in the name or description, in any case.
+        /// Environments with this text in their name or description, ignoring case.
         query,
     }
 }
 
-/// Which version of a product, and which of its frameworks (interface 4.6).
+/// Selects a version of a product, and some or all of its frameworks (interface 4.6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProductComplianceFilters {
     /// The version of the product.
     pub product_version_id: String,
-    /// Only these frameworks; all when absent.
+    /// The frameworks to answer for; all when absent.
     pub framework_ids: Option<Vec<String>>,
 }
 
@@ -77,7 +77,7 @@ impl ProductComplianceFilters {
         Self { product_version_id: product_version_id.into(), framework_ids: None }
     }
 
-    /// Only these frameworks.
+    /// Restricts the answer to these frameworks.
     #[must_use]
     pub fn framework_ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
         self.framework_ids = Some(ids.into_iter().map(Into::into).collect());

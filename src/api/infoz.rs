@@ -1,11 +1,11 @@
-//! What the control plane says of itself (interface 1.6).
+//! The control plane's description of itself (interface 1.6).
 
-/// What `GET /infoz` says (interface 1.6).
+/// The answer to `GET /infoz` (interface 1.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Infoz {
-    /// Where people log in.
+    /// The address where people log in.
     #[serde(rename = "loginURL")]
     pub login_url: String,
     /// The control plane's version.
@@ -13,14 +13,14 @@ pub struct Infoz {
     /// The version of the chart that it was installed from.
     #[serde(rename = "chartVersion")]
     pub chart_version: String,
-    /// What else it says.
+    /// Every other field of the answer.
     #[serde(flatten)]
     pub more: std::collections::BTreeMap<String, serde_json::Value>,
 }
 
 impl Infoz {
-    /// True if nothing of what is documented is there.
-    pub(super) fn says_nothing(&self) -> bool {
+    /// Returns `true` if none of the documented fields is there.
+    pub(super) fn is_empty(&self) -> bool {
         [&self.login_url, &self.version, &self.chart_version].into_iter().all(String::is_empty)
     }
 }
@@ -39,6 +39,6 @@ mod tests {
         let given: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_value(&infoz).unwrap(), given);
         let other: Infoz = serde_json::from_str(r#"{"other": 1}"#).unwrap();
-        assert!(other.says_nothing() && !infoz.says_nothing());
+        assert!(other.is_empty() && !infoz.is_empty());
     }
 }

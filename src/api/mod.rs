@@ -1,8 +1,8 @@
 //! The documented operations of the service as a typed client, and their resources.
 //!
-//! What policies call is in [`builtins`](crate::builtins); this is for hosts and tools, over the
-//! same connection: [`Platform::api`](crate::Platform::api) gives an [`ApiClient`], and that a
-//! [`BlockingApiClient`].
+//! Functions for policies are in [`builtins`](crate::builtins); this is for hosts and tools, over
+//! the same connection: [`Platform::api`](crate::Platform::api) returns an [`ApiClient`], and
+//! [`ApiClient::blocking`] a [`BlockingApiClient`].
 //!
 //! | Operation | Interface | Async and blocking |
 //! |---|---|---|
@@ -17,10 +17,10 @@
 //!
 //! # Resources
 //!
-//! Every field of interface section 2 is there and optional; a field that isn't documented stays in
-//! `other`, so that reading and writing loses nothing but the casing and nulls. Enumerations are
+//! Every documented field (interface section 2) is there and optional; an undocumented field is
+//! kept in `other`, so reading and writing loses nothing but the casing and nulls. Enumerations are
 //! open: the interface names only some values, and any other is kept. Whole numbers are exact to 64
-//! bits, also when they come as strings; where strings are documented they stay strings ([`Count`]).
+//! bits, also when they come as strings; fields documented as strings stay strings ([`Count`]).
 //!
 //! ```
 //! use rego_platform::api::{Environment, EnvironmentType};

@@ -1,7 +1,7 @@
-//! The documented operations: what is sent for each and what counts as its answer.
+//! The documented operations: the request of each, and what counts as its answer.
 //!
-//! Owns envelopes and the steps through typed lists. How a host waits for them, async or blocking,
-//! belongs to `client` and `blocking`; how pages are followed to the client's `pages`.
+//! Owns envelopes and the steps through typed lists. `client` and `blocking` own how a host waits
+//! for them; the service client's `pages` owns how pages are followed.
 
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -17,13 +17,13 @@ use sha2::{Digest as _, Sha256};
 use super::{AssessmentRevision, Infoz, ProductVersion};
 use crate::builtins::{Invalid, Listing, VersionRequest, identifier};
 use crate::client::{
-    APPROVE_ASSESSMENT, Api, Call, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, PageSeed,
-    Reader, parse, parse_object, protocol,
+    APPROVE_ASSESSMENT, Api, ApiRequest, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE,
+    PageSeed, Reader, parse, parse_object, protocol,
 };
 use crate::resources::resource::resource;
 use crate::{Error, ErrorKind};
 
-/// Where requests are sent from: what every operation needs.
+/// The client and the deadline that every operation needs.
 #[derive(Clone)]
 pub(super) struct Sender {
     pub client: Arc<Client>,
@@ -36,8 +36,8 @@ impl Sender {
     }
 }
 
-/// A violation outside a policy: there is no signature to show.
-fn wrong(invalid: Invalid) -> Error {
+/// Converts a violation outside a policy: there is no signature to show as a hint.
+fn invalid_argument(invalid: Invalid) -> Error {
     let message = format!("`{}` {}", invalid.argument, invalid.message);
     let error = Error::new(ErrorKind::InvalidArgument, message);
     match invalid.hint {
@@ -54,14 +54,14 @@ resource! {
     }
 }
 
-/// Interface 4.1.
+/// Sends the request of interface 4.1.
 pub(super) async fn product_version(
     sender: Sender,
     product_id: String,
     version_id: String,
 ) -> Result<ProductVersion, Error> {
     let arguments = [Value::from(product_id), Value::from(version_id)];
-    let request = VersionRequest::new(&arguments).map_err(wrong)?;
+    let request = VersionRequest::new(&arguments).map_err(invalid_argument)?;
     let (call, context) = (request.call(), sender.context());
     let answer = sender.client.json(&context, &call, parse_object::<VersionAnswer>).await?;
     let version = answer.version;
@@ -78,64 +78,68 @@ resource! {
     }
 }
 
-/// Interface 4.5. Sent once: it can't be told whether a request whose answer is lost was acted on.
+/// Sends the request of interface 4.5, once: if the answer is lost, the request may have been acted
+/// on.
 pub(super) async fn approve(
     sender: Sender,
     revision_id: String,
     review_note: Option<String>,
 ) -> Result<AssessmentRevision, Error> {
-    let id = identifier("revision_id", &Value::from(revision_id)).map_err(wrong)?;
+    let id = identifier("revision_id", &Value::from(revision_id)).map_err(invalid_argument)?;
     let body = match review_note {
         None => serde_json::json!({}),
         Some(note) if note.trim().is_empty() => {
-            return Err(wrong(Invalid::new("review_note", "is empty").hint("leave it out")));
+            return Err(invalid_argument(
+                Invalid::new("review_note", "is empty").hint("leave it out"),
+            ));
         }
         Some(note) => serde_json::json!({ "review_note": note }),
     };
-    let call = Call {
+    let call = ApiRequest {
         body: Some(Bytes::from(body.to_string())),
         idempotent: false,
-        ..Call::get(APPROVE_ASSESSMENT, [id])
+        ..ApiRequest::get(APPROVE_ASSESSMENT, [id])
     };
     let context = sender.context();
     let answer = sender.client.json(&context, &call, parse_object::<ApproveAnswer>).await;
-    let answer = answer.map_err(unsure)?;
+    let answer = answer.map_err(may_be_approved)?;
     let revision = answer.result.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty()));
     match revision {
         Some(revision) => Ok(*revision),
-        None => Err(unsure(protocol("the service's answer has no `result`"))),
+        None => Err(may_be_approved(protocol("the service's answer has no `result`"))),
     }
 }
 
-/// An approval whose answer is lost, or makes no sense, may have been made.
-fn unsure(error: Error) -> Error {
-    let unsure =
+/// Adds a hint to the error of an approval whose answer was lost or makes no sense: it may have
+/// been made.
+fn may_be_approved(error: Error) -> Error {
+    let maybe =
         matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut | ErrorKind::Protocol);
-    if unsure && (error.hint().is_none() || error.kind() == ErrorKind::TimedOut) {
+    if maybe && (error.hint().is_none() || error.kind() == ErrorKind::TimedOut) {
         return error.with_hint("it may be approved all the same: look before you approve again");
     }
     error
 }
 
-/// Interface 1.6.
+/// Sends the request of interface 1.6.
 pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
-    let call = Call { authenticated: false, ..Call::get(INFOZ, None) };
+    let call = ApiRequest { authenticated: false, ..ApiRequest::get(INFOZ, None) };
     let infoz = sender.client.json(&sender.context(), &call, parse_object::<Infoz>).await?;
-    // An envelope never defaults: an object without any of this is another service's.
-    if infoz.says_nothing() {
+    // An envelope has no defaults: an object without any of these fields is another service's.
+    if infoz.is_empty() {
         return Err(protocol("the control plane's answer says nothing of itself"));
     }
     Ok(infoz)
 }
 
-/// Interface 1.5.
+/// Sends the request of interface 1.5.
 pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
     let endpoint = match api {
         Api::ControlPlane => OPENAPI_CONTROLPLANE,
         Api::Backend => OPENAPI,
     };
     let accept = "application/yaml, application/json;q=0.9, */*;q=0.5";
-    let call = Call { accept, authenticated: false, ..Call::get(endpoint, None) };
+    let call = ApiRequest { accept, authenticated: false, ..ApiRequest::get(endpoint, None) };
     let read = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
     let text = sender.client.json(&sender.context(), &call, read).await?;
     if is_specification(&text) {
@@ -145,7 +149,7 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
         .with_hint("check the configured addresses"))
 }
 
-/// True if a document says which version of the specifications' language it is in.
+/// Returns `true` if a document declares a version of OpenAPI or Swagger.
 fn is_specification(text: &str) -> bool {
     let versions = ["openapi", "swagger"];
     if text.trim_start().starts_with('{') {
@@ -165,23 +169,24 @@ fn is_specification(text: &str) -> bool {
 pub(super) struct Pages<T> {
     reader: Reader,
     name: &'static str,
-    /// What came, by its hash: rows that move between two requests come twice.
+    /// The hashes of the rows so far: rows that move between two requests come twice.
     seen: HashSet<[u8; 32]>,
-    /// True if something came twice.
+    /// Set if a row came twice.
     twice: bool,
     rows: PhantomData<fn() -> T>,
 }
 
 impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
+    /// Starts reading the list that `filters` select.
+    ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for filters that a policy couldn't give either.
     pub fn new(listing: &'static Listing, filters: &Value) -> Result<Self, Error> {
-        let reader = Reader::new(listing.list(filters).map_err(wrong)?);
+        let reader = Reader::new(listing.list(filters).map_err(invalid_argument)?);
         let (name, _) = listing.rows();
         Ok(Self { reader, name, seen: HashSet::new(), twice: false, rows: PhantomData })
     }
 
-    /// The next page, with what is left of the list; nothing when it is over.
+    /// Returns the next page and the rest of the list, or `None` when the list is over.
     pub async fn next(mut self, sender: Sender) -> Result<Option<(Vec<T>, Self)>, Error> {
         let seed = PageSeed { name: self.name, row: PhantomData::<T> };
         let context = sender.context();
@@ -199,7 +204,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
         Ok(Some((rows, self)))
     }
 
-    /// The whole list.
+    /// Reads the whole list.
     pub async fn all(self, sender: Sender) -> Result<Vec<T>, Error> {
         let mut rows = Vec::new();
         let mut left = Some(self);
@@ -221,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_specification_says_its_language() {
+    fn a_specification_declares_its_version() {
         for good in ["openapi: 3.0.3\ninfo:", "---\n\"openapi\": '3.1.0'", "{\"swagger\": \"2.0\"}"]
         {
             assert!(is_specification(good), "{good}");

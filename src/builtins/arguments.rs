@@ -1,7 +1,7 @@
 //! Checks of arguments that several functions share.
 //!
-//! Owns the forms (digest, UUID, limit, filter objects) and the message of a violation. Which
-//! argument has which form is said by each function.
+//! Owns the forms (digest, UUID, limit, filter objects) and the message of a violation. Each
+//! function declares the forms of its own arguments.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::{Field, Function, Type};
 use crate::text::{nearest, shorten};
 use crate::{Error, ErrorKind, Product};
 
-/// An argument that isn't what was expected.
+/// An argument that doesn't have its declared form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Invalid {
-    /// The argument, with the key in it where there is one: `filters.kind`.
+    /// The argument's name, with the key within it if there is one: `filters.kind`.
     pub argument: String,
     pub message: String,
     pub hint: Option<String>,
@@ -76,7 +76,7 @@ pub(crate) fn text(name: &str, value: &Value) -> Checked<String> {
     Ok(text)
 }
 
-/// An opaque identifier that goes into a path as one segment of it.
+/// Checks an opaque identifier, which becomes one segment of a path.
 pub(crate) fn identifier(name: &str, value: &Value) -> Checked<String> {
     let text = text(name, value)?;
     let dots = text.replace("%2e", ".").replace("%2E", ".");
@@ -86,10 +86,10 @@ pub(crate) fn identifier(name: &str, value: &Value) -> Checked<String> {
     Ok(text)
 }
 
-/// Digest algorithms that the service knows, with the length of their hex.
+/// The digest algorithms that the service supports, with the lengths of their hex digits.
 const ALGORITHMS: &[(&str, usize)] = &[("sha256", 64), ("sha1", 40), ("sha512", 128)];
 
-/// True if `text` is exactly a digest of one of `algorithms`.
+/// Returns `true` if `text` is a well-formed digest of one of `algorithms`.
 pub(crate) fn is_digest(text: &str, algorithms: &[&str]) -> bool {
     text.split_once(':').is_some_and(|(algorithm, hex)| {
         algorithms.contains(&algorithm)
@@ -114,7 +114,8 @@ pub(crate) fn digest(name: &str, value: &Value, algorithms: &[&str]) -> Checked<
 
 pub(crate) fn uuid(name: &str, value: &Value) -> Checked<String> {
     let text = string(name, value)?;
-    // Only the usual hyphenated form: braces and URN prefixes are the parser's, not the service's.
+    // Only the usual hyphenated form: the parser takes braces and URN prefixes, the service
+    // doesn't.
     match uuid::Uuid::try_parse(&text) {
         Ok(_) if text.len() == 36 => Ok(text.to_ascii_lowercase()),
         _ => Err(Invalid::new(name, format!("`{}` isn't a valid UUID", shorten(&text, 80)))
@@ -122,7 +123,7 @@ pub(crate) fn uuid(name: &str, value: &Value) -> Checked<String> {
     }
 }
 
-/// A bound on results: a whole number of at least 1.
+/// Checks a bound on results: a whole number of at least 1.
 pub(crate) fn limit(name: &str, value: &Value) -> Checked<u64> {
     let Value::Number(number) = value else {
         let message = format!("is {} and should be a whole number", describe(value));
@@ -141,7 +142,7 @@ pub(crate) fn boolean(name: &str, value: &Value) -> Checked<bool> {
     }
 }
 
-/// An array (or set) of at least one element, each checked by `each`; sorted, without repetitions.
+/// Checks an array (or set) of at least one element, each with `each`; sorted, without duplicates.
 pub(crate) fn list<T: Ord>(
     name: &str,
     value: &Value,
@@ -173,7 +174,7 @@ pub(crate) fn list<T: Ord>(
     Ok(out)
 }
 
-/// The keys of a filter object, all of them known.
+/// Returns the entries of a filter object, all of whose keys are known.
 pub(crate) fn filters<'a>(
     name: &str,
     value: &'a Value,
@@ -208,7 +209,7 @@ pub(crate) fn filters<'a>(
     }
 }
 
-/// The value of a checked filter, as a query carries it and as a normalised call shows it.
+/// The value of a checked filter, as it is sent in a query and shown in a normalised call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Filter {
     One(String),
@@ -216,7 +217,7 @@ pub(crate) enum Filter {
     Flag(bool),
 }
 
-/// The filters given, and the `limit` among them.
+/// The filters, and the `limit` among them.
 pub(crate) type Filters = (Vec<(&'static str, Filter)>, Option<u64>);
 
 /// Checks every filter of an object by its declared type; `limit` is returned on its own.
@@ -247,7 +248,7 @@ pub(crate) fn checked_filters(
     Ok((out, bound))
 }
 
-/// Checked filters as query parameters.
+/// Converts checked filters to query parameters.
 pub(crate) fn query(filters: &[(&'static str, Filter)]) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     for (name, filter) in filters {
@@ -260,7 +261,7 @@ pub(crate) fn query(filters: &[(&'static str, Filter)]) -> Vec<(&'static str, St
     out
 }
 
-/// Checked filters as the argument that they came from, in its one normal form.
+/// Converts checked filters back to the argument that they came from, in normal form.
 pub(crate) fn normalised(filters: &[(&'static str, Filter)], limit: Option<u64>) -> Value {
     let mut object: BTreeMap<Value, Value> = filters
         .iter()

@@ -1,4 +1,4 @@
-//! `discover(digest, kind)`: what the service knows about a digest, and what refers to it.
+//! `discover(digest, kind)`: a digest's metadata in the service, and everything that refers to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,15 +11,15 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
 use crate::client::{
-    Call, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, within_list,
+    ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, within_list,
 };
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-/// Algorithms of the digests that references carry (commits have sha1).
+/// Algorithms of the digests in references (commits have SHA-1).
 const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
 
-/// References asked for per page.
+/// The number of references requested per page.
 const PAGE_SIZE: u64 = 100;
 
 pub(super) static REFERENCE: &[Field] = &[
@@ -103,7 +103,7 @@ impl Discover {
         let mut first: Option<BTreeMap<Value, Value>> = None;
         let mut references: Vec<Value> = Vec::new();
         loop {
-            let mut call = Call::get(DISCOVER, Some(self.digest.clone()));
+            let mut call = ApiRequest::get(DISCOVER, Some(self.digest.clone()));
             call.query.extend(self.kind.clone().map(|kind| ("kind", kind)));
             call.query.extend(pager.query(PAGE_SIZE));
             let page = client
@@ -111,7 +111,7 @@ impl Discover {
                 .await
                 .map_err(|error| within_list(self.explain(error), &pager))?;
             let (root, more) = self.check(page.result, first.as_ref())?;
-            let came = more.len();
+            let received = more.len();
             references.extend(more);
             first.get_or_insert(root);
             let max = client.settings.max_results;
@@ -119,19 +119,19 @@ impl Discover {
                 return Err(crate::client::too_many(max));
             }
             let pages = client.settings.max_pages;
-            if !pager.advance(page.pagination.as_ref(), references.len(), came, pages)? {
+            if !pager.advance(page.pagination.as_ref(), references.len(), received, pages)? {
                 break;
             }
         }
         pager.finish(&references)?;
         let mut root = first.unwrap_or_default();
-        let unchecked = self.hold(&root)?;
+        let unchecked = self.check_kind(&root)?;
         root.insert(Value::from("references"), Value::from(references));
         Ok(Answer { unchecked, ..Value::from(root).into() })
     }
 
-    /// The root without its references, and the references; only of the digest asked for, and the
-    /// same on every page.
+    /// Splits the answer into the root without its references, and the references. The root must be
+    /// about the digest that was asked for, and the same on every page.
     fn check(
         &self,
         result: Option<Value>,
@@ -159,9 +159,9 @@ impl Discover {
         Ok((root, references))
     }
 
-    /// Holds the kind against the one that was asked for; how many there were to compare and
-    /// weren't there.
-    fn hold(&self, root: &BTreeMap<Value, Value>) -> Result<u64, Error> {
+    /// Compares the kind with the one that was asked for. Returns the number of fields that should
+    /// have been compared and weren't in the answer.
+    fn check_kind(&self, root: &BTreeMap<Value, Value>) -> Result<u64, Error> {
         let Some(wanted) = &self.kind else { return Ok(0) };
         match root.get(&Value::from("kind")) {
             Some(Value::String(found)) if !found.is_empty() => {
@@ -178,7 +178,8 @@ impl Discover {
         }
     }
 
-    /// A digest known under several kinds is refused as invalid; its message lists the kinds.
+    /// Explains a digest known under several kinds: the service refuses it as invalid, and its
+    /// message lists the kinds.
     fn explain(&self, error: Error) -> Error {
         let ambiguous = self.kind.is_none()
             && error.kind() == ErrorKind::InvalidArgument
@@ -218,9 +219,7 @@ impl<'de> serde::Deserialize<'de> for Page {
                         }
                     }
                     if !seen.insert(key) {
-                        return Err(serde::de::Error::custom(
-                            "a key of the answer stands there twice",
-                        ));
+                        return Err(serde::de::Error::custom("a key of the answer appears twice"));
                     }
                 }
                 Ok(page)

@@ -45,8 +45,8 @@ impl Request for DownloadArtifact {
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
             let content = download(client, context, &self.digest).await?;
-            // One bad byte turns a text into base64, in which nothing is found any more: reports
-            // say which of the two a policy was given.
+            // A single invalid byte makes a text base64, in which a search finds nothing: reports
+            // state which of the two a policy was given.
             let (text, form) = match String::from_utf8(content) {
                 Ok(text) => (text, ContentForm::Text),
                 Err(binary) => (STANDARD.encode(binary.as_bytes()), ContentForm::Base64),

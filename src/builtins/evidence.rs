@@ -43,7 +43,11 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Cursor,
     filters: FILTERS,
     result: RESULT,
-    held: &[("project_name", "project_name"), ("kind", "kind"), ("workflow_name", "workflow_name")],
+    checked: &[
+        ("project_name", "project_name"),
+        ("kind", "kind"),
+        ("workflow_name", "workflow_name"),
+    ],
 };
 
 pub(super) static FUNCTION: Function = Function {

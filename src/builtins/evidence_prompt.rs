@@ -67,8 +67,9 @@ fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
     Ok(Arc::new(EvidencePrompt { evidence, prompt }))
 }
 
-/// True if content is the text of a digest rather than something worth reading: a word with a
-/// colon and hex behind it, or hex alone of a digest's length, in any case, white space around it.
+/// Returns `true` if the content is a digest rather than a text worth analysing: a word with a
+/// colon and hex digits behind it, or just hex digits of a digest's length, in any case and with
+/// any white space around.
 fn looks_like_digest(text: &str) -> bool {
     let text = text.trim();
     let is_hex = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_hexdigit());
@@ -101,7 +102,8 @@ impl Request for EvidencePrompt {
     }
 }
 
-/// The documented object from an operation's `output`, which needs `skipped` or `violations`.
+/// Reads the documented object from an operation's `output`, which must have `skipped` or
+/// `violations`.
 fn answer(output: &str) -> Result<Value, Error> {
     #[derive(Deserialize)]
     struct Output {
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_a_digest_is_no_content() {
+    fn a_near_digest_is_not_taken_for_content() {
         let hex = "a".repeat(64);
         for near in [
             format!("sha256:{}", hex.to_uppercase()),

@@ -1,7 +1,7 @@
-//! Functions that answer with a list: one request, whatever the list is of.
+//! The functions that answer with a list: one implementation of the request for all of them.
 //!
-//! Owns how filters become a query and rows an answer. Which filters, rows and endpoint a list has
-//! is said by its function's file; how pages are followed belongs to `client`.
+//! Owns how filters become a query and rows an answer. Each function's file declares its filters,
+//! rows and endpoint; `client` owns how pages are followed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use crate::Error;
 use crate::client::{Client, Context, Endpoint, List, PageSeed, Paging, Reader, parse, protocol};
 use crate::text::shorten;
 
-/// What a list is of.
+/// A list function: its endpoint, filters and rows.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub endpoint: Endpoint,
     pub paging: Paging,
-    /// The keys of the one argument, `filters`.
+    /// The keys of the only argument, `filters`.
     pub filters: &'static [Field],
-    /// The one field of the answer, the array.
+    /// The only field of the answer, the array.
     pub result: &'static [Field],
-    /// Filters that each row has to answer to, with the row's own field.
-    pub held: &'static [(&'static str, &'static str)],
+    /// The filters that each row is compared with, and the row's field for each.
+    pub checked: &'static [(&'static str, &'static str)],
 }
 
 impl Listing {
     /// Checks the arguments of a call.
     pub fn parse(&'static self, arguments: &[Value]) -> Parsed {
         let (filters, limit) = checked_filters("filters", argument(arguments, 0), self.filters)?;
-        Ok(Arc::new(Listed { of: self, filters, limit }))
+        Ok(Arc::new(ListRequest { listing: self, filters, limit }))
     }
 
-    /// The list that `filters` ask for.
+    /// Returns the list that `filters` select.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument), as for a policy.
@@ -56,38 +56,38 @@ impl Listing {
     }
 }
 
-/// A checked call.
+/// A call whose arguments have been checked.
 #[derive(Debug)]
-struct Listed {
-    of: &'static Listing,
+struct ListRequest {
+    listing: &'static Listing,
     filters: Vec<(&'static str, Filter)>,
     limit: Option<u64>,
 }
 
-impl Request for Listed {
+impl Request for ListRequest {
     fn normalised(&self) -> Vec<Value> {
         vec![normalised(&self.filters, self.limit)]
     }
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let (name, fields) = self.of.rows();
-            let reader = Reader::new(self.of.query(&self.filters, self.limit));
+            let (name, fields) = self.listing.rows();
+            let reader = Reader::new(self.listing.query(&self.filters, self.limit));
             let seed = PageSeed::of_values(name, fields);
             let listed = reader.all(client, context, |body| parse(seed, body)).await?;
-            let unchecked = self.hold(&listed.rows)?;
+            let unchecked = self.check_rows(&listed.rows)?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
         })
     }
 }
 
-impl Listed {
-    /// Holds rows against the filters: a gateway that drops a query would answer for something
-    /// else. How many fields there were to compare and weren't there.
-    fn hold(&self, rows: &[Value]) -> Result<u64, Error> {
+impl ListRequest {
+    /// Compares rows with the filters: a gateway that drops the query would return other rows.
+    /// Returns the number of fields that should have been compared and weren't in the rows.
+    fn check_rows(&self, rows: &[Value]) -> Result<u64, Error> {
         let mut unchecked = 0;
-        for (filter, field) in self.of.held {
+        for (filter, field) in self.listing.checked {
             let Some((_, asked)) = self.filters.iter().find(|(name, _)| name == filter) else {
                 continue;
             };

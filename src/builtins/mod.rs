@@ -1,9 +1,9 @@
 //! The functions that policies call, in one table.
 //!
-//! Owns what a function is: its name, arguments, result, documentation and cost. Registration,
-//! argument errors, documentation and static checks all come from this table. Each function has a
-//! file of its own; how requests travel belongs to `client`, how evaluations use them to
-//! `evaluate`.
+//! Owns the definition of a function: its name, arguments, result, documentation and cost.
+//! Registration, argument errors, documentation and static checks all come from this table. Each
+//! function has its own file; `client` owns how requests are sent, `evaluate` how evaluations
+//! use them.
 
 mod arguments;
 mod discover;
@@ -11,8 +11,8 @@ mod download_artifact;
 pub(crate) mod environments;
 mod evidence;
 mod evidence_prompt;
+pub(crate) mod known_fields;
 mod lists;
-pub(crate) mod practice;
 pub(crate) mod product_compliance;
 mod product_version;
 pub(crate) mod products;
@@ -37,15 +37,15 @@ pub(crate) use arguments::{Invalid, identifier};
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 
-/// What calling a function costs beyond a request.
+/// The cost of calling a function, beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cost {
-    /// A request or a few.
+    /// One request or a few.
     Request,
     /// The bytes of an artifact.
     Content,
-    /// Money: an AI model evaluates. Never sent twice, never sent on a guess.
+    /// Money: an AI model evaluates. Never sent twice, and never before it is certain to be needed.
     Prompt,
 }
 
@@ -61,7 +61,7 @@ pub struct Argument {
     pub doc: &'static str,
 }
 
-/// A checked call, or what is wrong with its arguments.
+/// A checked call, or the violation in its arguments.
 pub(crate) type Parsed = Result<Arc<dyn Request>, Invalid>;
 
 /// A row of the table: everything there is to know about a function.
@@ -69,19 +69,19 @@ pub(crate) type Parsed = Result<Arc<dyn Request>, Invalid>;
 pub struct Function {
     /// The name without the product's prefix: `discover`.
     pub name: &'static str,
-    /// The arguments, all of which a call must give.
+    /// The arguments, all of them required.
     pub arguments: &'static [Argument],
     /// The result's type.
     pub result: Type,
-    /// One line about what it does.
+    /// A one-line summary of the function.
     pub summary: &'static str,
-    /// What an author needs to know.
+    /// The documentation for policy authors.
     pub doc: &'static str,
-    /// What it costs.
+    /// The cost of a call.
     pub cost: Cost,
-    /// True if it needs a paid plan (interface 8.3).
+    /// `true` if it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
-    /// True if it is off until a host turns it on ([`FunctionSet`]).
+    /// `true` if it is off until a host turns it on ([`FunctionSet`]).
     pub optional: bool,
     pub(crate) parse: fn(&[Value]) -> Parsed,
 }
@@ -92,9 +92,8 @@ impl std::fmt::Debug for Function {
     }
 }
 
-/// Every function: the five of interface section 4.7, and those that read what sections 4.1 to 4.6
-/// document, which are off until a host turns them on ([`FunctionSet`]). Nothing that writes is
-/// among them.
+/// Every function: the five of interface section 4.7, and those that read the resources of sections
+/// 4.1 to 4.6, which are off until a host turns them on ([`FunctionSet`]). None of them writes.
 pub static FUNCTIONS: &[&Function] = &[
     &discover::FUNCTION,
     &evidence::FUNCTION,
@@ -108,16 +107,17 @@ pub static FUNCTIONS: &[&Function] = &[
     &product_compliance::FUNCTION,
 ];
 
-/// Functions of services newer than the documented interface: policies may call them elsewhere.
+/// Functions of newer services than the documented interface describes: policies may call them
+/// elsewhere.
 pub const NEWER: &[&str] = &["vulnerability", "findings", "effective_assessments"];
 
-/// The function called `name` without prefix.
+/// Returns the function with this `name`, given without a prefix.
 pub fn function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().copied().find(|f| f.name == name)
 }
 
 impl Function {
-    /// The number of arguments a call gives.
+    /// The number of arguments of a call.
     pub fn arity(&self) -> u8 {
         u8::try_from(self.arguments.len()).unwrap_or(u8::MAX)
     }
@@ -141,7 +141,7 @@ impl Function {
         (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))
     }
 
-    /// What to do about wrong arguments.
+    /// Returns a hint for wrong arguments: the function's signature.
     pub(crate) fn called_as(&self, product: &Product) -> String {
         let mut text = format!("it is called as {product}.{}", self.signature());
         for argument in self.arguments {
@@ -152,14 +152,14 @@ impl Function {
         text
     }
 
-    /// Its types, as the language's type checker reads them: arguments are checked by the function
-    /// itself, whose messages say more.
+    /// Returns the signature that the language's type checker reads. Arguments are `any`: the
+    /// function checks them itself, with better messages.
     pub(crate) fn rego_signature(&self) -> String {
         let arguments = vec!["any"; self.arguments.len()].join(", ");
         format!("{arguments} -> {}", self.result.in_rego())
     }
 
-    /// How a call looks, without the product's prefix: `discover(digest, kind)`.
+    /// Returns the call's form, without the product's prefix: `discover(digest, kind)`.
     pub fn signature(&self) -> String {
         let names: Vec<_> = self.arguments.iter().map(|a| a.name).collect();
         format!("{}({})", self.name, names.join(", "))
@@ -170,22 +170,22 @@ impl Function {
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub value: Value,
-    /// True if the service had more than the author's `limit`.
+    /// Set if the service had more than the author's `limit`.
     pub cut: bool,
-    /// In which form content is given.
+    /// The form of content that was downloaded.
     pub form: Option<ContentForm>,
-    /// Fields that the question named and that the answer didn't have, so that nothing could be
+    /// The number of fields that the question named and the answer lacked, so that they couldn't be
     /// compared.
     pub unchecked: u64,
 }
 
-/// In which form a policy is given content.
+/// The form in which a policy is given content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentForm {
-    /// As it is, since it is UTF-8.
+    /// The content itself, which is UTF-8.
     Text,
-    /// As base64, since it isn't.
+    /// Base64, since the content isn't UTF-8.
     Base64,
 }
 
@@ -209,18 +209,19 @@ pub(crate) type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, Er
 
 /// A call whose arguments are checked and normalised.
 pub(crate) trait Request: Send + Sync + std::fmt::Debug {
-    /// The arguments as they would be written in full: equal calls have equal arguments.
+    /// Returns the arguments in normal form: equal calls have equal arguments.
     fn normalised(&self) -> Vec<Value>;
 
-    /// Asks the service.
+    /// Sends the request to the service.
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a>;
 }
 
-/// The rows on one page of a list function's answer (`evidence`): the parsing alone, for the
+/// Parses the rows on one page of a list function's answer (`evidence`): just the parsing, for the
 /// benchmarks.
 ///
 /// # Errors
-/// When the page isn't what the function's documentation says.
+///
+/// When the page doesn't have the documented form.
 #[doc(hidden)]
 pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>> {
     let field = self::function(function).and_then(|function| match function.result {

@@ -1,4 +1,4 @@
-//! `product_compliance(filters)`: how a version of a product fares against its frameworks.
+//! `product_compliance(filters)`: the compliance of a product's version with its frameworks.
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
@@ -25,7 +25,7 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Whole,
     filters: FILTERS,
     result: RESULT,
-    held: &[],
+    checked: &[],
 };
 
 pub(super) static FUNCTION: Function = Function {
@@ -36,7 +36,7 @@ pub(super) static FUNCTION: Function = Function {
         doc: "which version and frameworks; `product_version_id` is required",
     }],
     result: Type::Object(RESULT),
-    summary: "how a version of a product fares against its frameworks, over all its projects",
+    summary: "the compliance of a product version with its frameworks, over all its projects",
     doc: "The worst of a requirement's projects is its overall status; requirements that are not \
           applicable are left out by the service. A nested resource, such as `override`, is \
           absent when the service leaves it out. Interface sections 2.14 and 4.6; needs a paid \

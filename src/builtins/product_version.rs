@@ -7,7 +7,9 @@ use crate::rego::Value;
 use super::arguments::{argument, identifier};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Parsed, Request, Type};
 use crate::Error;
-use crate::client::{Call, Client, Context, PRODUCT_VERSION, Row, parse as parse_body, protocol};
+use crate::client::{
+    ApiRequest, Client, Context, PRODUCT_VERSION, Row, parse as parse_body, protocol,
+};
 use crate::resources::ProductVersion;
 
 static ENVELOPE: &[Field] =
@@ -29,7 +31,7 @@ pub(super) static FUNCTION: Function = Function {
     parse,
 };
 
-/// A checked question for a version.
+/// A checked request for a version.
 #[derive(Debug)]
 pub(crate) struct VersionRequest {
     product_id: String,
@@ -41,7 +43,10 @@ fn parse(arguments: &[Value]) -> Parsed {
 }
 
 impl VersionRequest {
+    /// Checks the arguments of a call.
+    ///
     /// # Errors
+    ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument), as for a policy.
     pub fn new(arguments: &[Value]) -> Result<Self, super::Invalid> {
         Ok(Self {
@@ -50,11 +55,12 @@ impl VersionRequest {
         })
     }
 
-    pub fn call(&self) -> Call {
-        Call::get(PRODUCT_VERSION, [self.product_id.clone(), self.version_id.clone()])
+    pub fn call(&self) -> ApiRequest {
+        ApiRequest::get(PRODUCT_VERSION, [self.product_id.clone(), self.version_id.clone()])
     }
 
-    /// Refuses an answer about anything but the version asked for: a gate would judge that.
+    /// Refuses an answer about anything but the version asked for: a gate would judge the wrong
+    /// one.
     pub fn check(&self, id: Option<&str>, product_id: Option<&str>) -> Result<(), Error> {
         let same = |found: &str, asked: &str| found.eq_ignore_ascii_case(asked);
         if !id.is_some_and(|id| same(id, &self.version_id)) {

@@ -1,4 +1,4 @@
-//! `project_compliance(filters)`: how a project's version fares against its frameworks.
+//! `project_compliance(filters)`: the compliance of a project's version with its frameworks.
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Type};
@@ -38,7 +38,7 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Cursor,
     filters: FILTERS,
     result: RESULT,
-    held: &[("project_version_id", "project_version_id"), ("framework_ids", "framework_id")],
+    checked: &[("project_version_id", "project_version_id"), ("framework_ids", "framework_id")],
 };
 
 pub(super) static FUNCTION: Function = Function {
@@ -49,7 +49,7 @@ pub(super) static FUNCTION: Function = Function {
         doc: "which version and frameworks; `project_version_id` is required",
     }],
     result: Type::Object(RESULT),
-    summary: "how a version of a project fares against its frameworks",
+    summary: "the compliance of a project version with its frameworks",
     doc: "Every page is read, unless `limit` bounds the evaluations; reports then say that the \
           list was cut. Interface section 4.7; needs a paid plan.",
     cost: Cost::Request,

@@ -1,14 +1,14 @@
-//! Which functions are turned on.
+//! The functions that are turned on.
 //!
-//! Owns the choice and its spelling (`all`, or names). A function that is off isn't a function: the
-//! loader refuses its name as it refuses any other.
+//! Owns the choice and its spelling (`all`, or names). A function that is off doesn't exist for a
+//! policy: the loader refuses its name as it refuses any other.
 
 use super::{FUNCTIONS, Function};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Setting};
 
-/// The functions that policies can call: the five of interface section 4.7, and those of the
-/// others that the host turns on.
+/// The functions that policies can call: the five of interface section 4.7, and those of the others
+/// that the host turns on.
 ///
 /// ```
 /// use rego_platform::builtins::FunctionSet;
@@ -24,14 +24,14 @@ pub struct FunctionSet {
 }
 
 impl Default for FunctionSet {
-    /// The five.
+    /// The five functions of interface section 4.7.
     fn default() -> Self {
         Self::of(|function| !function.optional)
     }
 }
 
 impl FunctionSet {
-    /// Every function, the read functions included.
+    /// Every function, the optional read functions included.
     pub fn all() -> Self {
         Self::of(|_| true)
     }
@@ -41,7 +41,7 @@ impl FunctionSet {
         Self { rows: bits.fold(0, |rows, (_, bit)| rows | 1 << bit) }
     }
 
-    /// These functions and `name`, without prefix.
+    /// Returns this set with `name` added, given without a prefix.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] when there is no such function.
@@ -60,18 +60,18 @@ impl FunctionSet {
         Ok(Self { rows: self.rows | Self::of(|function| function.name == name).rows })
     }
 
-    /// True if the function called `name` without prefix is turned on.
+    /// Returns `true` if the function called `name`, without a prefix, is turned on.
     pub fn has(self, name: &str) -> bool {
         self.iter().any(|function| function.name == name)
     }
 
-    /// The functions, in the order of the table.
+    /// Iterates over the functions, in the order of the table.
     pub fn iter(self) -> impl Iterator<Item = &'static Function> + Clone {
         let rows = FUNCTIONS.iter().copied().zip(0..);
         rows.filter(move |(_, bit)| self.rows & (1 << bit) != 0).map(|(function, _)| function)
     }
 
-    /// The function called `name` without prefix, if it is turned on.
+    /// Returns the function called `name`, without a prefix, if it is turned on.
     pub(crate) fn find(self, name: &str) -> Result<&'static Function, Error> {
         if let Some(function) = self.iter().find(|function| function.name == name) {
             return Ok(function);
@@ -99,7 +99,7 @@ impl FunctionSet {
 impl std::str::FromStr for FunctionSet {
     type Err = Error;
 
-    /// `all`, or names with commas between them: those besides the five.
+    /// Parses `all`, or the names of functions besides the five, separated by commas.
     fn from_str(text: &str) -> Result<Self, Error> {
         if text.trim() == "all" {
             return Ok(Self::all());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_says_how_to_turn_it_on() {
+    fn a_function_that_is_off_names_its_setting() {
         let error = FunctionSet::default().find("products").unwrap_err();
         assert_eq!(error.setting(), Some(Setting::Function("products")));
         assert!(FunctionSet::all().find("products").is_ok());

@@ -6,7 +6,7 @@ use super::infer::Types;
 use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::builtins::Field;
-use crate::builtins::practice::practice;
+use crate::builtins::known_fields::known_fields;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
 /// Finds near misses of known fields.
@@ -40,7 +40,7 @@ fn near_miss(
 ) -> Option<Diagnostic> {
     let known = || {
         let documented = fields.iter().map(|field| field.name);
-        documented.chain(practice(fields).iter().map(|known| known.name))
+        documented.chain(known_fields(fields).iter().map(|known| known.name))
     };
     if known().any(|known| known == name) {
         return None;

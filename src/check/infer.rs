@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::model::{Binding, Kind, function_name};
 use super::{File, Inspected, names};
-use crate::builtins::practice::practice;
+use crate::builtins::known_fields::known_fields;
 use crate::builtins::{self, Field, Type};
 use crate::rego::builtins::lookup;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
@@ -419,7 +419,7 @@ fn step_into(
         return if shape.fields().is_some() { None } else { shape.element() };
     };
     let documented = fields.iter().find(|field| field.name == &**key);
-    let known = practice(fields).iter().find(|known| known.name == &**key);
+    let known = known_fields(fields).iter().find(|known| known.name == &**key);
     let values = known.map_or(&[][..], |known| known.values);
     match (documented, known) {
         (Some(field), _) => Some(InferredType {

@@ -8,7 +8,7 @@ use super::infer::{InferredType, Types};
 use super::model::Comparison;
 use super::{Constants, File, Inspected, arguments};
 use crate::Diagnostic;
-use crate::builtins::practice::{self, BOOLEANS};
+use crate::builtins::known_fields::{self, BOOLEANS};
 use crate::builtins::{Field, Type};
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
@@ -40,7 +40,7 @@ pub(super) fn check<'a>(
     }
     for call in &file.model.calls {
         for (argument, term) in call.function.arguments.iter().zip(call.arguments) {
-            let known = practice::argument(call.function.name, argument.name);
+            let known = known_fields::argument(call.function.name, argument.name);
             look.near_misses(argument.name, known, term, out);
             if let Type::Object(fields) = argument.ty {
                 look.filters(fields, term, out);
@@ -130,7 +130,8 @@ impl<'a> Look<'_, 'a> {
         let TermKind::Object(members) = &self.literal(term).kind else { return };
         for (key, value) in members.iter().take(MAX_PARTS) {
             let TermKind::String(key) = &key.kind else { continue };
-            let known = practice::practice(fields).iter().find(|known| known.name == &**key);
+            let known =
+                known_fields::known_fields(fields).iter().find(|known| known.name == &**key);
             if let Some(known) = known {
                 self.near_misses(known.name, known.values, value, out);
             }

@@ -308,7 +308,7 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         }
         Err(error) => return Err(modest(error, &given)),
     };
-    service_options::refuse_idle(&matches, command)?;
+    service_options::refuse_ignored(&matches, command)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 

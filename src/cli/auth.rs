@@ -1,6 +1,6 @@
-//! `auth status`: where each value comes from, and whether it would work.
+//! `auth status`: the origin of each value, and whether the token is accepted.
 //!
-//! Owns the report. It never holds the token's text, only what the token says about itself.
+//! Owns the report. Never contains the token's text, only its claims.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,13 +28,13 @@ use crate::{Error, ErrorKind, Platform, Product, Token, TokenKind};
     or unreachable.\n\nExample: rego-platform auth status --format json"
 )]
 pub(super) struct StatusArgs {
-    /// How the status is written
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = AuthFormat::Human)]
+    format: AuthFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum AuthFormat {
     Human,
     Json,
 }
@@ -45,16 +45,16 @@ struct Status {
     product: String,
     config: Option<String>,
     token: Option<TokenStatus>,
-    organization: Option<Said>,
-    controlplane_url: Option<Said>,
-    base_url: Option<Said>,
-    control_plane: Option<Reached>,
-    backend: Option<Reached>,
+    organization: Option<SourcedValue>,
+    controlplane_url: Option<SourcedValue>,
+    base_url: Option<SourcedValue>,
+    control_plane: Option<Reachability>,
+    backend: Option<Reachability>,
     problems: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Said {
+struct SourcedValue {
     value: String,
     origin: String,
 }
@@ -68,37 +68,37 @@ struct TokenStatus {
     expiry: String,
 }
 
-/// What trying one of the two addresses showed.
+/// The result of trying one of the two addresses.
 #[derive(Debug, Default, Serialize)]
-struct Reached {
-    /// Null when nothing could be tried there.
+struct Reachability {
+    /// `None` if the address couldn't be tried.
     reachable: Option<bool>,
-    /// Whether the token is good there; null when that couldn't be found out.
+    /// `true` if the token is accepted there; `None` if that couldn't be determined.
     accepted: Option<bool>,
     version: Option<String>,
     latency_ms: Option<u64>,
     error: Option<String>,
 }
 
-/// How hints end that lead to this command.
-const HERE: &str = ", or check the token";
+/// The end of the hints that lead to this command.
+const HINT_END: &str = ", or check the token";
 
-/// A status is for someone who waits for it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit of a request: a person waits for the status.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let patience = options.timeout.min(PATIENCE);
-    let platform = context.builder(options)?.retries(0).call_timeout(patience).build()?;
+    let timeout = options.timeout.min(REQUEST_TIMEOUT);
+    let platform = context.builder(options)?.retries(0).call_timeout(timeout).build()?;
     let status = {
-        // The control plane is asked twice, one after the other.
-        let _watchdog = watchdog::start(patience * 2)?;
+        // The control plane gets two requests, one after the other.
+        let _watchdog = watchdog::start(timeout * 2)?;
         status(&context, &platform, Utc::now())
     };
     let text = match args.format {
-        Format::Human => human(&status),
-        Format::Json => output::json(&status)? + "\n",
+        AuthFormat::Human => human(&status),
+        AuthFormat::Json => output::json(&status)? + "\n",
     };
     output::to_stdout(text.as_bytes())?;
     Ok(if status.ok { Exit::Passed } else { Exit::NoVerdict })
@@ -107,8 +107,8 @@ pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Re
 fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status {
     let mut problems = Vec::new();
     let mut problem = |error: &Error| {
-        // Whoever reads this has done what the others' hints end with.
-        let hint = error.hint().map(|hint| hint.trim_end_matches(HERE));
+        // The end of the hint suggests what the reader has just done.
+        let hint = error.hint().map(|hint| hint.trim_end_matches(HINT_END));
         problems.push(match hint {
             Some(hint) => format!("{}; {hint}", error.report()),
             None => error.report(),
@@ -130,18 +130,18 @@ fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status 
     if context.base_url.is_none() {
         problem(&missing("platform backend", &context.product, "BASE_URL"));
     }
-    let said = |value: &Option<Sourced<String>>| {
+    let sourced = |value: &Option<Sourced<String>>| {
         let value = value.as_ref()?;
-        Some(Said { value: value.value.clone(), origin: value.origin.to_string() })
+        Some(SourcedValue { value: value.value.clone(), origin: value.origin.to_string() })
     };
     Status {
         ok: problems.is_empty(),
         product: context.product.to_string(),
         config: context.config.as_deref().map(Path::display).map(|path| path.to_string()),
         token: context.token.as_ref().map(|token| token_status(token, &context.product, now)),
-        organization: said(&context.organization),
-        controlplane_url: said(&context.controlplane_url),
-        base_url: said(&context.base_url),
+        organization: sourced(&context.organization),
+        controlplane_url: sourced(&context.controlplane_url),
+        base_url: sourced(&context.base_url),
         control_plane,
         backend,
         problems,
@@ -154,10 +154,10 @@ fn missing(what: &str, product: &Product, suffix: &str) -> Error {
         .with_hint(format!("set the environment variable `{}`", product.env(suffix)))
 }
 
-/// What was found, and the error if there was one.
-type Tried = (Reached, Option<Error>);
+/// The result of trying an address, and the error if there was one.
+type Tried = (Reachability, Option<Error>);
 
-/// Tries the addresses that are set, at the same time.
+/// Tries the configured addresses, concurrently.
 fn try_both(
     context: &Context,
     platform: &Platform,
@@ -172,37 +172,38 @@ fn try_both(
     })
 }
 
-/// Asks who it is, without the token, then with the token for a resource that doesn't exist.
+/// Requests the public information without the token, then a resource that doesn't exist with the
+/// token.
 fn try_control_plane(platform: &Platform, with_token: bool) -> Tried {
     let start = Instant::now();
     let infoz = match platform.infoz() {
         Ok(infoz) => infoz,
-        Err(error) => return tried(start, Reached::default(), Some(error)),
+        Err(error) => return tried(start, Reachability::default(), Some(error)),
     };
     let version = Some(infoz.version).filter(|version| !version.is_empty());
-    let (reached, _) = tried(start, Reached { version, ..Reached::default() }, None);
+    let (reached, _) = tried(start, Reachability { version, ..Reached::default() }, None);
     if !with_token {
         return (reached, None);
     }
     let nothing = format!("sha256:{}", "0".repeat(64));
     let error = platform.call("discover", &[Value::from(nothing), Value::Null]).err();
-    judged(reached, error.filter(|error| error.kind() != ErrorKind::NotFound))
+    with_acceptance(reached, error.filter(|error| error.kind() != ErrorKind::NotFound))
 }
 
-/// Asks for one piece of evidence: the backend answers only with a token.
+/// Requests one item of evidence: the backend answers only with a token.
 fn try_backend(platform: &Platform, with_token: bool) -> Tried {
     if !with_token {
-        return (Reached::default(), None);
+        return (Reachability::default(), None);
     }
     let start = Instant::now();
     let filters = [(Value::from("limit"), Value::from(1_u64))];
     let error = platform.call("evidence", &[Value::from(BTreeMap::from(filters))]).err();
-    let (reached, error) = tried(start, Reached::default(), error);
-    judged(reached, error)
+    let (reached, error) = tried(start, Reachability::default(), error);
+    with_acceptance(reached, error)
 }
 
-/// The answer, if any, and its latency.
-fn tried(start: Instant, mut reached: Reached, error: Option<Error>) -> Tried {
+/// Adds to a result whether there was an answer, and its latency.
+fn tried(start: Instant, mut reached: Reachability, error: Option<Error>) -> Tried {
     let silent =
         |error: &Error| matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut);
     let answered = !error.as_ref().is_some_and(silent);
@@ -214,8 +215,8 @@ fn tried(start: Instant, mut reached: Reached, error: Option<Error>) -> Tried {
     (reached, error)
 }
 
-/// Whether the token is good, as far as the outcome of a call with it says.
-fn judged(mut reached: Reached, error: Option<Error>) -> Tried {
+/// Adds to a result whether the token is accepted, as far as a call with it shows.
+fn with_acceptance(mut reached: Reachability, error: Option<Error>) -> Tried {
     reached.accepted = match error.as_ref().map(Error::kind) {
         None => Some(true),
         Some(ErrorKind::Unauthenticated | ErrorKind::PermissionDenied) => Some(false),
@@ -261,15 +262,17 @@ fn human(status: &Status) -> String {
     }
     match &status.organization {
         None => line("organization", "none"),
-        Some(said) => line("organization", &format!("{} (from {})", said.value, said.origin)),
+        Some(sourced) => {
+            line("organization", &format!("{} (from {})", sourced.value, sourced.origin))
+        }
     }
-    for (name, said, reached) in [
+    for (name, sourced, reached) in [
         ("control plane", &status.controlplane_url, &status.control_plane),
         ("backend", &status.base_url, &status.backend),
     ] {
-        match said {
+        match sourced {
             None => line(name, "none"),
-            Some(said) => line(name, &format!("{} (from {})", said.value, said.origin)),
+            Some(sourced) => line(name, &format!("{} (from {})", sourced.value, sourced.origin)),
         }
         if let Some(reached) = reached {
             line("  answers", &answers(reached));
@@ -281,8 +284,8 @@ fn human(status: &Status) -> String {
     escape_for_log(&out)
 }
 
-/// `yes, version v1.2.3, in 12 ms; accepts the token`.
-fn answers(reached: &Reached) -> String {
+/// Returns a summary such as `yes, version v1.2.3, in 12 ms; accepts the token`.
+fn answers(reached: &Reachability) -> String {
     let mut text = match reached.reachable {
         None => return "not tried without a token".to_owned(),
         Some(false) => return "no".to_owned(),

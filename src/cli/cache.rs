@@ -1,6 +1,6 @@
-//! `cache`: where artifacts are kept, and how to get rid of them.
+//! `cache`: the folder of artifacts, and how to clear it.
 //!
-//! Owns the folder's place. What is in it belongs to the client.
+//! Owns the folder's location. The client owns its contents.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub(super) fn run(command: &CacheCommand, options: &Options) -> Result<Exit, Err
     Ok(Exit::Passed)
 }
 
-/// The user's folder for artifacts: `$XDG_CACHE_HOME/<product>/artifacts`.
+/// Returns the user's folder for artifacts: `$XDG_CACHE_HOME/<product>/artifacts`.
 pub(super) fn folder(product: &Product) -> Result<PathBuf, Error> {
     let strategy = etcetera::base_strategy::choose_base_strategy().map_err(|error| {
         Error::new(ErrorKind::Configuration, "this user has no home folder").with_source(error)

@@ -1,6 +1,6 @@
-//! `capabilities`: the functions as OPA's own tools and editors know built-ins.
+//! `capabilities`: the functions in the form in which OPA's tools and editors know built-ins.
 //!
-//! Owns the options and the reading of the file that they are added to.
+//! Owns the options, and reading the document that the functions are added to.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind, Product};
     rego-platform capabilities --merge opa.json > capabilities.json\n  \
     opa check --capabilities capabilities.json policies")]
 pub(super) struct CapabilitiesArgs {
-    /// Add them to this document, such as what `opa capabilities --current` prints
+    /// Add them to this document, such as the output of `opa capabilities --current`
     #[arg(long, value_name = "FILE")]
     merge: Option<PathBuf>,
     #[command(flatten)]

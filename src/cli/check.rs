@@ -1,6 +1,6 @@
-//! `check`: what is wrong with policies, found without asking anybody.
+//! `check`: problems in policies, found without asking the service.
 //!
-//! Owns the options, the reports and the exit status. What is found belongs to the library.
+//! Owns the options, the reports and the exit status. The checks belong to the library.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ use crate::sources::Sources;
 use crate::text::escape_for_log;
 use crate::{Diagnostic, Error, ErrorKind, Product, check};
 
-/// The form of the JSON report; it changes when a field changes its meaning or goes away.
+/// The version of the JSON report's form; it changes when a field changes its meaning or is
+/// removed.
 const JSON_VERSION: u32 = 1;
 
 /// Check policies and tests without asking the service
@@ -36,14 +37,13 @@ pub(super) struct CheckArgs {
     /// The same, as `eval` and `gate` take them
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
-    /// How findings are written
-    #[arg(short, long, value_enum, default_value_t = Format::Human, short_alias = 'o', alias = "output")]
-    format: Format,
-    /// Print what the policies are compiled to, with the place and the line of each step
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = CheckFormat::Human, short_alias = 'o', alias = "output")]
+    format: CheckFormat,
+    /// Print what the policies are compiled to, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Write into the files what has one right answer: misspelt names, imports that nothing uses,
-    /// Rego v0
+    /// Fix in the files what has one right answer: misspelt names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
     /// The findings that count
@@ -61,8 +61,8 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// With the lines that they are about
+enum CheckFormat {
+    /// Text with source lines
     Human,
     /// One JSON object
     Json,
@@ -84,7 +84,7 @@ struct Report<'a> {
     version: u32,
     errors: usize,
     warnings: usize,
-    /// How many policy files were looked at.
+    /// The number of policy files that were checked.
     files: usize,
     findings: &'a [Diagnostic],
 }
@@ -113,19 +113,19 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let allowed = !args.network.allow_host.is_empty();
     let mut found = findings(&paths, (&sources, &documents), &load, allowed);
     if args.fix {
-        found = put_right(&paths, sources, (&load, allowed), found, reporter)?;
+        found = fix(&paths, sources, (&load, allowed), found, reporter)?;
     }
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);
     }
     let found: Vec<Diagnostic> = found.into_iter().map(crate::report::worded).collect();
     match args.format {
-        Format::Human => human(&found, files, reporter)?,
-        Format::Json => {
+        CheckFormat::Human => human(&found, files, reporter)?,
+        CheckFormat::Json => {
             let text = output::json(&report(&found, files))?;
             output::to_stdout(format!("{text}\n").as_bytes())?;
         }
-        Format::Sarif => {
+        CheckFormat::Sarif => {
             let text = output::json(&sarif(&found))?;
             output::to_stdout(format!("{text}\n").as_bytes())?;
         }
@@ -133,7 +133,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     Ok(if found.is_empty() { Exit::Passed } else { Exit::Violations })
 }
 
-/// Everything that is wrong, with what a gate over these paths would refuse.
+/// Returns all findings, including those with which a gate over these paths would refuse to load.
 fn findings(
     paths: &[String],
     (sources, documents): (&Sources, &[Sources]),
@@ -142,7 +142,7 @@ fn findings(
 ) -> Vec<Diagnostic> {
     let mut found = check::check(sources, load.clone());
     for document in documents {
-        // Whether it has a verdict is for the gate to say: what it lacks is supplied.
+        // The gate decides whether it has a verdict: parts that it lacks are supplied there.
         let own = check::check(document, load.clone());
         found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
     }
@@ -160,12 +160,12 @@ fn findings(
         skip_verify: true,
         ..GateOptions::default()
     };
-    // What a gate wants besides policies, such as their arguments, is given to it elsewhere; and a
-    // package without a verdict is a warning here, since others may use it.
+    // Whatever else a gate needs, such as policies' arguments, is supplied elsewhere; and a package
+    // without a verdict is a warning here, since other packages may use it.
     if let Err(error) = Gate::load(paths, &options) {
         let refused = error.diagnostics().iter();
         let refused: Vec<_> = refused.filter(|f| f.code != "no-verdict-rule").cloned().collect();
-        // Why a package has no verdict is said better there.
+        // The gate's finding explains better why a package has no verdict.
         let file = |finding: &Diagnostic| finding.position.as_ref().map(|at| at.file.clone());
         found.retain(|f| f.code != "no-verdict" || !refused.iter().any(|r| file(r) == file(f)));
         found.extend(refused);
@@ -173,11 +173,11 @@ fn findings(
     found
 }
 
-/// How often what was put right is looked at again: one name may hide another.
-const ROUNDS: usize = 5;
+/// The number of times that fixed files are checked again: one wrong name may hide another.
+const MAX_ROUNDS: usize = 5;
 
-/// Puts right what has one right answer, in the files; what is left to find.
-fn put_right(
+/// Fixes what has one right answer, in the files. Returns the remaining findings.
+fn fix(
     paths: &[String],
     mut sources: Sources,
     (load, allowed): (&LoadOptions, bool),
@@ -185,7 +185,7 @@ fn put_right(
     reporter: Reporter,
 ) -> Result<Vec<Diagnostic>, Error> {
     let (mut count, mut files) = (0, BTreeSet::new());
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let fixed = check::fix(&sources.modules, &found);
         let fixed = fixed.into_iter().filter(|fixed| Path::new(&fixed.path).is_file());
         let mut any = false;
@@ -203,7 +203,7 @@ fn put_right(
         found = findings(paths, (&sources, &documents), load, allowed);
     }
     if count > 0 {
-        reporter.note(&format!("put {count} right in {}", counted(files.len(), "file")));
+        reporter.note(&format!("fixed {count} in {}", counted(files.len(), "file")));
     }
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! `completions`: what a shell needs to complete the command line.
+//! `completions`: the script with which a shell completes the command line.
 
 use clap::Args;
 use clap_complete::Shell;

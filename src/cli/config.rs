@@ -1,7 +1,7 @@
-//! The command-line client's configuration file.
+//! The configuration file of the platform's command-line client.
 //!
-//! Owns where the file is and which of its keys mean something here; other keys are other
-//! programs'. Nothing of its text is ever repeated in a message: it may hold a token.
+//! Owns the file's location and the keys that are used here; other keys are for other programs. No
+//! message repeats any of its text: it may contain a token.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::output::Reporter;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 
-/// What a configuration file says; empty values say nothing.
+/// The settings of a configuration file; empty values count as absent.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     pub path: PathBuf,
@@ -35,11 +35,11 @@ pub(super) const CA_CERT: &str = "ca-cert";
 const ENDPOINTS: &str = "endpoints";
 const MAX_RESULTS: &str = "max-results";
 
-/// A configuration file is a page of text; what is larger isn't one.
-const LARGEST: u64 = 1 << 20;
+/// The largest configuration file, in bytes; it is a page of text.
+const MAX_BYTES: u64 = 1 << 20;
 
 impl Config {
-    /// Reads `explicit`, which must be there, or else the default file, which need not be.
+    /// Reads `explicit`, which must exist, or else the default file, which need not.
     pub fn read(
         explicit: Option<&Path>,
         product: &Product,
@@ -94,7 +94,7 @@ impl Config {
             Some(Value::Integer(n)) if *n >= 1 => Some(usize::try_from(*n).unwrap_or(usize::MAX)),
             Some(_) => return Err(keys.wrong(MAX_RESULTS, "a whole number of at least 1")),
         };
-        // Relative to the file that says it, wherever the command runs.
+        // Relative to the configuration file, wherever the command runs.
         let folder = path.parent().unwrap_or(Path::new("."));
         let ca_cert = keys.string(CA_CERT)?.map(|file| folder.join(file));
         Ok(Self {
@@ -124,7 +124,7 @@ impl Keys<'_> {
             if parts.peek().is_none() {
                 return Some(value);
             }
-            // A scalar where a table is expected is another program's key of that name.
+            // A scalar where a table is expected is another program's key with that name.
             table = value.as_table()?;
         }
         None
@@ -157,7 +157,8 @@ impl Keys<'_> {
     }
 }
 
-/// `<configuration folder>/<product>/config.toml`, the folder by the XDG rules everywhere.
+/// Returns `<configuration folder>/<product>/config.toml`; the folder follows the XDG rules on
+/// every system.
 fn default_path(product: &Product) -> Option<PathBuf> {
     let base = etcetera::base_strategy::Xdg::new().ok()?;
     Some(base.config_dir().join(product.as_str()).join("config.toml"))
@@ -166,8 +167,8 @@ fn default_path(product: &Product) -> Option<PathBuf> {
 fn read(path: &Path) -> std::io::Result<String> {
     use std::io::Read as _;
     let mut text = String::new();
-    std::fs::File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
+    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(std::io::Error::other("it is larger than a configuration file can be"));
     }
     Ok(text)
@@ -218,8 +219,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_read_as_anything_but_what_it_says(text in "\\PC{0,200}") {
-            // Chance writes no key of ours: what parses says nothing.
+        fn random_text_never_sets_a_token_or_an_address(text in "\\PC{0,200}") {
+            // Random text never spells one of the keys: a file that parses sets nothing.
             if let Ok(config) = parse(&text) {
                 proptest::prop_assert!(config.token.is_none() && config.base_url.is_none());
             }
@@ -243,23 +244,23 @@ mod tests {
                     }
                 }
                 Err(error) => {
-                    let said = format!("{} {error:?} {:?}", error.report(), error.hint());
-                    proptest::prop_assert!(!quoted, "{}", said);
-                    proptest::prop_assert!(value.len() < 8 || !said.contains(&value), "{}", said);
+                    let shown = format!("{} {error:?} {:?}", error.report(), error.hint());
+                    proptest::prop_assert!(!quoted, "{}", shown);
+                    proptest::prop_assert!(value.len() < 8 || !shown.contains(&value), "{}", shown);
                 }
             }
         }
     }
 
     #[test]
-    fn empty_values_say_nothing() {
+    fn empty_values_count_as_absent() {
         let config = parse("organization = ' '\n[auth]\ntoken = ''\n").unwrap();
         assert!(config.token.is_none() && config.organization.is_none());
         assert!(parse("platform = 'x'").unwrap().base_url.is_none());
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_never_repeated() {
+    fn errors_name_the_key_and_never_repeat_the_value() {
         for (text, expected) in [
             ("a = 1\n[auth]\ntoken = \"canary\n", "line 3 of `/folder/config.toml`"),
             ("canary\n", "line 1 of"),

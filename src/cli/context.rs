@@ -1,8 +1,8 @@
-//! The authentication context: which service is asked, as whom, and who said so.
+//! The authentication context: the service and the identity to use, and the origin of each value.
 //!
-//! Owns what the found values make together; where each is looked for is `lookup`'s. With
-//! `--local` the emulator's own values take the place of everything that wasn't said on the
-//! command line, so that real tokens stay away from it and its data away from real services.
+//! Owns the combination of the values; `lookup` owns the search for each. With `--local` the
+//! emulator's values replace everything that isn't given on the command line, so that real tokens
+//! stay away from the emulator and its data away from real services.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKi
 /// The largest artifact, unless `--max-bytes` is less.
 const MAX_ARTIFACT: u64 = 512 << 20;
 
-/// Artifacts kept on disk.
+/// The limit on artifacts on disk, in bytes.
 const CACHE_BYTES: u64 = 2 << 30;
 
 /// Everything that a call to the service needs.
@@ -39,7 +39,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// The context, and the emulator that it leads to, which serves until it is dropped.
+    /// Returns the context, and the emulator of `--local`, which serves until it is dropped.
     pub fn resolve(
         options: &Options,
         reporter: Reporter,
@@ -48,31 +48,31 @@ impl Context {
         let product = Product::new(&options.product)?;
         conflicts(options)?;
         let local = options.local.as_deref();
-        // Only what was said on the command line applies beside `--local`.
+        // With `--local`, only values from the command line apply.
         let config = match (local, options.config.as_deref()) {
             (Some(_), None) => Config::default(),
             (_, explicit) => Config::read(explicit, &product, reporter)?.unwrap_or_default(),
         };
-        let find = Finder { product: &product, config: &config, environment: local.is_none() };
+        let finder = Finder { product: &product, config: &config, environment: local.is_none() };
         let given = given_token(options, reporter, stdin)?;
         let mut context = Self {
-            token: find.token(given, reporter)?,
-            organization: find.text(
+            token: finder.token(given, reporter)?,
+            organization: finder.text(
                 ("--organization", options.organization.as_deref()),
                 "ORGANIZATION",
                 (config::ORGANIZATION, config.organization.as_deref()),
             )?,
-            controlplane_url: find.text(
+            controlplane_url: finder.text(
                 ("--controlplane-url", options.controlplane_url.as_deref()),
                 "CONTROLPLANE_URL",
                 (config::CONTROLPLANE_URL, config.controlplane_url.as_deref()),
             )?,
-            base_url: find.text(
+            base_url: finder.text(
                 ("--base-url", options.base_url.as_deref()),
                 "BASE_URL",
                 (config::BASE_URL, config.base_url.as_deref()),
             )?,
-            ca_cert: find.ca_cert(options.ca_cert.as_deref()),
+            ca_cert: finder.ca_cert(options.ca_cert.as_deref()),
             endpoints: config.endpoints.clone(),
             max_results: config.max_results,
             config: Some(config.path.clone()).filter(|path| !path.as_os_str().is_empty()),
@@ -82,15 +82,15 @@ impl Context {
             Some(dir) => Some(context.use_emulator(dir, options)?),
             None => None,
         };
-        context.warn_of_idle_organization(reporter);
+        context.warn_of_ignored_organization(reporter);
         Ok((context, emulator))
     }
 
-    /// An option that says another organization than the token's own must not go unnoticed.
-    fn warn_of_idle_organization(&self, reporter: Reporter) {
+    /// Warns of an option that selects another organization than the token's own.
+    fn warn_of_ignored_organization(&self, reporter: Reporter) {
         let api = |token: &Sourced<Token>| token.value.kind(&self.product) == TokenKind::Api;
-        let said = |name: &Sourced<String>| matches!(name.origin, Origin::Option(_));
-        if self.token.as_ref().is_some_and(api) && self.organization.as_ref().is_some_and(said) {
+        let given = |name: &Sourced<String>| matches!(name.origin, Origin::Option(_));
+        if self.token.as_ref().is_some_and(api) && self.organization.as_ref().is_some_and(given) {
             reporter.warning(
                 "`--organization` changes nothing: an API token is bound to its organization",
             );
@@ -98,9 +98,9 @@ impl Context {
     }
 
     fn use_emulator(&mut self, dir: &Path, options: &Options) -> Result<Emulator, Error> {
-        if let Some(said) = self.controlplane_url.as_ref().or(self.base_url.as_ref()) {
+        if let Some(address) = self.controlplane_url.as_ref().or(self.base_url.as_ref()) {
             let message =
-                format!("`--local` and the address from {} exclude each other", said.origin);
+                format!("`--local` and the address from {} exclude each other", address.origin);
             return Err(Error::new(ErrorKind::Configuration, message)
                 .with_hint("the emulator has addresses of its own: leave one of the two out"));
         }
@@ -110,9 +110,9 @@ impl Context {
                 .with_hint("the emulator serves the default paths"));
         }
         let emulator = local::start(dir, &self.product, &options.fault)?;
-        let ours = |value| Some(Sourced { value, origin: Origin::Emulator });
-        self.controlplane_url = ours(emulator.controlplane_url());
-        self.base_url = ours(emulator.base_url());
+        let from_emulator = |value| Some(Sourced { value, origin: Origin::Emulator });
+        self.controlplane_url = from_emulator(emulator.controlplane_url());
+        self.base_url = from_emulator(emulator.base_url());
         if self.token.is_none() {
             let value = Token::new(emulator.default_token())?;
             self.token = Some(Sourced { value, origin: Origin::Emulator });
@@ -120,12 +120,12 @@ impl Context {
         Ok(emulator)
     }
 
-    /// A builder with everything that options and context say.
+    /// Returns a builder with every setting of the options and the context.
     pub fn builder(&self, options: &Options) -> Result<PlatformBuilder, Error> {
         self.check_each(options)?;
         let mut builder = Platform::builder()
             .product(self.product.clone())
-            // What policies may call is said where they are loaded.
+            // The functions that policies may call are set where they are loaded.
             .functions(FunctionSet::all())
             .insecure(options.insecure)
             .call_timeout(options.timeout)
@@ -159,12 +159,12 @@ impl Context {
         Ok(builder)
     }
 
-    /// The certificates to trust besides the system's.
+    /// The certificates to trust in addition to the system's.
     pub fn certificates(&self) -> Result<Option<Vec<u8>>, Error> {
         self.ca_cert.as_ref().map(read_certificates).transpose()
     }
 
-    /// Where artifacts are kept; nowhere when they come from an emulator's files anyway.
+    /// The folder for artifacts; none when they come from an emulator's files anyway.
     fn cache(&self, options: &Options) -> Option<PathBuf> {
         if options.no_cache || options.local.is_some() {
             return None;
@@ -172,12 +172,12 @@ impl Context {
         super::cache::folder(&self.product).ok()
     }
 
-    /// The service.
+    /// Builds the connection to the service.
     pub fn platform(&self, options: &Options) -> Result<Platform, Error> {
         self.builder(options)?.build()
     }
 
-    /// Builds with each value alone, so that an error can name who said the value.
+    /// Builds with each value alone, so that an error can name the value's origin.
     fn check_each(&self, options: &Options) -> Result<(), Error> {
         let base = || Platform::builder().product(self.product.clone()).insecure(options.insecure);
         let mut checks = Vec::new();
@@ -219,7 +219,7 @@ fn conflicts(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// The certificates that the options name, where nothing else is looked at.
+/// Reads the certificates that the options name, for a command without a context.
 pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> {
     let file =
         options.ca_cert.clone().map(|value| Sourced { value, origin: Origin::Option("--ca-cert") });

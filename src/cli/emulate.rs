@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind, Product};
 pub(super) struct EmulateArgs {
     /// The folder with the data set
     dir: PathBuf,
-    /// Where the control plane listens; the backend and the content store take the next two ports
+    /// The control plane's address; the backend and the content store take the next two ports
     /// [default: free ports on 127.0.0.1]
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
@@ -34,7 +34,7 @@ pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> R
     let [listen, backend_listen, store_listen] = addresses(args.listen, args.expose)?;
     let faults = local::parse_faults(&options.fault)?;
     let dataset = Dataset::load(&args.dir)?;
-    // Signals are listened to before anybody knows that there is something to interrupt.
+    // Signals are handled before the first output, so that no interrupt gets lost.
     let mut signals = Signals::listen()?;
     let settings = EmulatorOptions {
         listen,
@@ -67,7 +67,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     numeric.parse().map_err(|_| "an address looks like `127.0.0.1:8080` or `[::1]:8080`".to_owned())
 }
 
-/// Where control plane, backend and content store listen.
+/// Returns the addresses of the control plane, the backend and the content store.
 fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 3], Error> {
     let listen = listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
     if !is_loopback(listen) && !expose {
@@ -88,7 +88,7 @@ fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 3]
     Ok([listen, next(1)?, next(2)?])
 }
 
-/// `value` as one word of a POSIX shell.
+/// Quotes `value` as one word of a POSIX shell.
 fn shell_quoted(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !value.is_empty() && value.chars().all(plain) {
@@ -104,14 +104,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_one_word() {
+    fn a_quoted_value_is_one_word() {
         assert_eq!(shell_quoted("http://127.0.0.1:1/a_b"), "http://127.0.0.1:1/a_b");
         assert_eq!(shell_quoted("a b'c$d"), r"'a b'\''c$d'");
         assert_eq!(shell_quoted(""), "''");
     }
 
     #[test]
-    fn other_machines_need_consent() {
+    fn an_address_for_other_machines_needs_expose() {
         let any = address("0.0.0.0:8080").unwrap();
         assert!(addresses(Some(any), false).unwrap_err().hint().unwrap().contains("--expose"));
         let [a, b, c] = addresses(Some(any), true).unwrap();

@@ -1,7 +1,8 @@
-//! What the commands that evaluate policies have in common.
+//! Shared code of the commands that evaluate policies.
 //!
-//! Owns the way from options to an evaluation's, recordings on disk, and what `--verbose` and
-//! `print` statements show. What is evaluated and what its answer means belongs to the subcommand.
+//! Owns the way from the command's options to an evaluation's, recordings on disk, and the output
+//! of `--verbose` and of `print` statements. Each subcommand owns what it evaluates and how it uses
+//! the answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,8 +28,9 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
     Sources::read(&expanded(paths)?, SourceLimits::default())
 }
 
-/// The paths to read, with what globs such as `policies/*.rego` match in their place: a file or
-/// folder that is called so comes first. Before a colon a place below `data` may stand.
+/// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place; a
+/// file or folder with the glob's own name has precedence. A path may have a prefix for its place
+/// below `data`, before a colon.
 pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for path in paths {
@@ -61,7 +63,7 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
     Ok(all)
 }
 
-/// The paths that are read where none is named.
+/// Returns the paths to read, the current folder if none is given.
 pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf]) -> Vec<PathBuf> {
     match paths.iter().chain(more).cloned().collect::<Vec<_>>() {
         all if all.is_empty() => vec![PathBuf::from(".")],
@@ -69,7 +71,7 @@ pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// A path as text, which errors and reports show.
+/// Returns a path as text, for errors and reports.
 pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
         let shown = path.to_string_lossy().into_owned();
@@ -77,7 +79,7 @@ pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
     })
 }
 
-/// How evaluations are done, as the options say.
+/// Returns the settings of an evaluation, from the command's options.
 pub(super) fn options(
     context: &Context,
     options: &Options,
@@ -93,7 +95,7 @@ pub(super) fn options(
     Ok(evaluate)
 }
 
-/// How evaluations are done when `answers` are given.
+/// Returns the settings of an evaluation with these `answers`.
 pub(super) fn answered_by(answers: Answers, options: &Options, strict: bool) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
@@ -106,7 +108,7 @@ pub(super) fn answered_by(answers: Answers, options: &Options, strict: bool) -> 
     evaluate
 }
 
-/// Shows and keeps what an evaluation leaves besides its result.
+/// Prints and saves what an evaluation produces besides its result.
 pub(super) fn report(
     evaluated: &Evaluated,
     options: &Options,
@@ -125,7 +127,7 @@ pub(super) fn report(
     }
 }
 
-/// Says which lists are shorter than the service's.
+/// Warns of lists that are shorter than the service's.
 pub(super) fn warn_of_cut<'a>(cut: impl Iterator<Item = &'a Entry>, reporter: Reporter) {
     for call in cut {
         reporter.warning(&format!(
@@ -135,13 +137,13 @@ pub(super) fn warn_of_cut<'a>(cut: impl Iterator<Item = &'a Entry>, reporter: Re
     }
 }
 
-/// The answer, or the error with the place in the policy that it comes from.
+/// Returns the answer, or the error with its position in the policy.
 pub(super) fn answer(evaluated: Evaluated) -> Result<QueryOutput, Error> {
-    placed(evaluated.result, evaluated.failed_at)
+    with_position(evaluated.result, evaluated.failed_at)
 }
 
-/// A result whose error has its place.
-pub(super) fn placed(
+/// Adds the position to a result's error.
+pub(super) fn with_position(
     result: Result<QueryOutput, Error>,
     position: Option<Position>,
 ) -> Result<QueryOutput, Error> {

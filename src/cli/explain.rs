@@ -1,6 +1,6 @@
-//! How explanations look: a statement, its line, its operands.
+//! The output of explanations: a statement, its line, its operands.
 //!
-//! Owns the option `--explain`. What is found belongs to the library's `explain`.
+//! Owns the option `--explain`. The library's `explain` finds the reasons.
 
 use std::fmt::Write as _;
 
@@ -12,19 +12,19 @@ use crate::explain::{Explanation, Fail};
 use crate::testing::Operand;
 use crate::text::{escape, escape_for_log, shorten};
 
-/// Characters of a value that are shown.
-const VALUE: usize = 300;
+/// The number of characters of a value that are shown.
+const MAX_VALUE: usize = 300;
 
-/// What an evaluation is asked to say of itself.
+/// The kinds of explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Explain {
-    /// What `trace(…)` says; what `print(…)` says is shown in any case
+    /// The messages of `trace(…)`; those of `print(…)` are printed in any case
     Notes,
-    /// Of each definition that gave nothing, the statement that ended it, with its operands
+    /// For each definition without a value, the statement that ended it, with its operands
     Fails,
 }
 
-/// Shows what was asked for, on standard error; each line begins with `before`.
+/// Prints an explanation on standard error; each line begins with `before`.
 pub(super) fn show(explanation: &Explanation, explain: Explain, before: &str) {
     for note in &explanation.notes {
         let place = format!("{before}{}:{}", note.position.file, note.position.line);
@@ -57,21 +57,21 @@ fn one(fail: &Fail, out: &mut String) {
     operands(&reason.operands, out);
 }
 
-/// The values of operands, a line each.
+/// Writes the values of operands, one per line.
 pub(super) fn operands(operands: &[Operand], out: &mut String) {
     for operand in operands {
         let text = operand.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let values: Vec<_> = operand
             .values
             .iter()
-            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), VALUE))
+            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), MAX_VALUE))
             .collect();
         let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
-        let _ = writeln!(out, "  {}: {shown}", shorten(&text, VALUE));
+        let _ = writeln!(out, "  {}: {shown}", shorten(&text, MAX_VALUE));
     }
 }
 
-/// A line of a policy, and what is meant within it.
+/// Writes a line of a policy, with carets under the position.
 pub(super) fn source_line(p: &Position, out: &mut String) {
     let (gutter, carets) = (p.gutter(), p.carets());
     let _ = writeln!(out, "  {} | {}\n  {gutter} | {carets}", p.line, p.text);

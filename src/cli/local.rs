@@ -13,7 +13,7 @@ pub(super) fn start(dir: &Path, product: &Product, faults: &[String]) -> Result<
     Emulator::start(Dataset::load(dir)?, options)
 }
 
-/// How an emulator is to misbehave.
+/// Parses the faults of an emulator.
 pub(super) fn parse_faults(faults: &[String]) -> Result<Vec<Fault>, Error> {
     faults.iter().map(|text| text.parse()).collect()
 }

@@ -1,6 +1,6 @@
 //! `--verbose`: this crate's own events, on standard error.
 //!
-//! Events of the HTTP stack are never shown: they may hold signed URLs.
+//! Events of the HTTP stack are never shown: they may contain signed URLs.
 
 use std::io::{self, Write};
 
@@ -18,15 +18,15 @@ pub(super) fn start(verbose: u8) {
     };
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        // A request is a span: it is worth a line when it is over, with its time.
+        // A request is a span: it gets a line when it ends, with its duration.
         .with_span_events(FmtSpan::CLOSE)
         .with_writer(|| Escaped);
     let only_ours = Targets::new().with_target("rego_platform", level);
-    // Somebody else's subscriber in this process stays.
+    // Another subscriber in this process is kept.
     let _ = tracing_subscriber::registry().with(only_ours).with(layer).try_init();
 }
 
-/// Standard error, with what others said made harmless. Each event arrives as one write.
+/// Standard error, with text from elsewhere escaped. Each event arrives as one write.
 struct Escaped;
 
 impl Write for Escaped {

@@ -1,6 +1,6 @@
-//! Who said a value: an option, the environment or the configuration file, in that order.
+//! The origin of a value: an option, the environment or the configuration file, in that order.
 //!
-//! Owns the order and the origin. What is done with the values is `context`'s.
+//! Owns the order and the origin. `context` owns the values.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::stdin::{self, Stdin};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product, Token, TokenKind};
 
-/// Who said a value.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     /// An option of the command line.
@@ -39,14 +39,14 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A value with who said it.
+/// A value with its origin.
 #[derive(Debug, Clone)]
 pub(super) struct Sourced<T> {
     pub value: T,
     pub origin: Origin,
 }
 
-/// The same error, with who said the value that it is about.
+/// Adds to an error the origin of the value that it is about.
 pub(super) fn from_origin(error: &Error, origin: &Origin) -> Error {
     let named = Error::new(error.kind(), format!("{error} (from {origin})"));
     match error.hint() {
@@ -55,7 +55,7 @@ pub(super) fn from_origin(error: &Error, origin: &Origin) -> Error {
     }
 }
 
-/// The token of an option, as text.
+/// Returns the token of an option, as text.
 pub(super) fn given_token(
     options: &Options,
     reporter: Reporter,
@@ -84,20 +84,20 @@ pub(super) fn given_token(
 
 fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
-    const LARGEST: u64 = 64 << 10;
+    const MAX_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
+    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(std::io::Error::other("it is larger than a token can be"));
     }
     Ok(bytes)
 }
 
-/// Looks for a value in options, environment and file, in that order.
+/// Looks for a value in options, environment and configuration file, in that order.
 pub(super) struct Finder<'a> {
     pub product: &'a Product,
     pub config: &'a Config,
-    /// Whether the environment is looked at.
+    /// `true` if the environment is searched.
     pub environment: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `man`: the manual pages, made from the same declarations as the help.
+//! `man`: the manual pages, generated from the same declarations as the help.
 
 use std::path::PathBuf;
 

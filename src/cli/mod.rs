@@ -1,8 +1,8 @@
 //! The command: options in, library call, report out.
 //!
 //! Owns the exit status, the last resort against panics, and the choice of the subcommand. Each
-//! subcommand has a file of its own; where settings come from is `context`, what is printed how is
-//! `output`.
+//! subcommand has a file of its own; `context` owns the settings and their origins, `output` the
+//! printing.
 
 mod api;
 mod args;
@@ -42,12 +42,12 @@ use crate::Error;
 use args::{AuthCommand, Cli, Command};
 use output::Reporter;
 
-/// What the command's exit status says.
+/// The meaning of the command's exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
-    /// 0: what was asked for is there, and it passed.
+    /// 0: done, and passed.
     Passed,
-    /// 1: there is a verdict, and it is bad.
+    /// 1: there is a verdict, and it is negative.
     Violations,
     /// 2: there is no verdict, something is wrong.
     NoVerdict,
@@ -94,7 +94,7 @@ fn main(arguments: Vec<OsString>) -> Exit {
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
         }
     };
-    // Some take the first `-v` for a report of their own, which logs would drown.
+    // Some subcommands use the first `-v` for a report of their own, which logs would bury.
     let own = matches!(cli.command, Command::Eval(_) | Command::Test(_));
     logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
     let reporter = Reporter::new(cli.options.quiet);
@@ -142,10 +142,11 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     }
 }
 
-/// Turns a panic into status 2 and one line without its text, which may hold anything.
+/// Turns a panic into status 2 and one line without the panic's message, which may contain
+/// anything.
 fn guarded(main: impl FnOnce() -> Exit) -> Exit {
-    // Panics of the interpreter are caught, and reported, where policies are evaluated: the hook
-    // says only where one happened, and only to those who look closely.
+    // Panics of the interpreter are caught and reported where policies are evaluated: the hook only
+    // logs the position, and only for `--verbose`.
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!("{}:{}", library_path(l.file()), l.line()));
         let place = place.unwrap_or_default();
@@ -159,7 +160,7 @@ fn guarded(main: impl FnOnce() -> Exit) -> Exit {
     })
 }
 
-/// A source file's path from its package on: what is before that is the building machine's.
+/// Strips a source file's path down to its package: the rest is from the machine that built it.
 fn library_path(file: &str) -> &str {
     let rest = file.split_once("/registry/src/").map_or(file, |(_, rest)| rest);
     if rest.len() == file.len() { file } else { rest.split_once('/').map_or(rest, |(_, f)| f) }
@@ -175,14 +176,14 @@ mod tests {
 
     #[test]
     #[allow(clippy::panic)]
-    fn a_panic_is_no_verdict() {
+    fn a_panic_is_not_a_verdict() {
         assert_eq!(guarded(|| panic!("canary")), Exit::NoVerdict);
         assert_eq!(guarded(|| Exit::Violations), Exit::Violations);
         let _ = panic::take_hook();
     }
 
     #[test]
-    fn paths_begin_at_the_package() {
+    fn paths_start_at_the_package() {
         assert_eq!(library_path("src/cli/mod.rs"), "src/cli/mod.rs");
         let path = "/home/x/.cargo/registry/src/index.example-1/regorus-0.14.1/src/a.rs";
         assert_eq!(library_path(path), "regorus-0.14.1/src/a.rs");

@@ -1,6 +1,6 @@
-//! What is printed, and where: results on standard output, everything else on standard error.
+//! Printing: results go to standard output, everything else to standard error.
 //!
-//! Owns colour, escaping and closed pipes. What a result looks like belongs to its subcommand.
+//! Owns colour, escaping and closed pipes. Each subcommand owns the form of its results.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -15,7 +15,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Prints warnings, unless they are turned off.
+/// Prints warnings and notes, unless `--quiet` turns them off.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reporter {
     quiet: bool,
@@ -26,14 +26,14 @@ impl Reporter {
         Self { quiet }
     }
 
-    /// Something that doesn't stop the command.
+    /// Prints a warning about something that doesn't stop the command.
     pub fn warning(self, message: &str) {
         if !self.quiet {
             labelled(WARNING, "warning", message);
         }
     }
 
-    /// Something that is neither; not printed with `--quiet`.
+    /// Prints a note, such as a summary.
     pub fn note(self, message: &str) {
         if !self.quiet {
             to_stderr(&format!("{}\n", escape_for_log(message)));
@@ -41,7 +41,7 @@ impl Reporter {
     }
 }
 
-/// An error, with its sources and what to do next.
+/// Prints an error, with its sources and its hint.
 pub(super) fn error(error: &Error) {
     let diagnostics = error.diagnostics();
     if diagnostics.is_empty() {
@@ -55,17 +55,17 @@ pub(super) fn error(error: &Error) {
     }
 }
 
-/// A failing that has no error of its own.
+/// Prints an error that isn't an [`Error`].
 pub(super) fn plain_error(message: &str) {
     labelled(ERROR, "error", message);
 }
 
-/// What a person who waits wants to know.
+/// Prints a note, even with `--quiet`.
 pub(super) fn plain_note(message: &str) {
     to_stderr(&format!("{}\n", escape_for_log(message)));
 }
 
-/// A diagnostic that is a result.
+/// Prints a diagnostic as a result.
 pub(super) fn finding(diagnostic: &Diagnostic) -> Result<(), Error> {
     written(anstream::stdout().lock().write_all(styled(diagnostic).as_bytes()))
 }
@@ -77,20 +77,25 @@ fn styled(diagnostic: &Diagnostic) -> String {
     format!("{style}{label}{style:#}{rest}\n")
 }
 
-/// What a policy printed, each line with the place of the statement: none can pass for one of ours.
-pub(super) fn print(place: &str, message: &str) {
-    let place = escape(place);
+/// Prints the output of a policy's `print`, each line with the statement's position, so that none
+/// can pass for a line of the command's own.
+pub(super) fn print(position: &str, message: &str) {
+    let position = escape(position);
     let mut text = String::new();
     for line in escape_for_log(message).split('\n') {
-        let _ = writeln!(text, "{place}: {line}");
+        let _ = writeln!(text, "{position}: {line}");
     }
     to_stderr(&text);
 }
 
-/// The one line about a panic. Its text isn't shown: it may hold anything.
-pub(super) fn bug(place: &str) {
-    let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
-    labelled(ERROR, "error", &format!("this is a bug in rego-platform{place}; please report it"));
+/// Prints the one line about a panic. The panic's message isn't shown: it may contain anything.
+pub(super) fn bug(position: &str) {
+    let position = if position.is_empty() { String::new() } else { format!(" ({position})") };
+    labelled(
+        ERROR,
+        "error",
+        &format!("this is a bug in rego-platform{position}; please report it"),
+    );
 }
 
 fn labelled(style: Style, label: &str, text: &str) {
@@ -98,19 +103,19 @@ fn labelled(style: Style, label: &str, text: &str) {
     to_stderr(&format!("{style}{label}:{style:#} {text}\n"));
 }
 
-/// Nobody can be told when standard error fails, so that isn't looked at.
+/// A failure of standard error can't be reported anywhere, and is ignored.
 fn to_stderr(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
 }
 
-/// Writes a result. A reader that went away is no error: the exit status is the verdict's.
+/// Writes a result. A closed pipe isn't an error: the exit status is the verdict's.
 pub(super) fn to_stdout(bytes: &[u8]) -> Result<(), Error> {
     to_stdout_with(|out| out.write_all(bytes))
 }
 
-/// The same, of what `write` writes.
+/// Writes a result with `write`.
 pub(super) fn to_stdout_with(
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), Error> {
@@ -128,12 +133,12 @@ fn written(done: io::Result<()>) -> Result<(), Error> {
     }
 }
 
-/// Whether results go to a person's terminal.
+/// Returns `true` if results go to a terminal.
 pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// JSON as results are printed: over several lines, safe to show on a terminal.
+/// Returns JSON as results are printed: over several lines, safe to show on a terminal.
 pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     let mut out = Vec::new();
     json_to(&mut out, value).map_err(|error| {
@@ -142,17 +147,17 @@ pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// The same, written as it is made.
+/// Writes JSON as results are printed, without holding it in memory.
 pub(super) fn json_to<W: io::Write>(out: W, value: &impl serde::Serialize) -> io::Result<()> {
-    let harmless = Harmless(serde_json::ser::PrettyFormatter::new());
-    value.serialize(&mut serde_json::Serializer::with_formatter(out, harmless)).map_err(Into::into)
+    let formatter = SafeFormatter(serde_json::ser::PrettyFormatter::new());
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, formatter)).map_err(Into::into)
 }
 
-/// Writes JSON over several lines, with escapes for the characters that JSON lets through and
-/// terminals obey.
-struct Harmless(serde_json::ser::PrettyFormatter<'static>);
+/// Writes JSON over several lines, with escapes for the characters that JSON allows and terminals
+/// interpret.
+struct SafeFormatter(serde_json::ser::PrettyFormatter<'static>);
 
-impl serde_json::ser::Formatter for Harmless {
+impl serde_json::ser::Formatter for SafeFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(
         &mut self,
         out: &mut W,
@@ -206,7 +211,7 @@ impl serde_json::ser::Formatter for Harmless {
     }
 }
 
-/// A piece of a JSON string, with escapes for what terminals and CI systems obey.
+/// Escapes in a part of a JSON string what terminals and CI systems interpret.
 fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
     if text.bytes().all(|b| (b' '..0x7f).contains(&b) && b != b'#') {
         return text.into();
@@ -214,9 +219,9 @@ fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 1);
     let mut command = false;
     for (at, c) in text.char_indices() {
-        // What CI systems take for a command is broken after its first character.
+        // A command for a CI system is broken after its first character.
         let breaks = std::mem::replace(&mut command, c == '#' && begins_command(&text[at..]));
-        if !breaks && is_harmless(c) {
+        if !breaks && is_safe(c) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -227,13 +232,13 @@ fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
-fn is_harmless(c: char) -> bool {
+fn is_safe(c: char) -> bool {
     let mut buffer = [0; 4];
     let text = c.encode_utf8(&mut buffer);
     (c.is_ascii() && !c.is_control()) || (!c.is_ascii() && escape(text) == *text)
 }
 
-/// Takes a file away, or the link that has its name, if there is one.
+/// Removes a file, or the link with its name, if there is one.
 pub(super) fn remove(path: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -245,13 +250,13 @@ pub(super) fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Writes a file so that it is there whole or not at all. A link is replaced, never followed: it
-/// may lead to another user's file.
+/// Writes a file atomically. A link is replaced, never followed: it may lead to another user's
+/// file.
 pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     to_file_with(path, |out| out.write_all(bytes))
 }
 
-/// The same, of what `write` writes.
+/// Writes a file atomically, with `write`.
 pub(super) fn to_file_with(
     path: &Path,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
@@ -276,7 +281,7 @@ pub(super) fn to_file_with(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // What any new file gets: the process's mask takes away what it should.
+        // The permissions of any new file, from which the process's umask is subtracted.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(failed)?;
@@ -295,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_on_a_terminal_is_harmless_and_the_same() {
+    fn json_on_a_terminal_is_escaped_and_means_the_same() {
         let value = serde_json::json!({"a": "\u{9b}31m\u{202e}é\u{1b}\n\u{7f}😀"});
         let text = json(&value).unwrap();
         assert!(text.contains("\\u009b31m\\u202eé\\u001b\\n\\u007f😀"), "{text}");
@@ -303,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_replaced_whole() {
+    fn files_are_replaced_atomically() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out");
         to_file(&path, b"one").unwrap();

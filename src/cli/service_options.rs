@@ -1,11 +1,11 @@
-//! Which service options mean something to which subcommand: a table, for help, which shows no
-//! others, and for the command line, where others are refused rather than ignored.
+//! A table of the service options that apply to each subcommand. Help doesn't show the others, and
+//! the command line refuses them rather than ignoring them.
 
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-/// Where the service is, and who asks it.
+/// The addresses, the credentials, and the emulator.
 const SERVICE: [&str; 10] = [
     "token",
     "token_file",
@@ -18,19 +18,19 @@ const SERVICE: [&str; 10] = [
     "local",
     "fault",
 ];
-/// How calls are sent.
+/// The settings of calls.
 const CALLS: [&str; 3] = ["timeout", "concurrency", "no_cache"];
-/// What an evaluation may cost, and where its answers come from and go to.
+/// The limits of an evaluation, and the source and destination of its answers.
 const EVALUATION: [&str; 6] =
     ["max_calls", "max_passes", "eager_prompts", "record", "replay", "not_found"];
 const PRODUCT: [&str; 1] = ["product"];
 const BYTES: [&str; 1] = ["max_bytes"];
 
-/// All of them, in groups.
+/// All options, in groups.
 const ALL: [&[&str]; 5] = [&SERVICE, &CALLS, &EVALUATION, &PRODUCT, &BYTES];
 
-/// What means something to a subcommand.
-fn meant(subcommand: &str) -> &'static [&'static [&'static str]] {
+/// Returns the options that apply to a subcommand.
+fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
     match subcommand {
         "eval" | "gate" | "run" | "test" => &ALL,
         "call" => &[&SERVICE, &CALLS, &PRODUCT, &BYTES, &["not_found"]],
@@ -42,46 +42,46 @@ fn meant(subcommand: &str) -> &'static [&'static [&'static str]] {
     }
 }
 
-fn is_idle(subcommand: &str, option: &str) -> bool {
+fn is_ignored(subcommand: &str, option: &str) -> bool {
     ALL.iter().any(|group| group.contains(&option))
-        && !meant(subcommand).iter().any(|group| group.contains(&option))
+        && !applicable(subcommand).iter().any(|group| group.contains(&option))
 }
 
-/// The command whose help shows what means something.
+/// Returns the command with help that shows only the options that apply.
 pub(super) fn shown(mut command: Command) -> Command {
-    // The options of all subcommands are in each of them only then.
+    // Global options are added to the subcommands by `build`.
     command.build();
     let names: Vec<String> =
         command.get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
     for name in names {
-        command = command.mut_subcommand(&name, |subcommand| without_idle(subcommand, &name));
+        command = command.mut_subcommand(&name, |subcommand| without_ignored(subcommand, &name));
     }
     command
 }
 
-fn without_idle(mut command: Command, subcommand: &str) -> Command {
+fn without_ignored(mut command: Command, subcommand: &str) -> Command {
     let nested: Vec<String> =
         command.get_subcommands().map(|nested| nested.get_name().to_owned()).collect();
     for name in nested {
-        command = command.mut_subcommand(name, |nested| without_idle(nested, subcommand));
+        command = command.mut_subcommand(name, |nested| without_ignored(nested, subcommand));
     }
     command.mut_args(|arg| {
-        let idle = is_idle(subcommand, arg.get_id().as_str());
-        if idle { arg.hide(true) } else { arg }
+        let ignored = is_ignored(subcommand, arg.get_id().as_str());
+        if ignored { arg.hide(true) } else { arg }
     })
 }
 
-/// Refuses an option that means nothing to the subcommand that is called.
+/// Refuses an option that doesn't apply to the subcommand.
 ///
-/// The command is made for the error alone: a start that goes well doesn't pay for it.
-pub(super) fn refuse_idle(matches: &ArgMatches, command: fn() -> Command) -> Result<(), Error> {
+/// The command is built for the error only, so a normal start doesn't pay for it.
+pub(super) fn refuse_ignored(matches: &ArgMatches, command: fn() -> Command) -> Result<(), Error> {
     let Some((subcommand, mut deepest)) = matches.subcommand() else { return Ok(()) };
     while let Some((_, nested)) = deepest.subcommand() {
         deepest = nested;
     }
     let given = |option: &&&str| {
         let source = deepest.try_contains_id(option).ok().and(deepest.value_source(option));
-        source == Some(ValueSource::CommandLine) && is_idle(subcommand, option)
+        source == Some(ValueSource::CommandLine) && is_ignored(subcommand, option)
     };
     let mut options = ALL.iter().flat_map(|group| group.iter());
     let Some(option) = options.find(given) else { return Ok(()) };
@@ -109,12 +109,12 @@ mod tests {
         for subcommand in command.get_subcommands() {
             let name = subcommand.get_name();
             let none = ["completions", "fmt", "man", "version"].contains(&name);
-            assert_eq!(meant(name).is_empty(), none, "{name}");
+            assert_eq!(applicable(name).is_empty(), none, "{name}");
         }
     }
 
     #[test]
-    fn an_option_is_refused_wherever_it_stands() {
+    fn an_option_is_refused_at_any_position() {
         for line in
             ["--token x fmt", "fmt --token x", "fmt --timeout 3s", "api --record x products"]
         {

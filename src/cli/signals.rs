@@ -1,10 +1,10 @@
-//! The signals that ask a command to end: SIGINT and SIGTERM, or Ctrl-C elsewhere.
+//! The signals that ask a command to end: SIGINT and SIGTERM, or Ctrl-C on other systems.
 //!
-//! Owns listening to them. What ends, and what is still written, belongs to the subcommand.
+//! Owns handling them. Each subcommand decides what ends and what is still written.
 
 use crate::{Error, ErrorKind};
 
-/// The signals, listened to from the moment on that this exists.
+/// The signals, handled from the creation of this value on.
 pub(super) struct Signals {
     runtime: tokio::runtime::Runtime,
     #[cfg(unix)]
@@ -31,7 +31,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next signal; its name.
+    /// Waits for the next signal and returns its name.
     #[cfg(unix)]
     #[allow(clippy::unnecessary_wraps, reason = "waiting can fail on other systems")]
     pub fn next(&mut self) -> Result<&'static str, Error> {
@@ -44,14 +44,14 @@ impl Signals {
         }))
     }
 
-    /// Waits for the next signal; its name.
+    /// Waits for the next signal and returns its name.
     #[cfg(not(unix))]
     pub fn next(&mut self) -> Result<&'static str, Error> {
         self.runtime.block_on(tokio::signal::ctrl_c()).map_err(broken)?;
         Ok("Ctrl-C")
     }
 
-    /// Waits for the next signal, but no longer than `time`; whether there was one.
+    /// Waits for the next signal, for `time` at most. Returns `true` if there was one.
     pub fn within(&mut self, time: std::time::Duration) -> bool {
         #[cfg(unix)]
         let done = {

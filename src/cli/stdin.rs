@@ -1,18 +1,18 @@
-//! Standard input, which only one thing can be read from.
+//! Standard input, which can be read only once.
 
 use std::io::Read as _;
 
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// Who reads standard input.
+/// Keeps track of the reader of standard input.
 #[derive(Debug, Default)]
 pub(super) struct Stdin {
     taken_by: Option<String>,
 }
 
 impl Stdin {
-    /// Gives it to `reader`, the option or argument that says so, who reads it.
+    /// Reserves standard input for `reader`, an option or argument, which reads it itself.
     pub fn take(&mut self, reader: &str) -> Result<(), Error> {
         if let Some(other) = &self.taken_by {
             let message = format!("standard input can't be both {other} and {reader}");
@@ -23,7 +23,7 @@ impl Stdin {
         Ok(())
     }
 
-    /// Reads all of it for `reader`, the option or argument that says so.
+    /// Reads all of standard input for `reader`, an option or argument.
     pub fn read(&mut self, reader: &str) -> Result<Vec<u8>, Error> {
         self.take(reader)?;
         let mut bytes = Vec::new();
@@ -34,7 +34,7 @@ impl Stdin {
     }
 }
 
-/// Bytes as text, without a byte order mark.
+/// Converts bytes to text, without a byte order mark.
 pub(super) fn text(bytes: Vec<u8>, from: &str) -> Result<String, Error> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

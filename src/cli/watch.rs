@@ -1,6 +1,7 @@
 //! `--watch`: runs again whenever a file changes.
 //!
-//! Owns what is watched and when a run is due. Never returns but with an error or a signal.
+//! Owns the files that are watched and the time of the next run. Returns only with an error or a
+//! signal.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -14,8 +15,8 @@ use crate::sources::split;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// How long files must be left alone before a run: editors write in several steps.
-const QUIET: Duration = Duration::from_millis(200);
+/// The time without changes before a run: editors write in several steps.
+const DEBOUNCE: Duration = Duration::from_millis(200);
 
 /// Runs `once` now and after each change of `paths`.
 pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> Result<Exit, Error> {
@@ -24,9 +25,10 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
     };
     let paths = &files(paths)?;
     let (sender, changes) = mpsc::channel::<DebounceEventResult>();
-    let mut watcher = new_debouncer(QUIET, None, sender).map_err(broken)?;
+    let mut watcher = new_debouncer(DEBOUNCE, None, sender).map_err(broken)?;
     for path in paths {
-        // An editor replaces a file, and what watched the old one sees nothing: its folder stays.
+        // An editor replaces a file, and a watch on the old one sees nothing more: the folder is
+        // watched.
         let (folder, mode) = if path.is_dir() {
             (path.as_path(), RecursiveMode::Recursive)
         } else {
@@ -44,13 +46,13 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
                 Error::new(ErrorKind::Internal, "the files aren't watched any more")
             })?;
             match change {
-                Ok(events) if events.iter().any(|event| matters(event, paths)) => break,
+                Ok(events) if events.iter().any(|event| is_relevant(event, paths)) => break,
                 Ok(_) => {}
                 Err(errors) => {
                     for error in errors {
                         tracing::debug!(%error, "watching");
                     }
-                    // Something was missed: better once too often.
+                    // Events were lost: a run too many is better than a missed change.
                     break;
                 }
             }
@@ -58,13 +60,13 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
     }
 }
 
-/// What the arguments name on disk; `a.b:path` names `path`.
+/// Returns the files and folders that the arguments name; `a.b:path` names `path`.
 fn files(paths: &[String]) -> Result<Vec<PathBuf>, Error> {
     paths
         .iter()
         .map(|argument| {
             let path = split(argument).1;
-            // Nobody waits for a path that never was, and its folder needn't be the meant one.
+            // A path that doesn't exist is an error: its folder may be the wrong one to watch.
             std::fs::metadata(&path).map(|_| path).map_err(|error| {
                 let shown = escape(argument);
                 Error::new(ErrorKind::Configuration, format!("`{shown}` can't be watched"))
@@ -78,8 +80,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether a change is of a file that a run reads.
-fn matters(event: &DebouncedEvent, paths: &[PathBuf]) -> bool {
+/// Returns `true` if a change is of a file that a run reads.
+fn is_relevant(event: &DebouncedEvent, paths: &[PathBuf]) -> bool {
     if matches!(event.kind, EventKind::Access(_)) {
         return false;
     }
@@ -87,7 +89,7 @@ fn matters(event: &DebouncedEvent, paths: &[PathBuf]) -> bool {
         let extension = changed.extension().and_then(|extension| extension.to_str());
         let named = || paths.iter().any(|path| path.file_name() == changed.file_name());
         match extension {
-            // Without an ending: a folder that came or went.
+            // No extension: a folder that was created or removed.
             Some("rego" | "json" | "yaml" | "yml") | None => true,
             Some(_) => named(),
         }

@@ -1,7 +1,7 @@
 //! The end of a command at its deadline, whatever the interpreter is doing.
 //!
-//! The client and the evaluation have deadlines of their own and better messages; this is for
-//! when they don't get to look at the clock.
+//! The client and the evaluation have their own deadlines and better messages; this is for code
+//! that doesn't get to check the clock.
 
 use std::io::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::Exit;
 use crate::{Error, ErrorKind};
 
-/// What is left to the deadlines that have better messages.
+/// The time left for the deadlines with better messages.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Ends the process unless it is dropped in time.
@@ -18,7 +18,7 @@ pub(super) struct Watchdog {
     _alive: mpsc::Sender<()>,
 }
 
-/// Starts counting.
+/// Starts the countdown.
 pub(super) fn start(timeout: Duration) -> Result<Watchdog, Error> {
     let (alive, gone) = mpsc::channel::<()>();
     std::thread::Builder::new()

@@ -1,7 +1,7 @@
-//! What an answer that isn't a success means.
+//! Errors of answers that aren't a success.
 //!
-//! Owns the mapping from HTTP statuses and error bodies (interface section 7, both shapes) to
-//! [`ErrorKind`]. It sends nothing and retries nothing.
+//! Owns the mapping from HTTP statuses and error bodies (interface section 7, both forms) to
+//! [`ErrorKind`]. Sends and retries nothing.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,13 +12,13 @@ use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Setting};
 
-/// How much of a service's message is shown.
+/// The longest part of a service's message that is shown, in bytes.
 const MESSAGE_LENGTH: usize = 2000;
 
-/// Messages of a 500 that mean that the token isn't accepted: seen on the real service.
+/// Messages of a 500 that mean that the token isn't accepted, as seen on the real service.
 const REFUSED: &[&str] = &["api token revoked", "token not found", "org not found"];
 
-/// The error of an answer with a status other than success.
+/// Returns the error of an answer whose status isn't a success.
 pub(crate) fn error(
     endpoint: Endpoint,
     status: StatusCode,
@@ -84,7 +84,7 @@ fn describe(
     }
 }
 
-/// What to do about a refusal, by what can be the cause of it.
+/// Returns a hint for a refusal, with its possible causes.
 fn forbidden(endpoint: Endpoint) -> &'static str {
     if endpoint.name == DOWNLOAD.name {
         "downloads may need a user token with the right to download, and a paid plan"
@@ -95,7 +95,7 @@ fn forbidden(endpoint: Endpoint) -> &'static str {
     }
 }
 
-/// An error body in either documented shape.
+/// An error body in either documented form.
 #[derive(serde::Deserialize)]
 struct Body {
     #[serde(default)]
@@ -112,8 +112,9 @@ impl Body {
     }
 }
 
-/// True if a 404 says that the service knows no such thing, in its own form, for what may not be
-/// there. Any other one comes from something that isn't the service, or not at this address.
+/// Returns `true` if a 404 is the service's own statement, in its documented form, that a resource
+/// doesn't exist, and the endpoint is one where that can be. Any other 404 comes from something
+/// that isn't the service, or is at another address.
 fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
     if ![DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name) {
         return false;
@@ -122,7 +123,7 @@ fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
     let message = Body::text(body.message.as_ref());
     match body.code.as_ref().and_then(serde_json::Value::as_u64) {
         Some(404) => !Body::text(body.reason.as_ref()).is_empty(),
-        // The router's own words for a route that it doesn't have.
+        // The router's own message for a route that it doesn't have.
         Some(5) => !message.is_empty() && message != "Not Found",
         _ => false,
     }
@@ -130,12 +131,13 @@ fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
 
 fn is_refused(body: &[u8]) -> bool {
     serde_json::from_slice::<Body>(body).is_ok_and(|body| {
-        let said = Body::text(body.message.as_ref()).to_lowercase();
-        REFUSED.contains(&said.as_str())
+        let message = Body::text(body.message.as_ref()).to_lowercase();
+        REFUSED.contains(&message.as_str())
     })
 }
 
-/// No redirect is followed but that of a download; one to a login page means "log in".
+/// Returns the error of a redirect: only a download's is followed. One to a login page means "log
+/// in".
 fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
     let location = headers.get(LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let path = location.split(['?', '#']).next().unwrap_or_default();
@@ -154,7 +156,8 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
     .with_hint("check the configured addresses")
 }
 
-/// The message of an error body: either documented shape, or plain text; escaped and shortened.
+/// Returns the message of an error body, in either documented form or as plain text, escaped and
+/// shortened.
 fn message(body: &[u8]) -> Option<String> {
     let text = match serde_json::from_slice::<Body>(body) {
         Ok(body) => [body.message, body.reason]
@@ -172,17 +175,17 @@ fn message(body: &[u8]) -> Option<String> {
 
 fn plain(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?.trim();
-    // JSON without a message and pages of markup say nothing to a person.
+    // JSON without a message and pages of markup tell a person nothing.
     let useless = text.is_empty() || text.starts_with(['{', '[', '<']) || text.len() > 10_000;
     (!useless).then(|| text.to_owned())
 }
 
-/// True if a safe call may be sent again after this status.
+/// Returns `true` if a safe call may be retried after this status.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
 }
 
-/// `Retry-After` in seconds or as a date; a date in the past means now.
+/// Reads `Retry-After`, in seconds or as a date; a date in the past means now.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u64>() {
@@ -192,7 +195,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// The error of a body that isn't the JSON it should be.
+/// Returns the error of a body that can't be read as the expected JSON.
 pub(crate) fn not_json(error: &serde_json::Error, body: &[u8]) -> Error {
     let start = body.iter().find(|b| !b.is_ascii_whitespace());
     let why = match start {
@@ -210,7 +213,7 @@ pub(crate) fn not_json(error: &serde_json::Error, body: &[u8]) -> Error {
     }
 }
 
-/// The error of a body that isn't even text.
+/// Returns the error of a body that isn't even text.
 pub(crate) fn not_utf8(body: &[u8]) -> Error {
     if body.starts_with(&[0x1f, 0x8b]) {
         return protocol("the service's answer is compressed, which wasn't asked for");
@@ -218,12 +221,12 @@ pub(crate) fn not_utf8(body: &[u8]) -> Error {
     protocol("the service's answer isn't UTF-8")
 }
 
-/// An answer whose shape isn't the documented one.
+/// Returns the error of an answer that doesn't have the documented form.
 pub(crate) fn protocol(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Protocol, message.into())
 }
 
-/// Only the origin of a URL: paths and queries can carry signatures.
+/// Returns just the origin of a URL: paths and queries can carry signatures.
 pub(crate) fn origin(url: &url::Url) -> String {
     escape(&url.origin().ascii_serialization())
 }
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn both_error_shapes_and_plain_text_give_the_message() {
+    fn both_error_forms_and_plain_text_give_the_message() {
         let first =
             br#"{"code":404,"reason":"not found","message":"no \u001b[1m such","metadata":{}}"#;
         assert_eq!(message(first).unwrap(), "no \\u{1b}[1m such");
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_name_what_can_be_the_cause() {
+    fn hints_name_the_possible_causes() {
         use super::super::endpoints::EVIDENCE;
         let hint = |endpoint| {
             let error = error(endpoint, StatusCode::FORBIDDEN, &HeaderMap::new(), b"");

@@ -1,7 +1,7 @@
-//! Tokens: what kind one is, when it runs out, and who supplies it.
+//! Tokens: their kinds, their expiry, and who supplies them.
 //!
-//! Owns the secret and the reading of its claims (interface section 5, unverified: the service
-//! verifies). It doesn't look for tokens in options, environment or files; hosts do.
+//! Owns the secret and the reading of its claims (interface section 5), unverified: the service
+//! verifies them. Doesn't look for tokens in options, environment or files; hosts do.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,13 +15,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{Error, ErrorKind, Product, Setting};
 
-/// How far this machine's clock may be off before an expired token is refused without asking.
+/// The clock skew that is allowed for before an expired token is refused without a request.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
 
-/// The number of layers of JSON escapes behind which a token is looked for.
+/// The number of layers of JSON escapes that are undone in the search for a token.
 const MAX_ESCAPES: usize = 4;
 
-/// What a token is issued for (interface 5.2).
+/// The purpose that a token is issued for (interface 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -64,7 +64,8 @@ enum Audience {
     Many(Vec<String>),
 }
 
-/// What a JWT says of itself. Nobody verifies it here: it only words errors and picks headers.
+/// Reads the claims of a JWT, unverified: they serve for the wording of errors and the choice of
+/// headers only.
 fn claims(token: &str) -> Option<Claims> {
     let mut parts = token.split('.');
     let (Some(_), Some(claims), Some(_), None) =
@@ -77,10 +78,10 @@ fn claims(token: &str) -> Option<Claims> {
 }
 
 impl Token {
-    /// Takes a token as it came, without surrounding white space.
+    /// Takes a token as it is, less surrounding white space.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when it is empty or holds characters that no header can carry.
+    /// [`ErrorKind::Configuration`] when it is empty or has characters that no header can carry.
     pub fn new(text: impl Into<String>) -> Result<Self, Error> {
         let secret = SecretString::from(text.into());
         let text = secret.expose_secret().trim();
@@ -112,13 +113,13 @@ impl Token {
         })
     }
 
-    /// True if it isn't a JWT, so that nothing is known of it.
+    /// Returns `true` if this isn't a JWT, so that it has no claims.
     pub const fn is_opaque(&self) -> bool {
         self.is_opaque
     }
 
-    /// True if this is an API token of `product`; anything else, opaque tokens included, is
-    /// treated as a user token.
+    /// Returns [`TokenKind::Api`] for an API token of `product`; any other token, opaque ones
+    /// included, is treated as a user token.
     pub fn kind(&self, product: &Product) -> TokenKind {
         if self.audiences.contains(&product.api_audience()) {
             TokenKind::Api
@@ -127,19 +128,19 @@ impl Token {
         }
     }
 
-    /// When it runs out, if it says so. Unverified.
+    /// Returns the time when it expires, if it has such a claim. Unverified.
     pub const fn expires_at(&self) -> Option<DateTime<Utc>> {
         self.expires_at
     }
 
-    /// True if it ran out by `now`, clock skew of a minute allowed for.
+    /// Returns `true` if it has expired at `now`, with a minute allowed for clock skew.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|at| now > at + LEEWAY)
     }
 
-    /// How long ago it ran out or how long it still lasts, for people: `3 hours`.
+    /// Returns the time since it expired, or until it does, for people: `3 hours`.
     pub fn distance(&self, now: DateTime<Utc>) -> Option<String> {
-        self.expires_at.map(|at| words((now - at).abs()))
+        self.expires_at.map(|at| rounded((now - at).abs()))
     }
 
     pub(crate) fn header(&self) -> Result<reqwest::header::HeaderValue, Error> {
@@ -151,8 +152,8 @@ impl Token {
         Ok(value)
     }
 
-    /// True if text from elsewhere repeats the token, as it is or behind the escapes of JSON
-    /// (several times over, since an operation's output is JSON inside JSON).
+    /// Returns `true` if text from elsewhere contains the token, either as it is or behind JSON
+    /// escapes (several layers of them, since an operation's output is JSON inside JSON).
     pub(crate) fn occurs_in(&self, text: &[u8]) -> bool {
         let finder = memchr::memmem::Finder::new(self.secret.expose_secret());
         if finder.find(text).is_some() {
@@ -193,7 +194,8 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Text without the escapes of JSON that can stand for printable ASCII; anything else stays.
+/// Returns the text without JSON escapes that can stand for printable ASCII; everything else is
+/// kept.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -222,7 +224,7 @@ fn seconds(number: &serde_json::Number) -> Option<i64> {
     })
 }
 
-fn words(distance: TimeDelta) -> String {
+fn rounded(distance: TimeDelta) -> String {
     let (count, unit) = match distance.num_seconds() {
         s if s < 120 => (s, "second"),
         s if s < 2 * 3600 => (s / 60, "minute"),
@@ -235,13 +237,13 @@ fn words(distance: TimeDelta) -> String {
 /// A future that a [`TokenProvider`] returns.
 pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Token, Error>> + Send + 'a>>;
 
-/// Supplies tokens; asked at the first call and again when a token runs out or is refused.
+/// Supplies tokens; asked at the first call, and again when a token expires or is refused.
 pub trait TokenProvider: Send + Sync + 'static {
-    /// The token to use from now on.
+    /// Returns the token to use from now on.
     fn token(&self) -> TokenFuture<'_>;
 }
 
-/// Where a client's token comes from.
+/// The source of a client's token.
 #[derive(Clone, Default)]
 pub(crate) enum Credentials {
     #[default]
@@ -260,7 +262,7 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// The token in use, refreshed from the provider when it ran out.
+/// The token in use, refreshed from the provider when it expires.
 #[derive(Debug)]
 pub(crate) struct TokenSource {
     credentials: Credentials,
@@ -273,9 +275,9 @@ impl TokenSource {
         Self { credentials, product, current: tokio::sync::Mutex::new(None) }
     }
 
-    /// The token for the next call; never one that ran out.
+    /// Returns the token for the next call, never an expired one.
     ///
-    /// Nobody waits for a provider beyond `deadline`.
+    /// Waits for the provider until `deadline` at most.
     pub async fn get(&self, deadline: Instant) -> Result<Token, Error> {
         match tokio::time::timeout_at(deadline.into(), self.current()).await {
             Ok(token) => token,
@@ -312,7 +314,7 @@ impl TokenSource {
         Ok(token)
     }
 
-    /// After the service refused `refused`: another token, if the provider has one.
+    /// Returns another token after the service refused `refused`, if the provider has one.
     pub async fn replace(&self, refused: &Token, deadline: Instant) -> Option<Token> {
         tokio::time::timeout_at(deadline.into(), self.another(refused)).await.ok().flatten()
     }

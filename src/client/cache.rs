@@ -1,9 +1,9 @@
-//! Artifacts on disk, under their digest.
+//! Artifacts on disk, named by their digests.
 //!
-//! Owns the folder: its permissions, its bound, and that nothing leaves it that doesn't hash to
-//! its digest. Whether an entry may be used is not decided here: the caller has asked the service
-//! for this very token first (`download`). Failures of the disk are never failures of a call: what
-//! can't be read is fetched, what can't be written is left out.
+//! Owns the folder: its permissions, its size limit, and the check that content read from it has
+//! its digest. The caller decides whether an entry may be used: it has asked the service for this
+//! very token first (`download`). A failure of the disk never fails a call: an entry that can't be
+//! read is downloaded, one that can't be written is left out.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use cacache::{Algorithm, Integrity};
 pub(crate) struct Cache {
     folder: PathBuf,
     max_bytes: u64,
-    /// Bytes in the folder as far as this process knows; counted at the first write.
+    /// The bytes in the folder as far as this process knows; counted at the first write.
     known: Mutex<Option<u64>>,
 }
 
@@ -26,23 +26,24 @@ impl Cache {
         Self { folder, max_bytes, known: Mutex::new(None) }
     }
 
-    /// How much there is of `digest` (`sha256:<hex>`).
+    /// Returns the size of the entry for `digest` (`sha256:<hex>`).
     pub fn size(&self, digest: &str) -> Option<usize> {
         let metadata = std::fs::metadata(self.content_path(digest)?).ok()?;
         usize::try_from(metadata.len()).ok()
     }
 
-    /// The content of `digest` in `room`, whose capacity is its size, if it is there and whole.
+    /// Reads the content of `digest` into `buffer`, whose capacity is the entry's size, if the
+    /// entry is there and intact.
     ///
-    /// Who lets go of the content makes the room: memory that one thread takes and another gives
-    /// back isn't free at once.
-    pub fn read(&self, digest: &str, mut room: Vec<u8>) -> Option<Vec<u8>> {
+    /// The thread that will free the content allocates the buffer: memory that one thread allocates
+    /// and another frees isn't reusable at once.
+    pub fn read(&self, digest: &str, mut buffer: Vec<u8>) -> Option<Vec<u8>> {
         let integrity = integrity(digest)?;
         let read = cacache::SyncReader::open_hash(&self.folder, integrity.clone()).and_then(
             |mut reader| {
-                // What is larger than it was fails the check.
-                let mut whole = (&mut reader).take(room.capacity() as u64);
-                whole.read_to_end(&mut room).map_err(|error| {
+                // An entry that has grown since its size was read fails the check.
+                let mut whole = (&mut reader).take(buffer.capacity() as u64);
+                whole.read_to_end(&mut buffer).map_err(|error| {
                     cacache::Error::IoError(error, "an entry can't be read".to_owned())
                 })?;
                 reader.check()
@@ -50,12 +51,13 @@ impl Cache {
         );
         match read {
             Ok(_) => {
-                // The time of last use, by which the oldest are removed.
+                // The modification time is the time of last use: the least recently used are
+                // removed first.
                 let path = self.content_path(digest)?;
                 if let Ok(file) = std::fs::File::options().append(true).open(path) {
                     let _ = file.set_modified(SystemTime::now());
                 }
-                Some(room)
+                Some(buffer)
             }
             Err(error) => {
                 tracing::warn!(%error, "an artifact in the cache is broken; it is fetched anew");
@@ -65,7 +67,7 @@ impl Cache {
         }
     }
 
-    /// Keeps content that was verified to be that of its digest.
+    /// Stores content that was verified against its digest.
     pub fn write(&self, content: &[u8]) {
         let size = content.len() as u64;
         if size > self.max_bytes / 2 {
@@ -76,13 +78,13 @@ impl Cache {
                 .map_err(std::io::Error::other)
         });
         match written {
-            Ok(_) => self.bound(size),
+            Ok(_) => self.enforce_limit(size),
             Err(error) => tracing::warn!(%error, "an artifact can't be kept in the cache"),
         }
     }
 
-    /// Removes the least recently used entries when the folder has grown beyond its bound.
-    fn bound(&self, added: u64) {
+    /// Removes the least recently used entries when the folder has grown beyond its limit.
+    fn enforce_limit(&self, added: u64) {
         let Ok(mut known) = self.known.lock() else { return };
         let total = match *known {
             Some(before) => before + added,
@@ -95,7 +97,7 @@ impl Cache {
         let mut entries = entries(&self.folder);
         entries.sort_by_key(|entry| entry.used);
         let mut total: u64 = entries.iter().map(|e| e.size).sum();
-        // Down to four fifths, so that not every write has to look at the whole folder.
+        // Down to four fifths, so that not every write has to list the whole folder.
         let goal = self.max_bytes / 5 * 4;
         for entry in entries {
             if total <= goal {
@@ -108,7 +110,8 @@ impl Cache {
         *known = Some(total);
     }
 
-    /// Where the content store keeps a digest: needed for its size and time, which it doesn't tell.
+    /// Returns the path of a digest's content in the content store, whose interface doesn't tell an
+    /// entry's size and time.
     fn content_path(&self, digest: &str) -> Option<PathBuf> {
         let hex = digest.strip_prefix("sha256:")?;
         let (a, b, rest) = (hex.get(..2)?, hex.get(2..4)?, hex.get(4..)?);
@@ -132,7 +135,7 @@ fn integrity(digest: &str) -> Option<Integrity> {
     Integrity::from_hex(digest.strip_prefix("sha256:")?, Algorithm::Sha256).ok()
 }
 
-/// Creates the folder for its user alone, also when it was there with more permissions.
+/// Creates the folder with access for its owner only; an existing folder's permissions are reduced.
 fn private_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     #[cfg(unix)]
@@ -146,25 +149,25 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-struct Kept {
+struct Entry {
     path: PathBuf,
     size: u64,
     used: SystemTime,
 }
 
-fn entries(folder: &Path) -> Vec<Kept> {
+fn entries(folder: &Path) -> Vec<Entry> {
     let mut out = Vec::new();
     let mut folders = vec![folder.join("content-v2")];
     while let Some(folder) = folders.pop() {
         let Ok(listing) = std::fs::read_dir(folder) else { continue };
         for entry in listing.flatten() {
-            // Not following links: what lies elsewhere isn't the cache's to count or to remove.
+            // Links aren't followed: files elsewhere aren't the cache's to count or to remove.
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_dir() {
                 folders.push(entry.path());
             } else if metadata.is_file() {
                 let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                out.push(Kept { path: entry.path(), size: metadata.len(), used });
+                out.push(Entry { path: entry.path(), size: metadata.len(), used });
             }
         }
     }
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_what_was_altered_is_not() {
+    fn an_entry_is_read_unless_it_was_altered() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path().join("artifacts"), 1 << 20);
         let digest = digest(b"content");
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_stays_within_its_bound() {
+    fn the_folder_stays_within_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path().to_owned(), 10_000);
         for index in 0..50_u8 {
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_no_failure() {
+    fn a_folder_that_cannot_be_written_does_not_fail() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();

@@ -1,7 +1,7 @@
-//! Content by digest: the redirect to the content store, and the proof that the bytes are right.
+//! Content by digest: the redirect to the content store, and the verification of the bytes.
 //!
-//! Owns the only redirect that is followed. The token goes to the control plane alone, never to
-//! the store; content that doesn't hash to its digest never leaves this module.
+//! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
+//! store; content that doesn't hash to its digest never leaves this module.
 
 use reqwest::header::{CONTENT_LENGTH, HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode};
@@ -10,16 +10,16 @@ use url::Url;
 
 use super::endpoints::is_loopback;
 use super::transport::{Failed, Reply, Request};
-use super::{Call, Client, Context, DOWNLOAD, Token, answer, protocol};
+use super::{ApiRequest, Client, Context, DOWNLOAD, Token, answer, protocol};
 use crate::{Error, ErrorKind};
 
-/// Redirects followed from the control plane's answer on.
+/// The number of redirects followed after the control plane's answer.
 const MAX_HOPS: usize = 3;
 
-/// The longest URL that is followed; HTTP's own limit here is 64 KiB.
+/// The longest URL that is followed; the HTTP library's own limit is 64 KiB.
 const MAX_TARGET_BYTES: usize = 60 << 10;
 
-/// The content of `digest` (`sha256:<64 hex>`, checked by the caller).
+/// Downloads the content of `digest` (`sha256:<64 hex>`, checked by the caller).
 pub(crate) async fn download(
     client: &Client,
     context: &Context,
@@ -29,7 +29,7 @@ pub(crate) async fn download(
         .retry_policy(context, true)
         .run(|| async move {
             match fetch(client, context, digest).await {
-                // A signed URL lives for a short time: a fresh one is asked for once.
+                // A signed URL is valid for a short time: a new one is requested once.
                 Err(failed) if failed.refused => fetch(client, context, digest).await,
                 other => other,
             }
@@ -39,19 +39,19 @@ pub(crate) async fn download(
 
 async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u8>, Failed> {
     let cap = client.settings.max_artifact_bytes;
-    let call = Call::get(DOWNLOAD, Some(digest.to_owned()));
+    let call = ApiRequest::get(DOWNLOAD, Some(digest.to_owned()));
     let (reply, token) = client.open(context, &call).await?;
     let reply = match reply.status {
         StatusCode::OK => reply,
         status if is_redirect(status) && !is_login(&reply) => {
-            if token.is_some_and(|token| repeats(&token, &reply)) {
+            if token.is_some_and(|token| redirect_carries(&token, &reply)) {
                 return Err(protocol("the download redirects to a URL with the token in it").into());
             }
             let product = &client.settings.product;
             let from = client.settings.endpoints.url(DOWNLOAD, &[digest], product)?;
-            // The redirect is the service's word that this token may have the content.
+            // The redirect is the service's statement that this token may have the content.
             let to = target(&from, &reply, client.settings.insecure)?;
-            // An open answer counts as in flight: the next request may need its place.
+            // An open answer counts as in flight: the next request may need its slot.
             drop(reply);
             if let Some(content) = cached(client, context, digest).await? {
                 return Ok(content);
@@ -61,10 +61,10 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
         _ => return Err(client.refusal(DOWNLOAD, reply, token.as_ref()).await),
     };
     let content = read(context, reply, cap, digest).await?;
-    keep(client, content).await
+    store(client, content).await
 }
 
-/// The content from the cache, where there is one.
+/// Returns the content from the cache, if it is there.
 #[cfg(feature = "cache")]
 async fn cached(
     client: &Client,
@@ -72,14 +72,14 @@ async fn cached(
     digest: &str,
 ) -> Result<Option<Vec<u8>>, Failed> {
     let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
-    let looked = (cache.clone(), digest.to_owned());
-    let size = tokio::task::spawn_blocking(move || looked.0.size(&looked.1)).await;
+    let key = (cache.clone(), digest.to_owned());
+    let size = tokio::task::spawn_blocking(move || key.0.size(&key.1)).await;
     let cap = usize::try_from(client.settings.max_artifact_bytes).unwrap_or(usize::MAX);
     let Ok(Some(size)) = size.map(|size| size.filter(|size| *size <= cap)) else {
         return Ok(None);
     };
-    let (room, digest) = (Vec::with_capacity(size), digest.to_owned());
-    let read = tokio::task::spawn_blocking(move || cache.read(&digest, room));
+    let (buffer, digest) = (Vec::with_capacity(size), digest.to_owned());
+    let read = tokio::task::spawn_blocking(move || cache.read(&digest, buffer));
     let Ok(Some(content)) = read.await else { return Ok(None) };
     context.count(content.len() as u64)?;
     context.cached.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -92,20 +92,20 @@ async fn cached(_: &Client, _: &Context, _: &str) -> Result<Option<Vec<u8>>, Fai
     Ok(None)
 }
 
-/// Keeps verified content for the next time.
+/// Stores verified content in the cache.
 #[cfg(feature = "cache")]
-async fn keep(client: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
+async fn store(client: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
     let Some(cache) = client.settings.cache.clone() else { return Ok(content) };
-    let kept = tokio::task::spawn_blocking(move || {
+    let stored = tokio::task::spawn_blocking(move || {
         cache.write(&content);
         content
     });
-    kept.await.map_err(|_| Error::new(ErrorKind::Internal, "the cache's thread is gone").into())
+    stored.await.map_err(|_| Error::new(ErrorKind::Internal, "the cache's thread is gone").into())
 }
 
 #[cfg(not(feature = "cache"))]
 #[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
-async fn keep(_: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
+async fn store(_: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
     Ok(content)
 }
 
@@ -118,8 +118,8 @@ fn is_login(reply: &Reply) -> bool {
     location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
 }
 
-/// True if the service would have us carry our token to the content store.
-fn repeats(token: &Token, reply: &Reply) -> bool {
+/// Returns `true` if the redirect has the token in it, which would take it to the content store.
+fn redirect_carries(token: &Token, reply: &Reply) -> bool {
     let location = reply.headers.get(LOCATION).map(HeaderValue::as_bytes).unwrap_or_default();
     token.occurs_in(location)
         || token.occurs_in(&percent_encoding::percent_decode(location).collect::<Vec<_>>())
@@ -149,7 +149,7 @@ async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply
     Err(protocol(format!("the download redirects more than {MAX_HOPS} times")).into())
 }
 
-/// Where a redirect leads, if that is allowed.
+/// Returns the target of a redirect, if it is allowed.
 fn target(from: &Url, reply: &Reply, insecure: bool) -> Result<Url, Error> {
     let location = reply
         .headers
@@ -181,8 +181,8 @@ fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
     let message = format!("the content store {origin} answered {}", status.as_u16());
     let kind = match status.as_u16() {
         429 => ErrorKind::RateLimited,
-        // The service said that it has the content, so its absence is the store's failure: a
-        // host that turns "not found" into undefined must not be told so by the store.
+        // The service has said that the content exists, so its absence is the store's failure: a
+        // host that turns "not found" into undefined must not do so at the store's word.
         _ => ErrorKind::Unavailable,
     };
     Failed {
@@ -194,7 +194,7 @@ fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
     }
 }
 
-/// Reads and hashes the content; nothing is returned that isn't what the digest says.
+/// Reads and hashes the content; returns nothing that doesn't have the digest.
 async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result<Vec<u8>, Failed> {
     let mut hasher = Sha256::new();
     let mut content = Vec::new();
@@ -202,7 +202,7 @@ async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result
     let total = context
         .read(reply, cap, |chunk| {
             hasher.update(chunk);
-            make_room(&mut content, chunk.len(), announced);
+            reserve(&mut content, chunk.len(), announced);
             content.extend_from_slice(chunk);
         })
         .await?;
@@ -218,16 +218,16 @@ async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result
     Ok(content)
 }
 
-/// How long the content will be, as far as the store says.
+/// Returns the length of the content that the store announces, or 0.
 fn announced(reply: &Reply, cap: u64) -> usize {
     let length = reply.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok());
     let length: Option<u64> = length.and_then(|length| length.parse().ok());
     length.filter(|length| *length <= cap).and_then(|l| usize::try_from(l).ok()).unwrap_or(0)
 }
 
-/// Makes room for all of the content early, since growing by doubling holds it twice at the end.
-/// A store that announces much and sends little gets 64 times what it sent at most.
-fn make_room(content: &mut Vec<u8>, more: usize, announced: usize) {
+/// Reserves memory for all of the content early: growing by doubling would hold it twice at the
+/// end. A store that announces much and sends little gets at most 64 times the bytes that it sent.
+fn reserve(content: &mut Vec<u8>, more: usize, announced: usize) {
     let needed = content.len().saturating_add(more);
     if needed > content.capacity() && announced > needed && announced / 64 <= needed {
         content.reserve_exact(announced - content.len());
@@ -244,19 +244,19 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::make_room;
+    use super::reserve;
 
     #[test]
-    fn room_is_made_for_what_was_announced_and_not_for_lies() {
+    fn an_announced_length_is_reserved_once_enough_has_arrived() {
         let mut content = Vec::new();
         let chunk = [7; 1000];
         while content.len() < 100_000 {
-            make_room(&mut content, chunk.len(), 100_000);
+            reserve(&mut content, chunk.len(), 100_000);
             content.extend_from_slice(&chunk);
         }
         assert_eq!(content.capacity(), 100_000);
         let mut content: Vec<u8> = Vec::new();
-        make_room(&mut content, 1000, 1 << 40);
+        reserve(&mut content, 1000, 1 << 40);
         assert_eq!(content.capacity(), 0);
     }
 }

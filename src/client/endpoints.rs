@@ -1,7 +1,7 @@
 //! The addresses of the service and the paths below them.
 //!
-//! Owns the table of paths (defaults, overrides) and the building of request URLs from them.
-//! What is asked and answered there belongs to the functions.
+//! Owns the table of paths (defaults and overrides) and builds request URLs from it. Requests and
+//! answers belong to the functions.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use url::{Host, Url};
 use crate::text::{escape, nearest, shorten};
 use crate::{Error, ErrorKind, Setting};
 
-/// Which of the service's two addresses an operation is on (interface section 1).
+/// One of the service's two addresses (interface section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Api {
@@ -21,7 +21,7 @@ pub enum Api {
     Backend,
 }
 
-/// An operation's place in the table: its name, its address and its default path.
+/// A row of the table of endpoints: an operation's name, its address and its default path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub name: &'static str,
@@ -56,7 +56,7 @@ endpoints! {
     OPENAPI_CONTROLPLANE: "openapi_controlplane", ControlPlane, "/openapi.yaml";
 }
 
-/// The service's addresses and every path, checked.
+/// The service's addresses and paths, validated.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoints {
     control_plane: Option<Url>,
@@ -94,7 +94,8 @@ impl Endpoints {
         }
     }
 
-    /// The URL of `endpoint`, with each placeholder filled by one of `values` as one path segment.
+    /// Returns the URL of `endpoint`, with each placeholder replaced by one of `values`, as one
+    /// path segment each.
     pub fn url(
         &self,
         endpoint: Endpoint,
@@ -120,7 +121,7 @@ impl Endpoints {
             segments.pop_if_empty();
             for segment in path.split('/').skip(1) {
                 if segment.starts_with('{') && segment.ends_with('}') {
-                    segments.push(one_segment(values.next().map_or("", AsRef::as_ref))?);
+                    segments.push(path_segment(values.next().map_or("", AsRef::as_ref))?);
                 } else {
                     segments.push(segment);
                 }
@@ -130,8 +131,8 @@ impl Endpoints {
     }
 }
 
-/// What fills a placeholder is one segment, whatever it holds; `.` and `..` can't be.
-fn one_segment(value: &str) -> Result<&str, Error> {
+/// Returns the value of a placeholder if it can be one segment; `.` and `..` can't.
+fn path_segment(value: &str) -> Result<&str, Error> {
     // Encoded dots count as dots to URL parsers, and `push` drops bare ones.
     let dots = value.replace("%2e", ".").replace("%2E", ".");
     if value.is_empty() || dots == "." || dots == ".." || value.chars().any(char::is_control) {
@@ -184,7 +185,7 @@ fn check_path(endpoint: &Endpoint, path: &str) -> Result<(), Error> {
 }
 
 fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
-    // The text isn't repeated: it may hold credentials.
+    // The text isn't repeated: it may contain credentials.
     let bad = |why: &str| {
         Error::new(ErrorKind::Configuration, format!("the address of the {name} {why}"))
             .with_hint("it looks like `https://api.example.com`")
@@ -212,7 +213,8 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// True if `url` stays on this machine. `localhost` does: the transport resolves it itself.
+/// Returns `true` if `url` stays on this machine. `localhost` does: the transport resolves it
+/// itself.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),

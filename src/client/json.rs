@@ -1,8 +1,8 @@
-//! JSON from the service, straight into policy values.
+//! JSON from the service, parsed straight into policy values.
 //!
-//! Owns what is accepted as a value at all: documented fields in either casing, defaults inside
-//! rows, exact integers, no duplicate keys. It doesn't know any envelope; those belong to
-//! `pages`, `operations` and the functions.
+//! Owns the rules of what is accepted as a value: documented fields in either casing, defaults
+//! within rows, exact integers, no duplicate keys. Knows no envelopes; those belong to `page`,
+//! `operations` and the functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::rego::Value;
 use chrono::DateTime;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::shape::Shape;
+use super::row_layout::RowLayout;
 use crate::resources::types::{Field, Type};
 use crate::text::shorten;
 
-/// Reads a value of a documented type; null and absent read as the type's default.
+/// Reads a value of a documented type; null is read as the type's default.
 #[derive(Clone, Copy)]
 pub(crate) struct Typed<'a> {
     pub ty: &'a Type,
@@ -23,7 +23,7 @@ pub(crate) struct Typed<'a> {
     pub name: &'a str,
 }
 
-/// Reads a field that may be absent: null reads as absent.
+/// Reads a field that may be absent: null is read as absent.
 struct Optional<'a>(Typed<'a>);
 
 impl<'de> DeserializeSeed<'de> for Optional<'_> {
@@ -92,7 +92,7 @@ impl Typed<'_> {
     }
 }
 
-/// A whole number of 64 bits written as text, in its one canonical form.
+/// Reads a whole number of 64 bits from text in its canonical form.
 fn integer(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let canonical = digits == "0" || !digits.starts_with('0');
@@ -102,7 +102,8 @@ fn integer(text: &str) -> Option<Value> {
     text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok()
 }
 
-/// What a documented field reads as when the service leaves it out (proto3 JSON does).
+/// Returns the value of a documented field that the service leaves out, as proto3 JSON does with
+/// defaults.
 pub(crate) fn default(ty: &Type) -> Value {
     match ty {
         Type::Any | Type::Null => Value::Null,
@@ -159,7 +160,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Value, E> {
-        // An integer beyond 64 bits arrives here already rounded: refused, not approximated.
+        // An integer beyond 64 bits has already been rounded here: it is refused, not approximated.
         if v.fract() == 0.0 && v.abs() >= 9_007_199_254_740_992.0 {
             return Err(E::custom(format!("a number in `{}` is beyond 64 bits", self.name)));
         }
@@ -219,12 +220,12 @@ fn insert<E: serde::de::Error>(
 ) -> Result<(), E> {
     match object.insert(Value::from(key), value) {
         None => Ok(()),
-        Some(_) => Err(E::custom(format!("the key `{}` stands there twice", shorten(key, 80)))),
+        Some(_) => Err(E::custom(format!("the key `{}` appears twice", shorten(key, 80)))),
     }
 }
 
-/// Reads an object with documented fields: either casing in, the documented spelling out, always
-/// complete. Other fields pass through as they are.
+/// Reads an object with documented fields: keys in either casing become the documented ones, and
+/// absent fields their defaults. Other fields are kept as they are.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     pub fields: &'static [Field],
@@ -248,12 +249,12 @@ impl<'de> Visitor<'de> for Row<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let shape = Shape::of(self.fields);
+        let layout = RowLayout::of(self.fields);
         let mut slots: Vec<Slot> = self.fields.iter().map(|_| Slot::default()).collect();
         let mut others = BTreeMap::new();
         let mut before = 0;
         while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-            let known = shape.find(&key, before);
+            let known = layout.find(&key, before);
             if let Some(at) = known
                 && let (Some(field), Some(slot)) = (self.fields.get(at), slots.get_mut(at))
             {
@@ -270,8 +271,8 @@ impl<'de> Visitor<'de> for Row<'_> {
                 insert(&mut others, &key, value)?;
             }
         }
-        // In the order of the keys: a map is made of sorted entries at once.
-        let documented = shape.columns.iter().filter_map(|column| {
+        // Sorted by key: a map is built at once from sorted entries.
+        let documented = layout.columns.iter().filter_map(|column| {
             let value = slots.get_mut(column.field).and_then(|slot| slot.value.take());
             let value = value.unwrap_or_else(|| column.default.clone());
             value.map(|value| (column.key.clone(), value))
@@ -282,12 +283,15 @@ impl<'de> Visitor<'de> for Row<'_> {
     }
 }
 
-/// A documented field while its row is read. It may stand there in both casings if they agree.
+/// The value of a documented field while its row is read. The field may be there in both casings if
+/// their values agree.
 #[derive(Default)]
 struct Slot {
-    /// What stands there, once it was read: nothing is an optional field's null.
+    /// The value, once it was read; the inner `None` is an optional field's null.
     value: Option<Option<Value>>,
+    /// Set if the documented spelling was read.
     documented: bool,
+    /// Set if the other spelling was read.
     other: bool,
 }
 
@@ -300,17 +304,17 @@ impl Slot {
     ) -> Result<(), E> {
         let seen = if key == name { &mut self.documented } else { &mut self.other };
         if std::mem::replace(seen, true) {
-            return Err(E::custom(format!("the key `{key}` stands there twice")));
+            return Err(E::custom(format!("the key `{key}` appears twice")));
         }
         if self.value.as_ref().is_some_and(|previous| *previous != value) {
-            return Err(E::custom(format!("`{name}` stands there twice with different values")));
+            return Err(E::custom(format!("`{name}` appears twice with different values")));
         }
         self.value = Some(value);
         Ok(())
     }
 }
 
-/// An object's key, borrowed from the text where it has no escapes.
+/// An object's key, borrowed from the text if it has no escapes.
 struct Key<'de>(std::borrow::Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
@@ -399,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_shapes_are_refused() {
+    fn wrong_types_are_refused() {
         for bad in [
             "[]",
             "7",

@@ -1,8 +1,8 @@
-//! The client of the service: one authenticated call with retries, and what it may cost.
+//! The client of the service: one authenticated call with retries, within its limits.
 //!
 //! Owns the settings, the limit on requests in flight and the path from a request to a parsed
-//! answer. Arguments and answers of the functions belong to `builtins`; what a policy sees is
-//! never decided here.
+//! answer. Arguments and answers of the functions belong to `builtins`; nothing here decides what a
+//! policy sees.
 
 mod answer;
 mod auth;
@@ -15,8 +15,8 @@ mod operations;
 mod page;
 mod pages;
 mod retry;
+mod row_layout;
 mod runtime;
-mod shape;
 mod transport;
 
 use std::sync::Arc;
@@ -49,11 +49,12 @@ pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use page::{PageSeed, Pagination, parse, parse_object, parse_page, parse_rows};
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
+pub(crate) use row_layout::same_name;
 pub(crate) use runtime::Runtime;
 use transport::Failed;
 pub(crate) use transport::crypto_provider;
 
-/// Puts what a trace needs into the headers of a request.
+/// Adds the headers of a trace to a request.
 pub(crate) type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;
 
 /// Everything that is fixed when a client is built.
@@ -66,12 +67,12 @@ pub(crate) struct Settings {
     pub insecure: bool,
     pub proxy: Option<String>,
     pub no_proxy: Option<String>,
-    /// What goes to the service's own addresses with every request.
+    /// Headers that are sent to the service's own addresses with every request.
     pub headers: HeaderMap,
     pub user_agent: Option<HeaderValue>,
     /// Adds headers to a request to the service, within its span.
     pub propagator: Option<Arc<Propagator>>,
-    /// The host's own, in place of ours.
+    /// The host's client, in place of this crate's own.
     pub http_client: Option<reqwest::Client>,
     pub crypto_provider: Option<Arc<rustls::crypto::CryptoProvider>>,
     pub observer: Observers,
@@ -91,7 +92,7 @@ pub(crate) struct Settings {
 }
 
 impl std::fmt::Debug for Settings {
-    // The proxy's address can hold a password, and a certificate says nothing to a reader.
+    // The proxy's address may contain a password, and a certificate tells a reader nothing.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("product", &self.product)
@@ -102,17 +103,17 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// What one call may cost, and what it cost so far.
+/// The limits of one call, and what it has used so far.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub deadline: Instant,
     pub attempts: AtomicU32,
     pub bytes: AtomicU64,
-    /// Bytes that may still be read by everything that shares the allowance.
+    /// The bytes that may still be read by all calls that share the allowance.
     pub allowance: Option<Arc<Allowance>>,
-    /// True if the content came from the cache.
+    /// Set if the content came from the cache.
     pub cached: AtomicBool,
-    /// Where its requests belong in the caller's trace.
+    /// The position of its requests in the caller's trace.
     pub trace: Option<TraceParent>,
 }
 
@@ -128,19 +129,19 @@ impl Context {
         }
     }
 
-    /// Requests so far, and bytes of their answers.
-    pub fn taken(&self) -> (u32, u64) {
+    /// The number of requests so far, and of bytes in their answers.
+    pub fn used(&self) -> (u32, u64) {
         (self.attempts.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
-    /// With the place of its requests in the caller's trace.
+    /// Sets the position of its requests in the caller's trace.
     #[must_use]
     pub fn traced(mut self, trace: Option<TraceParent>) -> Self {
         self.trace = trace;
         self
     }
 
-    /// Counts bytes that came from elsewhere than a body.
+    /// Counts bytes that didn't come from a response body.
     #[cfg(feature = "cache")]
     fn count(&self, bytes: u64) -> Result<(), Error> {
         match self.allowance.as_deref() {
@@ -151,7 +152,8 @@ impl Context {
         Ok(())
     }
 
-    /// Reads a body to its end, counted; what a failed attempt used of the allowance comes back.
+    /// Reads a body to its end and counts its bytes. A failed attempt gives back what it took from
+    /// the allowance.
     async fn read(
         &self,
         reply: transport::Reply,
@@ -227,38 +229,38 @@ pub(crate) struct Client {
     transport: transport::Transport,
     tokens: TokenSource,
     permits: Arc<Semaphore>,
-    /// True if an emulator answered.
+    /// Set once an emulator has answered.
     emulated: AtomicBool,
 }
 
-/// What marks an emulator's answers.
+/// The header of an emulator's answers.
 const EMULATOR: &str = "x-rego-platform-emulator";
 
-/// The form of almost every answer.
+/// The media type of almost every answer.
 const JSON: &str = "application/json";
 
-/// How much of an error's body is read.
+/// The longest part of an error's body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// The longest request line; the service's HTTP servers take less, and URLs can't be longer.
+/// The longest URL; the service's HTTP servers accept less.
 const MAX_URL_BYTES: usize = 32 << 10;
 
-/// One call to an endpoint, before the token is attached.
+/// A request to an endpoint, before the token is attached.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct ApiRequest {
     pub endpoint: Endpoint,
-    /// What fills the path's placeholders, in their order.
+    /// The values of the path's placeholders, in their order.
     pub segments: Vec<String>,
     pub query: Vec<(&'static str, String)>,
     pub body: Option<Bytes>,
-    /// The forms of an answer that are wanted.
+    /// The value of the `Accept` header.
     pub accept: &'static str,
-    /// True if it may be sent again after it may have arrived.
+    /// `true` if it may be retried after it may have arrived.
     pub idempotent: bool,
     pub authenticated: bool,
 }
 
-impl Call {
+impl ApiRequest {
     pub fn get(endpoint: Endpoint, segments: impl IntoIterator<Item = String>) -> Self {
         Self {
             endpoint,
@@ -284,7 +286,7 @@ impl Client {
         }
     }
 
-    /// True if any answer so far came from an emulator.
+    /// Returns `true` if any answer so far came from an emulator.
     pub fn emulated(&self) -> bool {
         self.emulated.load(Ordering::Relaxed)
     }
@@ -298,19 +300,19 @@ impl Client {
         }
     }
 
-    /// Makes a call and parses its answer; an answer that ends too early counts as a broken
-    /// connection and is asked for again.
+    /// Sends a request and parses its answer. An answer that ends too early counts as a broken
+    /// connection and is retried.
     pub async fn json<T>(
         &self,
         context: &Context,
-        call: &Call,
+        call: &ApiRequest,
         parse: impl Fn(&[u8]) -> serde_json::Result<T>,
     ) -> Result<T, Error> {
         let parse = &parse;
         self.retry_policy(context, call.idempotent)
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
-                // The parser doesn't look at the text of what it skips.
+                // The parser doesn't check the text of values that it skips.
                 if let Err(error) = std::str::from_utf8(&body) {
                     let failed = Failed::permanent(answer::not_utf8(&body));
                     return Err(Failed { retryable: error.error_len().is_none(), ..failed });
@@ -323,8 +325,8 @@ impl Client {
             .await
     }
 
-    /// One attempt: the body of a success, or a classified failure.
-    async fn attempt(&self, context: &Context, call: &Call) -> Result<Vec<u8>, Failed> {
+    /// Makes one attempt. Returns the body of a success, or a classified failure.
+    async fn attempt(&self, context: &Context, call: &ApiRequest) -> Result<Vec<u8>, Failed> {
         let (reply, token) = self.open(context, call).await?;
         if reply.status != StatusCode::OK {
             return Err(self.refusal(call.endpoint, reply, token.as_ref()).await);
@@ -332,15 +334,15 @@ impl Client {
         let mut body = Vec::new();
         let cap = self.settings.max_answer_bytes;
         context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
-        // Whatever repeats the token would carry it into errors, results and recordings.
+        // An answer that repeats the token would carry it into errors, results and recordings.
         if token.is_some_and(|token| token.occurs_in(&body)) {
             return Err(protocol("the service's answer repeats the token").into());
         }
         Ok(body)
     }
 
-    /// What an answer other than a success means: its status decides, whatever becomes of its
-    /// body.
+    /// Returns the failure of an answer that isn't a success. The status decides, even if the body
+    /// can't be read.
     pub(crate) async fn refusal(
         &self,
         endpoint: Endpoint,
@@ -354,18 +356,18 @@ impl Client {
         }
         let error = answer::error(endpoint, status, &headers, &body);
         Failed {
-            // A refused token stays refused, whatever the status says.
+            // A refused token stays refused, whatever the status.
             retryable: answer::is_retryable(status) && error.kind() != ErrorKind::Unauthenticated,
             retry_after: answer::retry_after(&headers),
             ..Failed::permanent(error)
         }
     }
 
-    /// Sends a call and returns the start of its answer; a refused token is replaced once.
+    /// Sends a request and returns the start of its answer; a refused token is replaced once.
     pub(crate) async fn open(
         &self,
         context: &Context,
-        call: &Call,
+        call: &ApiRequest,
     ) -> Result<(transport::Reply, Option<Token>), Failed> {
         if !call.authenticated {
             return Ok((self.send(context, call, None).await?, None));
@@ -374,7 +376,7 @@ impl Client {
         let reply = self.send(context, call, Some(&token)).await?;
         if reply.status == StatusCode::UNAUTHORIZED {
             let fresh = self.tokens.replace(&token, context.deadline).await;
-            // What costs money isn't sent twice; the fresh token is for the next call.
+            // A request that costs money isn't sent twice; the new token is for the next call.
             if let Some(token) = fresh.filter(|_| call.idempotent) {
                 drop(reply);
                 let reply = self.send(context, call, Some(&token)).await?;
@@ -387,7 +389,7 @@ impl Client {
     async fn send(
         &self,
         context: &Context,
-        call: &Call,
+        call: &ApiRequest,
         token: Option<&Token>,
     ) -> Result<transport::Reply, Failed> {
         let product = &self.settings.product;
@@ -419,8 +421,9 @@ impl Client {
         self.exchange(context, request).await
     }
 
-    /// One request within the limit on requests in flight, as which it counts until its answer
-    /// is read or dropped: drop one answer before the next request, or one place isn't enough.
+    /// Sends one request within the limit on requests in flight. It counts as in flight until its
+    /// answer is read or dropped: drop an answer before the next request, or a limit of one would
+    /// deadlock.
     pub(crate) async fn exchange(
         &self,
         context: &Context,
@@ -434,7 +437,7 @@ impl Client {
                 .into());
         };
         context.attempts.fetch_add(1, Ordering::Relaxed);
-        // Elsewhere than at the service, a path may be signed like a query.
+        // On hosts other than the service, a path may be signed like a query.
         let (template, method) = (request.template, request.method.clone());
         let path = match template {
             Some(_) => shorten(request.url.path(), 120),
@@ -483,7 +486,7 @@ impl Client {
         Ok(reply)
     }
 
-    /// The token that the next call would send.
+    /// Returns the token that the next request would be sent with.
     pub async fn token(&self, deadline: Instant) -> Result<Token, Error> {
         self.tokens.get(deadline).await
     }

@@ -1,7 +1,7 @@
-//! Asynchronous operations: started once, then asked about until they are over.
+//! Asynchronous operations: started once, then polled until they are over.
 //!
-//! Owns the start that is never sent twice, the growing pauses between questions, and what counts
-//! as succeeded, failed and still running. What the output means belongs to the function.
+//! Owns the start, which is never retried, the growing pauses between polls, and which statuses
+//! mean succeeded, failed and running. The meaning of the output belongs to the function.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::rego::Value;
 use bytes::Bytes;
 
 use super::page::parse;
-use super::{Call, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
+use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
 use crate::resources::types::{Field, Type};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Limit};
@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind, Limit};
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The longest id of an operation, which goes into a URL.
+/// The longest id of an operation; it becomes part of a URL.
 const MAX_ID_BYTES: usize = 4 << 10;
 
 /// The `output` of a succeeded operation.
@@ -35,13 +35,17 @@ static OPERATION_FIELDS: &[Field] = &[
     Field::required("finished_at", Type::Timestamp, ""),
 ];
 
-/// Starts the evaluation that `body` asks for and waits until it is over.
+/// Starts the evaluation that `body` requests and waits until it is over.
 pub(crate) async fn run_operation(
     client: &Client,
     context: &Context,
     body: Bytes,
 ) -> Result<OperationOutput, Error> {
-    let start = Call { body: Some(body), idempotent: false, ..Call::get(EVALUATE_EVIDENCE, None) };
+    let start = ApiRequest {
+        body: Some(body),
+        idempotent: false,
+        ..ApiRequest::get(EVALUATE_EVIDENCE, None)
+    };
     let answer = client.json(context, &start, |body| read(STARTED, "answer", body)).await?;
     let id = text(&answer, "operation_id");
     if id.is_empty() {
@@ -53,14 +57,14 @@ pub(crate) async fn run_operation(
             id.len()
         )));
     }
-    let question = Call::get(OPERATION, Some(id.clone()));
+    let question = ApiRequest::get(OPERATION, Some(id.clone()));
     let mut pause = FIRST_PAUSE;
     loop {
         let answer = client
             .json(context, &question, |body| read(ANSWER, "answer", body))
             .await
-            .map_err(|error| lost(error, &id))?;
-        if let Some(output) = outcome(&id, &answer)? {
+            .map_err(|error| lost_operation(error, &id))?;
+        if let Some(output) = output_if_over(&id, &answer)? {
             return Ok(OperationOutput(output));
         }
         if Instant::now() + pause >= context.deadline {
@@ -75,9 +79,9 @@ pub(crate) async fn run_operation(
     }
 }
 
-/// An operation that was started can't be unknown: a host that turns "not found" into undefined
-/// must not take it for missing evidence.
-fn lost(error: Error, id: &str) -> Error {
+/// Turns "not found" into a protocol error: an operation that was started can't be unknown, and a
+/// host that makes "not found" undefined must not take it for missing evidence.
+fn lost_operation(error: Error, id: &str) -> Error {
     if error.kind() == ErrorKind::NotFound {
         let id = shorten(id, 80);
         return protocol(format!("the service lost operation `{id}`: {error}"));
@@ -89,8 +93,9 @@ fn read(fields: &'static [Field], name: &str, body: &[u8]) -> serde_json::Result
     parse(Row { fields, name }, body)
 }
 
-/// The output once the operation succeeded, nothing while it runs, an error when it failed.
-fn outcome(id: &str, answer: &Value) -> Result<Option<String>, Error> {
+/// Returns the output once the operation has succeeded, `None` while it runs, and an error if it
+/// failed.
+fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
     let Some(operation) = answer.get(&Value::from("operation")) else {
         return Err(protocol("the service's answer has no `operation`"));
     };
@@ -142,7 +147,7 @@ mod tests {
     fn ask(operation: &str) -> Result<Option<String>, ErrorKind> {
         let body = format!(r#"{{"operation":{operation}}}"#);
         let answer = read(ANSWER, "answer", body.as_bytes()).map_err(|_| ErrorKind::Protocol)?;
-        outcome("7", &answer).map_err(|e| e.kind())
+        output_if_over("7", &answer).map_err(|e| e.kind())
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! One page of a list, as the service sends it.
 //!
-//! Owns the envelope (the array under its name, `pagination` in either style), which is never
-//! defaulted, and the parsing of whole bodies. What a row is belongs to whoever reads the list;
-//! the way from page to page to `pages`.
+//! Owns the envelope (the array under its name, `pagination` in either style), which has no
+//! defaults, and the parsing of whole bodies. The form of a row belongs to the reader of the list;
+//! `pages` owns the steps from page to page.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::resources::types::same_name;
 /// The `pagination` object of an answer, in either style.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Pagination {
-    /// Absent where the service doesn't page by cursors; empty at the end.
+    /// Absent if the service doesn't use cursors; empty on the last page.
     pub next_cursor: Option<String>,
     pub total_count: Option<u64>,
     pub page: Option<u64>,
@@ -51,7 +51,7 @@ impl<'de> serde::Deserialize<'de> for Pagination {
                     }
                     if !seen.insert(key) {
                         return Err(serde::de::Error::custom(
-                            "a key of `pagination` stands there twice",
+                            "a key of `pagination` appears twice",
                         ));
                     }
                 }
@@ -62,16 +62,16 @@ impl<'de> serde::Deserialize<'de> for Pagination {
     }
 }
 
-/// Refuses a field that stands there in both casings with different values.
+/// Refuses a field that appears in both casings with different values.
 fn agree<T: PartialEq, E: serde::de::Error>(first: &mut Option<T>, value: T) -> Result<(), E> {
     if first.as_ref().is_some_and(|first| *first != value) {
-        return Err(E::custom("a key of `pagination` stands there twice with different values"));
+        return Err(E::custom("a key of `pagination` appears twice with different values"));
     }
     *first = Some(value);
     Ok(())
 }
 
-/// A count, also when it comes as a string.
+/// A count, as a number or a string.
 struct Count(u64);
 
 impl<'de> serde::Deserialize<'de> for Count {
@@ -100,7 +100,7 @@ pub(crate) struct Page<T> {
     pub pagination: Option<Pagination>,
 }
 
-/// Reads a page whose array is called `name`, and each of its rows by `row`.
+/// Reads a page whose array is called `name`, each of its rows with `row`.
 #[derive(Clone, Copy)]
 pub(crate) struct PageSeed<'a, S> {
     pub name: &'a str,
@@ -108,7 +108,7 @@ pub(crate) struct PageSeed<'a, S> {
 }
 
 impl<'a> PageSeed<'a, Row<'a>> {
-    /// A page of policy values.
+    /// A page whose rows are policy values.
     pub const fn of_values(name: &'a str, fields: &'static [Field]) -> Self {
         Self { name, row: Row { fields, name } }
     }
@@ -141,7 +141,7 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for PageSeed<'_, S> {
                 map.next_value::<IgnoredAny>()?;
             }
             if !seen.insert(key) {
-                return Err(serde::de::Error::custom("a key of the answer stands there twice"));
+                return Err(serde::de::Error::custom("a key of the answer appears twice"));
             }
         }
         if page.rows.is_none() && page.pagination.is_none() {
@@ -185,7 +185,7 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Rows<'_, S> {
     }
 }
 
-/// The rows on one page whose array is called `name`.
+/// Parses the rows of a page whose array is called `name`.
 pub(crate) fn parse_rows(
     name: &str,
     fields: &'static [Field],
@@ -199,7 +199,7 @@ pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_j
     parse(std::marker::PhantomData::<T>, body)
 }
 
-/// Parses a whole body that is an object; derived types would take an array for one as well.
+/// Parses a whole body that is an object; a derived `Deserialize` would accept an array as well.
 pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None | Some(b'{') => parse(std::marker::PhantomData::<T>, body),
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn envelopes_never_default() {
+    fn an_envelope_has_no_defaults() {
         let seed = PageSeed::of_values("results", &[]);
         for bad in [
             "{}",

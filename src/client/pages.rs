@@ -1,45 +1,45 @@
 //! Lists that come in pages.
 //!
-//! Owns the following of pages: by cursor, or by offset where the service answers in the style of
-//! interface section 2.1, until every row has come, the author's limit is reached, or the service
-//! contradicts itself. It doesn't know what a row means.
+//! Owns the following of pages: by cursor, or by offset if the service answers in the style of
+//! interface section 2.1, until every row has been received, the author's limit is reached, or the
+//! service contradicts itself. Knows nothing about the contents of a row.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::page::{Page, Pagination};
-use super::{Call, Client, Context, Endpoint, protocol};
+use super::{ApiRequest, Client, Context, Endpoint, protocol};
 use crate::{Error, ErrorKind};
 
-/// What to ask for next.
+/// The position of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Next {
     Cursor(String),
     Offset(u64),
 }
 
-/// The longest cursor, which goes back in a URL.
+/// The longest cursor; it is sent back in a URL.
 const MAX_CURSOR_BYTES: usize = 8 << 10;
 
-/// How the first page of a list is asked for. The answer decides how the others are.
+/// The way in which the first page of a list is requested. Its answer decides how the others are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Paging {
     /// `pagination.limit`.
     #[default]
     Cursor,
-    /// `pagination.page` and `pagination.page_size` (interface 2.1). A list in this style is at
-    /// its end when its announced total has come; without one, when an empty page comes.
+    /// `pagination.page` and `pagination.page_size` (interface 2.1). A list in this style ends when
+    /// its announced total has been received; without a total, at an empty page.
     Offset,
-    /// Not at all: the list comes in one piece.
+    /// No pages: the list comes whole.
     Whole,
 }
 
-/// Where the reading of a list stands. Fed with every page, it says what to ask for next.
+/// The state of reading a list. After each page it knows which page to request next.
 #[derive(Debug, Default)]
 pub(crate) struct Pager {
     paging: Paging,
     cursors: HashSet<String>,
     next: Option<Next>,
-    /// The number of rows that the service announced, once it did.
+    /// The number of rows, once the service has announced it.
     total: Option<u64>,
     pages: usize,
 }
@@ -49,7 +49,7 @@ impl Pager {
         Self { paging, ..Self::default() }
     }
 
-    /// The query parameters that ask for the next page.
+    /// Returns the query parameters that request the next page.
     pub fn query(&self, page_size: u64) -> Vec<(&'static str, String)> {
         let size = page_size.to_string();
         let offset = |offset: u64, size| {
@@ -68,13 +68,13 @@ impl Pager {
         }
     }
 
-    /// Takes note of a page after which `have` rows have come, `came` of them with this page;
-    /// whether there is another one.
+    /// Records a page with `received` rows, after which there are `have` rows in all. Returns
+    /// `true` if there is another page.
     pub fn advance(
         &mut self,
         pagination: Option<&Pagination>,
         have: usize,
-        came: usize,
+        received: usize,
         max_pages: usize,
     ) -> Result<bool, Error> {
         self.pages += 1;
@@ -95,14 +95,14 @@ impl Pager {
             }
             Some(Next::Cursor(cursor))
         } else if self.total.is_some_and(|total| (have as u64) < total) {
-            if came == 0 {
+            if received == 0 {
                 return Err(protocol(format!(
                     "the service announced {} results and stopped after {have}",
                     self.total.unwrap_or_default()
                 )));
             }
             Some(Next::Offset(have as u64))
-        } else if came > 0 && self.is_open(pagination) {
+        } else if received > 0 && self.is_open(pagination) {
             Some(Next::Offset(have as u64))
         } else {
             None
@@ -117,7 +117,7 @@ impl Pager {
         Ok(self.next.is_some())
     }
 
-    /// True if nothing says that a list paged by offset is at its end.
+    /// Returns `true` if nothing indicates that a list paged by offset is at its end.
     fn is_open(&self, pagination: &Pagination) -> bool {
         self.paging == Paging::Offset
             && self.total.is_none()
@@ -125,7 +125,8 @@ impl Pager {
             && !matches!(self.next, Some(Next::Cursor(_)))
     }
 
-    /// Refuses totals that change, that are exceeded, and pages that aren't the one asked for.
+    /// Refuses totals that change or are exceeded, and a page other than the one that was
+    /// requested.
     fn check(&mut self, pagination: &Pagination, have: usize) -> Result<(), Error> {
         if let (Some(Next::Offset(asked)), Some(page)) = (&self.next, pagination.page)
             && page != *asked
@@ -148,17 +149,17 @@ impl Pager {
         }
     }
 
-    /// True if no page has come yet.
+    /// Returns `true` before the first page.
     pub const fn is_at_start(&self) -> bool {
         self.pages == 0
     }
 
-    /// True if the service announced more rows than have come, or has another page.
+    /// Returns `true` if the service announced more rows than it has sent, or has another page.
     pub fn has_more(&self, have: usize) -> bool {
         self.next.is_some() || self.total.is_some_and(|total| total > have as u64)
     }
 
-    /// At the end: rows of a list that was paged by offset are distinct.
+    /// Checks, at the end, that the rows of a list paged by offset are distinct.
     pub fn finish<T: Ord>(&self, rows: &[T]) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
         if self.must_be_distinct() && !rows.iter().all(|row| seen.insert(row)) {
@@ -167,33 +168,35 @@ impl Pager {
         Ok(())
     }
 
-    /// True if several pages came by offset: rows that move between two requests come twice.
+    /// Returns `true` if several pages were read by offset: rows that move between two requests
+    /// come twice.
     fn must_be_distinct(&self) -> bool {
         self.pages > 1 && (self.total.is_some() || self.paging == Paging::Offset)
     }
 }
 
-/// A list to be read.
+/// A list to be read: its endpoint, paging and query.
 #[derive(Debug)]
 pub(crate) struct List {
     pub endpoint: Endpoint,
     pub paging: Paging,
     pub query: Vec<(&'static str, String)>,
-    /// The author's bound on the results returned.
+    /// The author's limit on the number of results.
     pub limit: Option<u64>,
 }
 
-/// Results asked for per page; the service replaces a number above its maximum by the maximum.
+/// The number of results requested per page; the service replaces a number above its maximum by the
+/// maximum.
 const PAGE_SIZE: u64 = 1000;
 
-/// A list that is being read, page after page: the one loop over pages takes its steps here.
+/// Reads a list page by page: the only loop over pages takes its steps here.
 #[derive(Debug)]
 pub(crate) struct Reader {
     list: List,
     pager: Pager,
     have: usize,
     over: bool,
-    /// True if the service had more than the author's limit.
+    /// Set if the service had more than the author's limit.
     cut: bool,
 }
 
@@ -203,7 +206,7 @@ impl Reader {
         Self { list, pager, have: 0, over: false, cut: false }
     }
 
-    /// The rows of the next page; nothing when the list is over.
+    /// Returns the rows of the next page, or `None` when the list is over.
     pub async fn next<T>(
         &mut self,
         client: &Client,
@@ -214,7 +217,7 @@ impl Reader {
             return Ok(None);
         }
         let settings = &client.settings;
-        let mut call = Call::get(self.list.endpoint, None);
+        let mut call = ApiRequest::get(self.list.endpoint, None);
         call.query.clone_from(&self.list.query);
         call.query.extend(self.pager.query(self.list.limit.unwrap_or(PAGE_SIZE).min(PAGE_SIZE)));
         let page = client
@@ -255,22 +258,22 @@ impl Reader {
         Ok(Listed { rows, cut: self.cut })
     }
 
-    /// True if a row that came before must not come again.
+    /// Returns `true` if no row may come twice.
     pub fn must_be_distinct(&self) -> bool {
         self.pager.must_be_distinct()
     }
 }
 
-/// A list that was read.
+/// The rows of a list that was read.
 #[derive(Debug)]
 pub(crate) struct Listed<T> {
     pub rows: Vec<T>,
-    /// True if the service had more than the author's limit.
+    /// Set if the service had more than the author's limit.
     pub cut: bool,
 }
 
-/// A list of which one page has come can't be unknown: that is the service contradicting itself,
-/// which a host must not turn into undefined.
+/// Turns "not found" after the first page into a protocol error: the service contradicts itself,
+/// and a host must not make that undefined.
 pub(crate) fn within_list(error: Error, pager: &Pager) -> Error {
     if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
         return protocol(format!("the list broke off: {error}"));
@@ -310,17 +313,17 @@ mod tests {
     }
 
     #[test]
-    fn offsets_follow_what_has_come_and_totals_must_hold() {
+    fn offsets_follow_the_rows_received_and_totals_must_hold() {
         let mut pager = Pager::default();
         assert!(pager.advance(Some(&total(5)), 2, 2, 10).unwrap());
         assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
         assert!(pager.advance(Some(&total(5)), 4, 2, 10).unwrap());
         assert!(!pager.advance(Some(&total(5)), 5, 1, 10).unwrap());
         assert!(pager.finish(&[1, 1]).is_err());
-        for (second, have, came) in [(total(5), 2, 0), (total(4), 4, 2), (total(5), 6, 4)] {
+        for (second, have, received) in [(total(5), 2, 0), (total(4), 4, 2), (total(5), 6, 4)] {
             let mut pager = Pager::default();
             pager.advance(Some(&total(5)), 2, 2, 10).unwrap();
-            assert!(pager.advance(Some(&second), have, came, 10).is_err());
+            assert!(pager.advance(Some(&second), have, received, 10).is_err());
         }
     }
     #[test]
@@ -331,7 +334,7 @@ mod tests {
         assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
         assert!(!pager.advance(Some(&Pagination::default()), 2, 0, 10).unwrap());
         assert!(pager.finish(&[1, 2]).is_ok() && pager.finish(&[1, 1]).is_err());
-        // Unless cursors say so.
+        // A cursor has precedence.
         let mut pager = Pager::new(Paging::Offset);
         assert!(pager.advance(Some(&cursor("a")), 2, 2, 10).unwrap());
         assert!(!pager.advance(None, 4, 2, 10).unwrap());

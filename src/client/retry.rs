@@ -1,7 +1,7 @@
 //! The one retry loop.
 //!
-//! Owns which failures are tried again and with which pauses. What a failure is belongs to
-//! `transport`; which calls are safe to repeat is said by the caller.
+//! Owns which failures are retried, and the pauses between attempts. `transport` classifies
+//! failures; the caller decides which requests are safe to repeat.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use backon::{BackoffBuilder as _, ExponentialBuilder, Retryable as _};
 use super::transport::Failed;
 use crate::Error;
 
-/// The longest pause between two attempts that isn't asked for by the service.
+/// The longest pause between two attempts, unless the service asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The number of times and until when a call is tried.
+/// The number of attempts, and their deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Policy {
     /// Attempts after the first.
@@ -22,7 +22,7 @@ pub(crate) struct Policy {
     /// The first pause; each further one is twice as long, with jitter.
     pub first_pause: Duration,
     pub deadline: Instant,
-    /// True if a request that may have arrived can be sent again.
+    /// `true` if a request that may have arrived can be sent again.
     pub idempotent: bool,
 }
 
@@ -31,15 +31,15 @@ impl Policy {
         failed.retryable && (self.idempotent || failed.unsent)
     }
 
-    /// The pause before the next attempt, or `None` when it would outlast the deadline: then the
-    /// failure itself is the better answer.
+    /// Returns the pause before the next attempt, or `None` if it would outlast the deadline: then
+    /// the failure itself is the better answer.
     fn pause(self, failed: &Failed, planned: Option<Duration>) -> Option<Duration> {
         let pause = planned?.max(failed.retry_after.unwrap_or_default());
         let left = self.deadline.saturating_duration_since(Instant::now());
         (pause < left).then_some(pause)
     }
 
-    /// Runs `attempt` until it succeeds, fails for good, or time and attempts are used up.
+    /// Runs `attempt` until it succeeds, fails for good, or time or attempts are used up.
     pub async fn run<T, F, Fut>(self, attempt: F) -> Result<T, Error>
     where
         F: FnMut() -> Fut,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_safe_is_sent_again() {
+    async fn only_safe_requests_are_retried() {
         assert_eq!(attempts(policy(true, 60), || failed(true, false, None)).await, 4);
         assert_eq!(attempts(policy(true, 60), || failed(false, false, None)).await, 1);
         assert_eq!(attempts(policy(false, 60), || failed(true, false, None)).await, 1);

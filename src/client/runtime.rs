@@ -1,7 +1,7 @@
 //! The thread on which all requests of a platform run.
 //!
-//! Owns one runtime on one thread of its own, so that blocking callers work from plain threads
-//! and from inside any other runtime alike. It is started at the first call.
+//! Owns one runtime on a thread of its own, so that blocking callers work from plain threads and
+//! from inside any other runtime. It is started at the first call.
 
 use std::future::Future;
 use std::sync::mpsc;
@@ -40,13 +40,13 @@ impl Runtime {
         Ok(Self { handle, thread: thread.thread().id(), _stop: stop })
     }
 
-    /// Runs a future on the I/O thread and waits for it, on any thread but that one.
+    /// Runs a future on the I/O thread and waits for it; refused on the I/O thread itself.
     pub fn block_on<T, F>(&self, future: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        // A token provider runs on that thread; it would wait for itself.
+        // A token provider runs on the I/O thread; it would wait for itself.
         if std::thread::current().id() == self.thread {
             let message = "a blocking call was made from inside a token provider";
             return Err(Error::new(ErrorKind::Configuration, message));

@@ -1,8 +1,8 @@
-//! One HTTP exchange: connection, timeouts, proxy, certificates, body cap.
+//! One HTTP exchange: connection, timeouts, proxy, certificates, the limit on a body.
 //!
-//! Owns the HTTP client (built at the first call) and what one attempt may cost. It doesn't
-//! retry (`retry`), doesn't know pages, and only `send` ever attaches a token, to the configured
-//! addresses alone.
+//! Owns the HTTP client (built at the first call) and the limits of one attempt. Doesn't retry
+//! (`retry`) and knows no pages. A request carries a token only if its caller gave one, for the
+//! configured addresses alone.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -29,12 +29,12 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub error: Error,
-    /// True if a safe call may be sent again.
+    /// `true` if a safe call may be retried.
     pub retryable: bool,
-    /// True if the request certainly never reached the service.
+    /// `true` if the request certainly never reached the service.
     pub unsent: bool,
     pub retry_after: Option<Duration>,
-    /// True if the service refused the credentials of this attempt.
+    /// `true` if the service refused the credentials of this attempt.
     pub refused: bool,
 }
 
@@ -50,33 +50,33 @@ impl From<Error> for Failed {
     }
 }
 
-/// One request. The token goes only where `send` is told so by the caller's type of URL.
+/// One HTTP request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub method: Method,
     pub url: Url,
     pub body: Option<Bytes>,
-    /// The forms of an answer that are wanted.
+    /// The value of the `Accept` header.
     pub accept: &'static str,
     /// The credentials; `None` for the content store and for unauthenticated routes.
     pub authorization: Option<HeaderValue>,
     pub organization: Option<(HeaderName, HeaderValue)>,
     /// The path's template at one of the service's own addresses; `None` for the content store,
-    /// which gets nothing of the host's.
+    /// which gets none of the host's headers.
     pub template: Option<&'static str>,
-    /// Where it belongs in the caller's trace.
+    /// Its position in the caller's trace.
     pub trace: Option<TraceParent>,
     /// The deadline of the wait for the answer.
     pub deadline: Instant,
 }
 
-/// The start of an answer: its body is still to be read.
+/// The start of an answer, whose body is still to be read.
 pub(crate) struct Reply {
     pub status: StatusCode,
     pub headers: HeaderMap,
     response: reqwest::Response,
     deadline: Instant,
-    /// The place among the requests in flight, until the body is read.
+    /// The slot among the requests in flight, held until the body is read.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -95,7 +95,7 @@ impl Transport {
         self.client.get_or_init(|| build(&self.settings)).as_ref().map_err(Clone::clone)
     }
 
-    /// All headers of a request: the host's first, which ours replace.
+    /// Builds the headers of a request: the host's come first and are replaced by this crate's.
     fn headers(&self, request: &Request) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if request.template.is_some() {
@@ -159,7 +159,8 @@ impl Transport {
     }
 }
 
-/// A redirect that the host's own client followed: where it leads is ours to judge.
+/// Returns the error of a redirect that the host's own client followed: this crate must check its
+/// target first.
 fn followed(origin: &str) -> Error {
     let message = format!("the HTTP client followed a redirect from {origin}");
     Error::new(ErrorKind::Configuration, message)
@@ -172,7 +173,7 @@ fn out_of_time(origin: &str) -> Error {
 }
 
 impl Reply {
-    /// The body, chunk by chunk, given to `sink` as it arrives, until that says no.
+    /// Passes the body to `sink` chunk by chunk, until `sink` returns `false`.
     pub async fn stream(
         mut self,
         cap: u64,
@@ -208,8 +209,7 @@ impl Reply {
 }
 
 impl Reply {
-    /// The start of a body that is only shown: at most `limit` bytes of what comes within
-    /// `patience`.
+    /// Reads the start of a body that is only shown: at most `limit` bytes, for at most `patience`.
     pub async fn start(mut self, limit: usize, patience: Duration) -> Vec<u8> {
         let until = self.deadline.min(Instant::now() + patience);
         let mut body = Vec::new();
@@ -224,10 +224,10 @@ impl Reply {
     }
 }
 
-/// Why a body wasn't read to its end.
+/// The reason why a body wasn't read to its end.
 pub(crate) enum Stopped {
     Failed(Failed),
-    /// Whoever took the bytes wanted no more.
+    /// The receiver wanted no more.
     BySink,
 }
 
@@ -252,7 +252,7 @@ fn cut(origin: &str, total: u64) -> Failed {
     Failed { retryable: true, ..Failed::permanent(Error::new(ErrorKind::Unavailable, message)) }
 }
 
-/// What a broken exchange means. The URL is left out of the message: it may be signed.
+/// Classifies a broken exchange. The URL is left out of the message: it may be signed.
 fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
     let error = error.without_url();
     let connect = error.is_connect();
@@ -269,7 +269,7 @@ fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
         unsent = true;
         (ErrorKind::Unavailable, "can't connect to".to_owned())
     } else if error.is_timeout() {
-        // The pause was already as long as it may be; waiting again is useless.
+        // The attempt already waited for the whole timeout; waiting again is useless.
         retryable = false;
         (ErrorKind::TimedOut, "waited too long for".to_owned())
     } else {
@@ -279,7 +279,7 @@ fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
     let hint = cause.hint();
     let mut result = Error::new(kind, format!("{what} {origin}")).with_source(cause);
     if let Some(hint) = hint {
-        // The other side won't speak another protocol the next time.
+        // The server won't speak another protocol the next time.
         retryable = false;
         result = result.with_hint(hint);
     } else if untrusted {
@@ -297,7 +297,7 @@ fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
     Failed { error: result, retryable, unsent, retry_after: None, refused: false }
 }
 
-/// The innermost cause in words: the layers between only repeat each other, and some of them
+/// The message of the innermost cause: the layers above only repeat each other, and some of them
 /// repeat the URL.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -312,7 +312,7 @@ impl Plain {
         Self(crate::text::shorten(&cause.to_string(), 300))
     }
 
-    /// What to do about a server that speaks another protocol.
+    /// Returns a hint if the server speaks another protocol.
     fn hint(&self) -> Option<&'static str> {
         if self.0.contains("received corrupt message") {
             return Some("the server doesn't speak TLS there: is its address `http://`?");
@@ -330,7 +330,7 @@ fn is_certificate(error: &reqwest::Error) -> bool {
         if let Some(tls) = next.downcast_ref::<rustls::Error>() {
             return matches!(tls, rustls::Error::InvalidCertificate(_));
         }
-        // TLS errors travel inside I/O errors, often several deep, which hide them from `source`.
+        // TLS errors are wrapped in I/O errors, often several deep, which hide them from `source`.
         cause = match next.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => next.source(),
@@ -356,7 +356,7 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         .connect_timeout(settings.connect_timeout)
         .read_timeout(settings.idle_timeout)
         .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
-        // What is called loopback is loopback, whatever a resolver says.
+        // The name `localhost` is loopback, whatever a resolver answers.
         .resolve_to_addrs("localhost", &loopback)
         .no_proxy();
     if let Some(proxy) = proxy(settings)? {
@@ -365,10 +365,11 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
     builder.build().map_err(|e| configuration("the HTTP client can't be set up", &e.without_url()))
 }
 
-/// The proxy, if one is set; it needs to make sense only where it is used.
+/// Returns the proxy, if one is set. An invalid address is an error only if the proxy would be
+/// used.
 fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     let Some(text) = settings.proxy.as_deref() else { return Ok(None) };
-    // Only https goes through a proxy, so that it never sees a token; loopback never does.
+    // Only https goes through a proxy, so that the proxy never sees a token; loopback never does.
     if let Some(Ok(proxy)) = proxy_url(text).map(reqwest::Proxy::https) {
         let except = format!("{},{LOOPBACK}", settings.no_proxy.as_deref().unwrap_or_default());
         return Ok(Some(proxy.no_proxy(reqwest::NoProxy::from_string(&except))));
@@ -380,12 +381,12 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     if unused {
         return Ok(None);
     }
-    // Its text isn't repeated: it may hold a password.
+    // The text isn't repeated: it may contain a password.
     Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
 }
 
-/// The proxy's address as it is set; `host:port` is how many write it.
+/// Parses the proxy's address, which is often written as `host:port`.
 fn proxy_url(text: &str) -> Option<Url> {
     let text = text.trim();
     let url =
@@ -393,17 +394,17 @@ fn proxy_url(text: &str) -> Option<Url> {
     url.ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
-/// The host and port of the proxy that is between us and the service, unless `NO_PROXY` names the
-/// service.
+/// Returns the host and port of the proxy between this machine and the service, for a hint.
+/// `NO_PROXY` isn't considered.
 fn proxy_between(settings: &Settings) -> Option<String> {
     let url = proxy_url(settings.proxy.as_deref()?)?;
     Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }
 
-/// What is never proxied, in the form of `NO_PROXY`.
+/// The hosts that are never proxied, in the form of `NO_PROXY`.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1,::ffff:127.0.0.0/104";
 
-/// Who does the cryptography: what the host gave, what it installed for the process, or ours.
+/// Returns the provider of cryptography: the host's, the one installed for the process, or ring.
 pub(crate) fn crypto_provider(
     given: Option<&Arc<CryptoProvider>>,
 ) -> Result<Arc<CryptoProvider>, Error> {
@@ -418,7 +419,8 @@ pub(crate) fn crypto_provider(
     })
 }
 
-/// The platform's certificate store and the given authorities; never switched off.
+/// Configures TLS with the system's certificate store and the given authorities; verification is
+/// never switched off.
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Error> {
     let bad = |message: String| {
         Error::new(ErrorKind::Configuration, message)

@@ -1,7 +1,7 @@
-//! Who asks: tokens as JWTs, and the organization a request is for.
+//! Authentication: tokens as JWTs, and the organization that a request is for.
 //!
-//! Owns the tokens' text and the rules of interface section 5. Tokens are compared as a whole:
-//! nothing inside one that this emulator didn't write is believed.
+//! Owns the tokens' text and the rules of interface section 5. Tokens are compared as a whole: no
+//! claim of a token that this emulator didn't issue is trusted.
 
 use std::collections::HashMap;
 
@@ -21,26 +21,26 @@ pub(super) struct Tokens {
     organization_header: String,
 }
 
-/// Who may ask.
+/// The requirement on the caller of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Anybody, without a token.
+    /// No token is needed.
     Anyone,
-    /// Whoever has a token.
+    /// Any valid token.
     Token,
     /// A token of an organization with a paid plan: functions 2 to 5 and the whole backend
     /// (interface 8.3).
     Paid,
-    /// The same, of a user: API tokens can't (interface 5.3).
+    /// A user's token of an organization with a paid plan: API tokens are refused (interface 5.3).
     PaidUser,
 }
 
-/// Who asks, and for which organization.
+/// The caller, and the organization that the request is for.
 pub(super) struct Caller<'a> {
     pub organization: &'a Organization,
-    /// The organization's index, as rows of the data set name it.
+    /// The organization's index, as rows of the data set refer to it.
     pub index: usize,
-    /// The user whose token it is; an API token has none.
+    /// The user whose token it is; `None` for an API token.
     pub user: Option<&'a Id>,
 }
 
@@ -59,17 +59,17 @@ impl Tokens {
         tokens
     }
 
-    /// A token's text, by its name in the data set.
+    /// Returns a token's text, by its name in the data set.
     pub fn named(&self, name: &str) -> Option<&str> {
         self.by_name.get(name).map(String::as_str)
     }
 
-    /// The header by which a user token selects the organization.
+    /// The header with which a user token selects the organization.
     pub fn organization_header(&self) -> &str {
         &self.organization_header
     }
 
-    /// Who sent these headers.
+    /// Authenticates the sender of these headers.
     pub fn caller<'a>(
         &self,
         dataset: &'a Dataset,
@@ -115,14 +115,15 @@ impl Tokens {
             .identity
             .organization(&wanted)
             .filter(|index| organizations.contains(index))
-            // The same answer for an unknown one: who isn't a member doesn't learn what exists.
+            // An unknown organization gets the same answer: a caller who isn't a member doesn't
+            // learn which ones exist.
             .ok_or_else(|| Refusal::forbidden(format!("not a member of organization `{wanted}`")))
     }
 }
 
 impl Caller<'_> {
-    /// True if this caller may do what needs `access`.
-    pub fn may(&self, access: Access) -> Result<(), Refusal> {
+    /// Refuses a caller who doesn't have the required `access`.
+    pub fn require(&self, access: Access) -> Result<(), Refusal> {
         if matches!(access, Access::Paid | Access::PaidUser) && !self.organization.is_paid() {
             return Err(Refusal::forbidden(format!(
                 "this operation needs a paid plan, organization `{}` is on the free plan",
@@ -136,7 +137,7 @@ impl Caller<'_> {
     }
 }
 
-/// The token's text: the same for the same data set, product and name.
+/// Returns the token's text: the same for the same data set, product and name.
 fn jwt(dataset: &Dataset, credential: &Credential, product: &Product) -> String {
     let organization = dataset.identity.organizations.get(credential.organization);
     let mut claims = match &credential.kind {

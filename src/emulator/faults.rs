@@ -1,7 +1,7 @@
-//! Misbehaving on request: slow, refusing, cutting, lying, resetting.
+//! Faults on request: delays, refusals, cut and wrong bodies, resets.
 //!
-//! Owns what a fault is, its text form for the command line, and which requests it hits. How it
-//! is done to an answer is in `inject`.
+//! Owns the definition of a fault, its text form for the command line, and the requests that it
+//! affects. `inject` applies it to an answer.
 
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -67,7 +67,7 @@ const ROUTES: &[(&str, RouteKind, Address, &str)] = &[
     ("store", RouteKind::Store, Address::Store, "/"),
 ];
 
-/// The requests that a fault may hit.
+/// The requests that a fault can affect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultTarget {
@@ -79,11 +79,11 @@ pub enum FaultTarget {
     Path(String),
 }
 
-/// What happens to a request.
+/// The effect of a fault on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The answer comes this much later.
+    /// A delay before the answer.
     Latency(Duration),
     /// This status instead of the answer.
     Status {
@@ -91,46 +91,46 @@ pub enum FaultKind {
         status: u16,
         /// Headers, such as `retry-after`.
         headers: Vec<(String, String)>,
-        /// The body; without one it is an error body in the shape of the address.
+        /// The body; without one it is an error body in the form of the address.
         body: Option<String>,
     },
     /// The connection ends after this many bytes of the body, short of its `Content-Length`.
     CutBody(usize),
-    /// Nothing comes after this many bytes of the body, and the connection stays open.
+    /// Nothing is sent after this many bytes of the body, and the connection stays open.
     StallBody(usize),
-    /// A body of the right length with other bytes.
+    /// A body of the right length with a wrong byte.
     WrongBytes,
     /// The connection is reset instead of an answer.
     Reset,
 }
 
-/// A misbehaviour, and the requests it hits.
+/// A fault, and the requests that it affects.
 ///
-/// As text: the target, what happens, and options, joined by colons, such as
+/// As text: the target, the effect, and options, joined by colons, such as
 /// `discover:status=503:count=2`, `store:wrong-bytes`, `evidence:latency=200ms`,
 /// `download:cut=100`, `/discover/sha256:ab:reset`, `*:status=429:retry-after=1:after=3`,
 /// `evidence:status=200:body={}` (`body=` takes the whole rest).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The requests that it may hit.
+    /// The requests that it can affect.
     pub target: FaultTarget,
-    /// Only requests of this method.
+    /// Restricts it to requests with this method.
     pub method: Option<String>,
-    /// The number of fitting requests that are served before the first is hit.
+    /// The number of matching requests that are served before the first is affected.
     pub after: u32,
-    /// The number of requests that are hit; all of them unless set.
+    /// The number of requests that are affected; all unless set.
     pub count: Option<u32>,
-    /// What happens.
+    /// The effect.
     pub kind: FaultKind,
 }
 
 impl Fault {
-    /// A fault that hits every request of `target`.
+    /// Creates a fault that affects every request of `target`.
     pub fn new(target: FaultTarget, kind: FaultKind) -> Self {
         Self { target, method: None, after: 0, count: None, kind }
     }
 
-    fn fits(&self, api: Address, method: &str, path: &str) -> bool {
+    fn matches(&self, api: Address, method: &str, path: &str) -> bool {
         let target = match &self.target {
             FaultTarget::Any => true,
             FaultTarget::Path(prefix) => path.starts_with(prefix.as_str()),
@@ -142,7 +142,7 @@ impl Fault {
     }
 }
 
-/// The faults of an emulator, with how often each was met.
+/// The faults of an emulator, each with the number of requests that it has matched.
 #[derive(Default)]
 pub(super) struct FaultSet(Mutex<Vec<(Fault, u32)>>);
 
@@ -152,20 +152,23 @@ impl FaultSet {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = faults;
     }
 
-    /// What happens to this request: every delay, and the first fault of another kind.
+    /// Returns the effect of the faults on this request: the sum of all delays, and the first fault
+    /// of another kind.
     pub fn pick(&self, api: Address, method: &str, path: &str) -> (Duration, Option<FaultKind>) {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut delay = Duration::ZERO;
         let mut picked = None;
-        for (fault, met) in faults.iter_mut().filter(|(fault, _)| fault.fits(api, method, path)) {
-            let number = *met;
-            // A fault that waits behind another one has not met the request.
+        for (fault, matched) in
+            faults.iter_mut().filter(|(fault, _)| fault.matches(api, method, path))
+        {
+            let number = *matched;
+            // A fault behind another one doesn't count the request.
             match &fault.kind {
                 FaultKind::Latency(_) => {}
                 _ if picked.is_some() => continue,
                 _ => {}
             }
-            *met = met.saturating_add(1);
+            *matched = matched.saturating_add(1);
             let end = fault.count.map_or(u32::MAX, |count| fault.after.saturating_add(count));
             if number < fault.after || number >= end {
                 continue;
@@ -223,7 +226,7 @@ fn parse(text: &str) -> Result<Fault, String> {
         };
         if known.is_some() {
             if kind.is_some() {
-                return Err("it says twice what happens".to_owned());
+                return Err("it has two effects".to_owned());
             }
             kind = known;
             continue;
@@ -247,7 +250,7 @@ fn parse(text: &str) -> Result<Fault, String> {
     Ok(fault)
 }
 
-/// Puts headers and body where they belong: into an answer with a status.
+/// Adds headers and body to a fault with a status.
 fn complete(
     kind: Option<FaultKind>,
     extra_headers: Vec<(String, String)>,
@@ -267,18 +270,19 @@ fn complete(
             Err("headers and a body go with `status=` only".to_owned())
         }
         Some(kind) => Ok(kind),
-        None => Err("it doesn't say what happens".to_owned()),
+        None => Err("it has no effect".to_owned()),
     }
 }
 
-/// The target, and what comes after its colon. A path may have colons of its own.
+/// Splits off the target from the rest behind its colon. A path may contain colons.
 fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
-    const WHAT: [&str; 6] = ["latency=", "status=", "cut=", "stall=", "wrong-bytes", "reset"];
+    const EFFECTS: [&str; 6] = ["latency=", "status=", "cut=", "stall=", "wrong-bytes", "reset"];
     if text.starts_with('/') {
         let starts = text.match_indices(':').map(|(index, _)| index);
         let split = starts.filter_map(|index| Some((text.get(..index)?, text.get(index + 1..)?)));
-        let mut split = split.filter(|(_, rest)| WHAT.iter().any(|what| rest.starts_with(what)));
-        let (path, rest) = split.next().ok_or("it doesn't say what happens")?;
+        let mut split =
+            split.filter(|(_, rest)| EFFECTS.iter().any(|effect| rest.starts_with(effect)));
+        let (path, rest) = split.next().ok_or("it has no effect")?;
         return Ok((FaultTarget::Path(path.to_owned()), Some(rest)));
     }
     let (name, rest) = match text.split_once(':') {

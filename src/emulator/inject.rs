@@ -1,6 +1,6 @@
-//! What every request passes through: the log, the faults, then its route.
+//! The middleware of every request: the log, then the faults, then the route.
 //!
-//! Owns how a fault is done to an answer.
+//! Owns the application of a fault to an answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,34 +17,34 @@ use super::faults::FaultKind;
 use super::log::RequestRecord;
 use super::refusal::{Address, Refusal};
 use super::server::Shared;
-use super::socket::Doom;
+use super::socket::ResetFlag;
 
-/// Larger bodies are refused.
+/// The largest request body, in bytes.
 const MAX_REQUEST: usize = 64 * 1024 * 1024;
 
-/// Long enough for what was written to reach the socket before the connection ends.
+/// The time for written bytes to reach the socket before the connection ends.
 const FLUSH: Duration = Duration::from_millis(20);
 
-/// What marks every answer, faults included: no data set and no fault can take it away.
+/// The header of every answer, including faults: no data set and no fault can remove it.
 const EMULATOR: HeaderName = HeaderName::from_static("x-rego-platform-emulator");
 
-/// Serves a request, and marks the answer.
+/// Serves a request, and marks its answer.
 pub(super) async fn observe(
     State((shared, api)): State<(Arc<Shared>, Address)>,
-    ConnectInfo(doom): ConnectInfo<Doom>,
+    ConnectInfo(reset): ConnectInfo<ResetFlag>,
     request: Request,
     next: Next,
 ) -> Response {
-    let mut response = answered(shared, api, doom, request, next).await;
+    let mut response = answered(shared, api, reset, request, next).await;
     response.headers_mut().insert(EMULATOR, HeaderValue::from_static("1"));
     response
 }
 
-/// Notes the request, does what the faults say, and else hands it on.
+/// Logs the request and applies the faults, or passes it on.
 async fn answered(
     shared: Arc<Shared>,
     api: Address,
-    doom: Doom,
+    reset: ResetFlag,
     request: Request,
     next: Next,
 ) -> Response {
@@ -74,7 +74,7 @@ async fn answered(
     match fault {
         Some(FaultKind::Status { status, headers, body }) => refuse(api, status, headers, body),
         Some(FaultKind::Reset) => {
-            doom.seal();
+            reset.set();
             Response::new(Body::empty())
         }
         fault => {
@@ -108,7 +108,7 @@ fn refuse(
     response
 }
 
-/// The first `at` bytes under the full `Content-Length`, then the end or nothing at all.
+/// Sends the first `at` bytes under the full `Content-Length`, then ends the connection or stalls.
 async fn break_off(response: Response, at: usize, stall: bool) -> Response {
     let (mut parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
@@ -125,7 +125,7 @@ async fn break_off(response: Response, at: usize, stall: bool) -> Response {
     Response::from_parts(parts, Body::from_stream(first.chain(end)))
 }
 
-/// As many bytes, the one in the middle changed.
+/// Changes the byte in the middle.
 async fn falsify(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();

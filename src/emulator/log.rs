@@ -1,6 +1,6 @@
-//! What was asked: every request, and how many were in flight at once.
+//! The log: every request, and the number of those in flight at once.
 //!
-//! Owns the record that tests look at. It never holds a token.
+//! Owns the record for tests. Never contains a token.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,29 +8,29 @@ use std::sync::{Mutex, PoisonError};
 
 use super::refusal::Address;
 
-/// So that an emulator that runs for days doesn't grow: older requests are forgotten.
+/// The number of requests that are kept, so that an emulator doesn't grow for days.
 const MAX_RECORDS: usize = 65_536;
 
-/// How much of a request's body is kept.
+/// The number of bytes that are kept of a request's body.
 const MAX_BODY: usize = 64 * 1024;
 
-/// A request that reached the emulator, refused ones and those that a fault ate included.
+/// A request that reached the emulator, including refused ones and those affected by a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestRecord {
-    /// The address it was sent to.
+    /// The address that it was sent to.
     pub api: Address,
     /// The method, in upper case.
     pub method: String,
-    /// Path and query as they were sent; the content store's token is left out.
+    /// Path and query as they were sent; the content store's ticket is left out.
     pub target: String,
-    /// True if it carried `Authorization`.
+    /// `true` if it had an `Authorization` header.
     pub had_authorization: bool,
     /// The organization header.
     pub organization: Option<String>,
-    /// Every header's name, lower case, in the order of sending.
+    /// The names of all headers, lower case, in the order of sending.
     pub header_names: Vec<String>,
-    /// The body, its first 64 KiB.
+    /// The first 64 KiB of the body.
     pub body: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ impl Log {
         self.max_in_flight.load(Ordering::Acquire)
     }
 
-    /// Forgets the requests and the high-water mark.
+    /// Removes the requests and resets the high-water mark.
     pub fn clear(&self) {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.max_in_flight.store(self.in_flight.load(Ordering::Acquire), Ordering::Release);

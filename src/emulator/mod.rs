@@ -1,8 +1,8 @@
-//! The service, served from a folder of plain files: for work offline, for tests, for practice
-//! against failure.
+//! The service, emulated from a folder of plain files: for offline work, for tests, and to practise
+//! failures.
 //!
-//! Owns an HTTP server on three addresses (control plane, backend, content store) and the data
-//! set behind it. It shares no type with the client and answers JSON over real HTTP, so that a
+//! Owns an HTTP server on three addresses (control plane, backend, content store) and the data set
+//! behind it. Shares no type with the client and answers with JSON over real HTTP, so that a
 //! mistake in one doesn't hide in the other.
 //!
 //! ```no_run
@@ -25,10 +25,10 @@ mod pages;
 mod query;
 mod refusal;
 mod routes;
-mod rows;
 mod schema;
 mod server;
 mod socket;
+mod style;
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -41,36 +41,37 @@ pub use dataset::{Dataset, Paging};
 pub use faults::{Fault, FaultKind, FaultTarget, RouteKind};
 pub use log::RequestRecord;
 pub use refusal::Address;
-pub use rows::Casing;
+pub use style::Casing;
 
 use crate::{Error, Product};
 
-/// How an [`Emulator`] is started.
+/// The options of an [`Emulator`].
 #[derive(Debug, Clone)]
 pub struct EmulatorOptions {
-    /// Where the control plane listens; port 0 for any free one.
+    /// The control plane's address; port 0 for any free one.
     pub listen: SocketAddr,
-    /// Where the backend listens.
+    /// The backend's address.
     pub backend_listen: SocketAddr,
-    /// Where the content store listens.
+    /// The content store's address.
     pub store_listen: SocketAddr,
-    /// How it misbehaves from the start.
+    /// Its faults from the start.
     pub faults: Vec<Fault>,
-    /// Whose service it is: names the organization header and the tokens' audiences.
+    /// The product, which names the organization header and the tokens' audiences.
     pub product: Product,
     /// The largest page, instead of the data set's.
     pub max_page_size: Option<usize>,
-    /// How evidence is paged, instead of the data set's way.
+    /// The paging style of evidence, instead of the data set's.
     pub evidence_paging: Option<Paging>,
-    /// How compliance is paged, instead of the data set's way.
+    /// The paging style of compliance, instead of the data set's.
     pub compliance_paging: Option<Paging>,
-    /// Cursor-paged lists have empty and short pages in their middle.
+    /// Set if cursor-paged lists have empty and short pages in between.
     pub ragged_pages: bool,
-    /// One spelling everywhere, instead of camel case on the control plane, snake on the backend.
+    /// One casing everywhere, instead of camel case on the control plane and snake case on the
+    /// backend.
     pub casing: Option<Casing>,
-    /// Leaves out fields that have their type's default, as proto3 JSON may.
+    /// Set if fields with their type's default are left out, as proto3 JSON allows.
     pub omit_defaults: bool,
-    /// How long a link to the content store works.
+    /// The time for which a link to the content store is valid.
     pub ticket_lifetime: Duration,
 }
 
@@ -98,11 +99,11 @@ impl Default for EmulatorOptions {
 pub struct Emulator(server::Server);
 
 impl Emulator {
-    /// Starts serving `dataset`; requests are answered as soon as this returns.
+    /// Starts to serve `dataset`; requests are answered as soon as this returns.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when an address can't be
-    /// listened on.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when it can't listen on an
+    /// address.
     pub fn start(dataset: Dataset, options: EmulatorOptions) -> Result<Self, Error> {
         server::Server::start(dataset, &options).map(Self)
     }
@@ -122,7 +123,7 @@ impl Emulator {
         server::url(self.0.shared.addresses.store)
     }
 
-    /// A token's text, by its name in the data set.
+    /// Returns a token's text, by its name in the data set.
     pub fn token(&self, name: &str) -> Option<String> {
         self.0.shared.tokens.named(name).map(str::to_owned)
     }
@@ -133,42 +134,42 @@ impl Emulator {
         credentials.iter().map(|credential| credential.name.as_str().to_owned()).collect()
     }
 
-    /// The text of the token that the data set says to use when none is named.
+    /// Returns the text of the data set's default token.
     pub fn default_token(&self) -> String {
         let name = self.0.shared.dataset.service.default_token.as_str();
         self.token(name).unwrap_or_default()
     }
 
-    /// Every request since the start or the last [`clear_requests`](Self::clear_requests), the
-    /// last 65,536 at most.
+    /// Returns the requests since the start or the last [`clear_requests`](Self::clear_requests),
+    /// the last 65,536 at most.
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.0.shared.log.all()
     }
 
-    /// The most requests that were being answered at the same time.
+    /// The largest number of requests that were being answered at the same time.
     pub fn max_in_flight(&self) -> usize {
         self.0.shared.log.max_in_flight()
     }
 
-    /// Forgets the requests so far, and the high-water mark.
+    /// Removes the requests so far, and resets the high-water mark.
     pub fn clear_requests(&self) {
         self.0.shared.log.clear();
     }
 
-    /// Misbehaves in these ways from now on, and no longer in the former ones.
+    /// Replaces the faults from now on.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.0.shared.faults.set(faults);
     }
 }
 
 impl std::fmt::Debug for Emulator {
-    // Not the tokens.
+    // The tokens are left out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Emulator").field(&self.0.shared.addresses).finish()
     }
 }
 
-/// True if only this machine reaches `address`.
+/// Returns `true` if only this machine can reach `address`.
 pub fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
@@ -185,7 +186,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn hmac_sha256(key: &[u8], text: &[u8]) -> Vec<u8> {
-    // Keys of any length are fine for HMAC.
+    // HMAC accepts keys of any length.
     let Ok(mut mac) = hmac::Hmac::<sha2::Sha256>::new_from_slice(key) else { return Vec::new() };
     mac.update(text);
     mac.finalize().into_bytes().to_vec()

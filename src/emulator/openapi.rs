@@ -1,5 +1,5 @@
-//! The specification of an address, written from the table of its routes and the tables of
-//! shapes: it can't describe anything else than what is served.
+//! The specification of an address, generated from the table of its routes and the tables of
+//! resources: it can't describe anything but what is served.
 //!
 //! Owns the form (`OpenAPI` 3.1), not the routes.
 
@@ -12,13 +12,13 @@ use super::dataset::{Paging, with};
 use super::pages::keys;
 use super::refusal::Address;
 use super::routes::{self, Answer, Body, Form, Method, Route};
-use super::rows::Shape;
 use super::schema::{CURSOR, PAGINATION, Resource, Type};
 use super::server::Shared;
+use super::style::JsonStyle;
 
-/// The specification of `api`.
+/// Returns the specification of `api`.
 pub(super) fn document(shared: &Shared, api: Address) -> Value {
-    let mut writer = Writer { shared, api, shape: shared.shape(api), schemas: BTreeMap::new() };
+    let mut writer = Writer { shared, api, style: shared.style(api), schemas: BTreeMap::new() };
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     let mut tags: Vec<&str> = Vec::new();
     for route in routes::of(api) {
@@ -61,8 +61,8 @@ pub(super) fn document(shared: &Shared, api: Address) -> Value {
 struct Writer<'a> {
     shared: &'a Shared,
     api: Address,
-    shape: Shape,
-    /// Those that were referred to, by name.
+    style: JsonStyle,
+    /// The schemas that were referred to, by name.
     schemas: BTreeMap<String, Value>,
 }
 
@@ -96,20 +96,20 @@ impl Writer<'_> {
         }
     }
 
-    /// What is sent is spelt in snake case, whatever the answers are spelt in.
+    /// Requests are spelt in snake case, whatever the casing of answers.
     fn body(&mut self, body: &Body) -> Value {
-        let shape = body.shape;
-        let fields = shape.fields.iter();
+        let resource = body.resource;
+        let fields = resource.fields.iter();
         let fields = fields.map(|(key, of)| ((*key).to_owned(), self.field(of, None))).collect();
-        let mut schema = object(shape.section, fields, body.required);
+        let mut schema = object(resource.section, fields, body.required);
         if !body.either.is_empty() {
             let one = body.either.iter().map(|key| json!({ "required": [key] }));
             schema = with(schema, [("oneOf", one.collect())]);
         }
-        self.schemas.insert(shape.name.to_owned(), schema);
+        self.schemas.insert(resource.name.to_owned(), schema);
         json!({
             "required": body.needed,
-            "content": { "application/json": { "schema": reference(shape.name) } },
+            "content": { "application/json": { "schema": reference(resource.name) } },
         })
     }
 
@@ -193,9 +193,9 @@ impl Writer<'_> {
             ),
         };
         responses.insert(status.to_owned(), answer);
-        let known = route.access != Access::Anyone;
-        for (status, about, when, body) in ERRORS {
-            if known || !matches!(*when, When::Known) {
+        let authenticated = route.access != Access::Anyone;
+        for (status, about, scope, body) in ERRORS {
+            if authenticated || !matches!(*scope, ErrorScope::Authenticated) {
                 let content =
                     json!({ "application/json": { "schema": reference(self.error(body)) } });
                 responses.insert(
@@ -207,7 +207,7 @@ impl Writer<'_> {
         Value::Object(responses)
     }
 
-    /// The body of a refusal; the control plane has one for all of them.
+    /// Returns the name of a refusal's schema; the control plane has one for all of them.
     fn error(&self, body: &'static str) -> &'static str {
         if self.api == Address::ControlPlane { "Error" } else { body }
     }
@@ -237,16 +237,16 @@ impl Writer<'_> {
         }
     }
 
-    /// A reference to a resource's schema, which is written if it isn't yet.
+    /// Returns a reference to a resource's schema, which is added if it isn't there yet.
     fn resource(&mut self, resource: &'static Resource, paging: Option<Paging>) -> Value {
         if !self.schemas.contains_key(resource.name) {
-            // Some contain themselves.
+            // Some resources contain themselves.
             self.schemas.insert(resource.name.to_owned(), Value::Null);
             let fields = resource.fields.iter();
             let fields = fields
-                .map(|(key, of)| (self.shape.key(key), self.field(of, paging)))
+                .map(|(key, of)| (self.style.key(key), self.field(of, paging)))
                 .collect::<Map<_, _>>();
-            let kept = resource.kept().map(|key| self.shape.key(key)).collect::<Vec<_>>();
+            let kept = resource.kept().map(|key| self.style.key(key)).collect::<Vec<_>>();
             let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
             let schema = object(resource.section, fields, &kept);
             self.schemas.insert(resource.name.to_owned(), schema);
@@ -279,21 +279,36 @@ impl Writer<'_> {
     }
 }
 
-/// Which routes give an error.
-enum When {
-    Always,
-    /// Those that ask for a token.
-    Known,
+/// The routes that can give an error.
+enum ErrorScope {
+    AllRoutes,
+    /// The routes that need a token.
+    Authenticated,
 }
 
-/// The refusals of interface section 7, and 404, which it leaves to the default one.
-const ERRORS: &[(&str, &str, When, &str)] = &[
-    ("400", "The request was invalid or cannot be served.", When::Always, "BadRequestResponse"),
-    ("401", "Authentication is required.", When::Known, "UnauthorizedResponse"),
-    ("403", "No permission to access the resource.", When::Known, "PermissionDeniedResponse"),
-    ("404", "There is no such thing.", When::Known, "rpcStatus"),
-    ("500", "Unexpected error on the server.", When::Always, "InternalServerErrorResponse"),
-    ("default", "Unexpected error.", When::Always, "rpcStatus"),
+/// The refusals of interface section 7, and 404, for which it has no entry of its own.
+const ERRORS: &[(&str, &str, ErrorScope, &str)] = &[
+    (
+        "400",
+        "The request was invalid or cannot be served.",
+        ErrorScope::AllRoutes,
+        "BadRequestResponse",
+    ),
+    ("401", "Authentication is required.", ErrorScope::Authenticated, "UnauthorizedResponse"),
+    (
+        "403",
+        "No permission to access the resource.",
+        ErrorScope::Authenticated,
+        "PermissionDeniedResponse",
+    ),
+    ("404", "There is no such thing.", ErrorScope::Authenticated, "rpcStatus"),
+    (
+        "500",
+        "Unexpected error on the server.",
+        ErrorScope::AllRoutes,
+        "InternalServerErrorResponse",
+    ),
+    ("default", "Unexpected error.", ErrorScope::AllRoutes, "rpcStatus"),
 ];
 
 fn reference(name: &str) -> Value {

@@ -1,7 +1,7 @@
-//! Cutting a list into pages, by cursor or by offset.
+//! Pages of a list, by cursor or by offset.
 //!
-//! Owns cursors (opaque, good for one search) and the limits of page sizes. It doesn't know what
-//! the rows are.
+//! Owns cursors (opaque, valid for one search) and the limits of page sizes. Knows nothing about
+//! the rows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,20 +13,20 @@ use super::refusal::Refusal;
 use super::routes::Pages;
 use super::server::Shared;
 
-/// A query key and what it means.
+/// A query key and its description.
 type Key = (&'static str, &'static str);
 
 const CURSOR_KEYS: &[Key] = &[
-    ("pagination.cursor", "the cursor that the page before gave for this one"),
-    ("pagination.limit", "the most entries; above the maximum, the maximum"),
+    ("pagination.cursor", "the cursor for this page, from the page before"),
+    ("pagination.limit", "the largest number of entries; capped at the maximum"),
 ];
 const PAGE_KEYS: &[Key] = &[
     ("pagination.page", "the zero-based offset of the first entry"),
-    ("pagination.page_size", "the most entries; above the maximum, the maximum"),
+    ("pagination.page_size", "the largest number of entries; capped at the maximum"),
 ];
-/// A list that may have cursors takes their keys when it has none: a client that doesn't know yet
-/// begins with a limit.
-const UNSURE_KEYS: &[Key] = &[
+/// The keys for cursors are accepted by lists that could have cursors and have none: a client that
+/// doesn't know which it is starts with a limit.
+const UNUSED_CURSOR_KEYS: &[Key] = &[
     ("pagination.cursor", "must be empty: this list has no cursors"),
     ("pagination.limit", "the same as `pagination.page_size`"),
 ];
@@ -37,17 +37,17 @@ pub(super) fn keys(pages: Pages, shared: &Shared) -> impl Iterator<Item = Key> {
         (None, _) => (&[], &[]),
         (Some(Paging::Cursor), _) => (CURSOR_KEYS, &[]),
         (Some(Paging::Page), Pages::Always(_)) => (PAGE_KEYS, &[]),
-        (Some(Paging::Page), _) => (PAGE_KEYS, UNSURE_KEYS),
+        (Some(Paging::Page), _) => (PAGE_KEYS, UNUSED_CURSOR_KEYS),
     };
     both.0.iter().chain(both.1).copied()
 }
 
-/// How lists are cut.
+/// The page sizes of lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub max: usize,
     pub default: usize,
-    /// Every second page empty, every third one short.
+    /// Set if every second page is empty and every third one short.
     pub ragged: bool,
 }
 
@@ -58,15 +58,16 @@ pub(super) struct Page<T> {
 }
 
 impl Limits {
-    fn size(self, asked: Option<usize>, key: &str) -> Result<usize, Refusal> {
-        match asked {
+    fn size(self, requested: Option<usize>, key: &str) -> Result<usize, Refusal> {
+        match requested {
             None => Ok(self.default.min(self.max)),
             Some(0) => Err(Refusal::bad_request(format!("`{key}` is less than 1"))),
             Some(size) => Ok(size.min(self.max)),
         }
     }
 
-    /// The page of `rows` that `query` asks for; `search` names the search for its cursors.
+    /// Returns the page of `rows` that `query` asks for. A cursor is valid only for the `search`
+    /// that it comes from.
     pub fn cut<T>(
         self,
         style: Paging,

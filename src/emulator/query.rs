@@ -1,6 +1,6 @@
-//! A request's query, read strictly: an unknown or repeated key is refused.
+//! A request's query, parsed strictly: an unknown or repeated key is refused.
 //!
-//! A filter that is dropped silently searches the whole organization, so this server is as
+//! A filter that is dropped silently would search the whole organization, so this server is as
 //! strict as a client has to be.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 pub(super) struct Query(BTreeMap<String, Vec<String>>);
 
 impl Query {
-    /// Reads `query`; `known` are the keys of the route.
+    /// Parses `query`; `known` are the keys of the route.
     pub fn parse(query: Option<&str>, known: &[&str]) -> Result<Self, Refusal> {
         let mut keys: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
@@ -26,7 +26,7 @@ impl Query {
         Ok(Self(keys))
     }
 
-    /// All values of a filter, none of them empty.
+    /// Returns all values of a filter, none of them empty.
     pub fn many(&self, key: &str) -> Result<&[String], Refusal> {
         let values = self.0.get(key).map(Vec::as_slice).unwrap_or_default();
         if values.iter().any(String::is_empty) {
@@ -35,7 +35,7 @@ impl Query {
         Ok(values)
     }
 
-    /// The value of a filter that has one, not empty.
+    /// Returns the value of a filter that isn't repeated, and not empty.
     pub fn one(&self, key: &str) -> Result<Option<&str>, Refusal> {
         match self.many(key)? {
             [] => Ok(None),
@@ -44,7 +44,7 @@ impl Query {
         }
     }
 
-    /// Like [`one`](Self::one), but an empty value is none: so for cursors and `kind`.
+    /// Like [`one`](Self::one), but an empty value counts as absent, as for cursors and `kind`.
     pub fn optional(&self, key: &str) -> Result<Option<&str>, Refusal> {
         match self.0.get(key).map(Vec::as_slice).unwrap_or_default() {
             [value] if value.is_empty() => Ok(None),
@@ -52,7 +52,7 @@ impl Query {
         }
     }
 
-    /// A boolean filter.
+    /// Returns the value of a boolean filter.
     pub fn flag(&self, key: &str) -> Result<bool, Refusal> {
         match self.one(key)? {
             None | Some("false") => Ok(false),
@@ -61,7 +61,7 @@ impl Query {
         }
     }
 
-    /// A whole number.
+    /// Returns the value of a whole number.
     pub fn number(&self, key: &str) -> Result<Option<usize>, Refusal> {
         let Some(text) = self.one(key)? else { return Ok(None) };
         let number = text.parse::<i32>().ok().and_then(|number| usize::try_from(number).ok());
@@ -71,7 +71,7 @@ impl Query {
         }
     }
 
-    /// Everything but the paging, as one text: a cursor is good for one search only.
+    /// Returns everything but the paging as one text: a cursor is valid for one search only.
     pub fn filters(&self) -> String {
         let mut text = String::new();
         for (key, values) in self.0.iter().filter(|(key, _)| !key.starts_with("pagination.")) {

@@ -1,7 +1,7 @@
-//! Answers that refuse: a status, and a body in the shape of the address that gives it.
+//! Answers that refuse a request: a status, and a body in the form of the address.
 //!
 //! The control plane answers `{"code","reason","message","metadata"}`, the backend `rpcStatus`
-//! (interface 7). Owns both shapes, not the reasons.
+//! (interface 7). Owns both forms, not the reasons.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -19,13 +19,13 @@ pub enum Address {
     Store,
 }
 
-/// Why a request isn't served.
+/// The reason why a request isn't served.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
     message: String,
     metadata: Map<String, Value>,
-    /// The code of `rpcStatus`, when the status doesn't say it all.
+    /// The code of `rpcStatus`, if the status alone doesn't determine it.
     code: Option<u8>,
 }
 
@@ -38,7 +38,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// What is asked for is fine, but not in this state: 400, "cannot be served".
+    /// Refuses a valid request that the resource's state doesn't allow: 400, "cannot be served".
     pub fn wrong_state(message: impl Into<String>) -> Self {
         Self { code: Some(9), ..Self::bad_request(message) }
     }
@@ -59,13 +59,13 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// Adds something for a program to read; `rpcStatus` has no place for it.
+    /// Adds a field for programs; `rpcStatus` has no place for it.
     pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
         self.metadata.insert(key.to_owned(), Value::String(value.into()));
         self
     }
 
-    /// The answer, as `api` gives it.
+    /// Returns the answer in the form of `api`.
     pub fn respond(self, api: Address) -> Response {
         let status = self.status;
         let body = match api {
@@ -79,7 +79,7 @@ impl Refusal {
                 let code = self.code.unwrap_or_else(|| grpc_code(status));
                 json!({ "code": code, "message": self.message, "details": [] })
             }
-            // A content store is another product: it speaks plain text.
+            // A content store is another product: it answers in plain text.
             Address::Store => return (status, self.message).into_response(),
         };
         let mut response = json_response(&body);
@@ -92,7 +92,7 @@ impl Refusal {
     }
 }
 
-/// A JSON answer.
+/// Returns a JSON answer.
 pub(super) fn json_response(body: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

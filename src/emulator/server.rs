@@ -1,7 +1,7 @@
 //! The three listeners, their routes, and the thread that serves them.
 //!
-//! Owns sockets, the runtime and its end. The thread is the emulator's own, so starting and
-//! stopping work inside and outside a runtime of the caller's.
+//! Owns sockets, the runtime and its shutdown. The thread is the emulator's own, so starting and
+//! stopping work inside and outside a caller's runtime.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::num::NonZeroU32;
@@ -21,11 +21,11 @@ use super::log::Log;
 use super::pages::Limits;
 use super::refusal::{Address, Refusal};
 use super::routes::{self, Approvals, Operations, Tickets};
-use super::rows::{Casing, Shape};
-use super::socket::{Doom, Sockets};
+use super::socket::{ResetFlag, ResettableListener};
+use super::style::{Casing, JsonStyle};
 use crate::{Error, ErrorKind};
 
-/// What the routes share.
+/// The state that the routes share.
 pub(super) struct Shared {
     pub dataset: Dataset,
     pub tokens: Tokens,
@@ -42,7 +42,7 @@ pub(super) struct Shared {
     pub addresses: Addresses,
 }
 
-/// Where each of the three listens.
+/// The addresses of the three listeners.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
     pub controlplane: SocketAddr,
@@ -78,10 +78,10 @@ impl Shared {
         }
     }
 
-    /// How `api` spells its answers.
-    pub fn shape(&self, api: Address) -> Shape {
-        let usual = if api == Address::ControlPlane { Casing::Camel } else { Casing::Snake };
-        Shape { casing: self.casing.unwrap_or(usual), omit_defaults: self.omit_defaults }
+    /// Returns the style of answers of `api`.
+    pub fn style(&self, api: Address) -> JsonStyle {
+        let default = if api == Address::ControlPlane { Casing::Camel } else { Casing::Snake };
+        JsonStyle { casing: self.casing.unwrap_or(default), omit_defaults: self.omit_defaults }
     }
 }
 
@@ -110,7 +110,8 @@ impl Server {
         ];
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, started) = std::sync::mpsc::channel();
-        // The runtime lives and dies on this thread: one that is dropped inside another panics.
+        // The runtime is created and dropped on this thread: dropping it inside another runtime
+        // panics.
         let thread = std::thread::Builder::new()
             .name("emulator".to_owned())
             .spawn(move || serve(listeners, &ready, stopped))
@@ -128,7 +129,7 @@ fn internal(error: std::io::Error) -> Error {
     Error::new(ErrorKind::Internal, "can't start the emulator").with_source(error)
 }
 
-/// Serves until it is told to stop; says first whether it could start.
+/// Serves until it is told to stop; reports first that it has started, or why not.
 fn serve(
     listeners: [(Router, TcpListener); 3],
     ready: &std::sync::mpsc::Sender<std::io::Result<()>>,
@@ -150,8 +151,8 @@ fn serve(
                     return;
                 }
             };
-            let service = router.into_make_service_with_connect_info::<Doom>();
-            tokio::spawn(async move { axum::serve(Sockets(listener), service).await });
+            let service = router.into_make_service_with_connect_info::<ResetFlag>();
+            tokio::spawn(async move { axum::serve(ResettableListener(listener), service).await });
         }
         let _ = ready.send(Ok(()));
         let _ = stopped.await;
@@ -184,7 +185,7 @@ fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
     })
 }
 
-/// A URL that reaches `address` from this machine.
+/// Returns a URL that reaches `address` from this machine.
 pub(super) fn url(address: SocketAddr) -> String {
     let host = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,6 +1,6 @@
-//! Sockets that can be told to die.
+//! Sockets that can be reset.
 //!
-//! Owns accepting connections and resetting one in the middle, which no HTTP library offers.
+//! Owns accepting connections, and resetting one in the middle, which HTTP libraries don't offer.
 
 use std::io;
 use std::pin::Pin;
@@ -14,62 +14,62 @@ use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Marks a connection as one to be reset at its next write.
+/// Marks a connection to be reset at its next write.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Doom(Arc<AtomicBool>);
+pub(super) struct ResetFlag(Arc<AtomicBool>);
 
-impl Doom {
+impl ResetFlag {
     /// Resets the connection instead of writing to it again.
-    pub fn seal(&self) {
+    pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    fn is_sealed(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-impl Connected<IncomingStream<'_, Sockets>> for Doom {
-    fn connect_info(stream: IncomingStream<'_, Sockets>) -> Self {
+impl Connected<IncomingStream<'_, ResettableListener>> for ResetFlag {
+    fn connect_info(stream: IncomingStream<'_, ResettableListener>) -> Self {
         stream.remote_addr().clone()
     }
 }
 
 /// A listener whose connections can be reset.
-pub(super) struct Sockets(pub TcpListener);
+pub(super) struct ResettableListener(pub TcpListener);
 
-impl Listener for Sockets {
+impl Listener for ResettableListener {
     type Io = Socket;
-    type Addr = Doom;
+    type Addr = ResetFlag;
 
-    async fn accept(&mut self) -> (Socket, Doom) {
+    async fn accept(&mut self) -> (Socket, ResetFlag) {
         loop {
             if let Ok((stream, _)) = self.0.accept().await {
-                // Small answers wait 40 ms for an acknowledgement otherwise.
+                // Otherwise small answers wait 40 ms for an acknowledgement.
                 let _ = stream.set_nodelay(true);
-                let doom = Doom::default();
-                return (Socket { stream, doom: doom.clone() }, doom);
+                let reset = ResetFlag::default();
+                return (Socket { stream, reset: reset.clone() }, reset);
             }
-            // Out of file descriptors, most likely: more of the same would spin.
+            // Most likely out of file descriptors: trying again at once would spin.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    fn local_addr(&self) -> io::Result<Doom> {
-        Ok(Doom::default())
+    fn local_addr(&self) -> io::Result<ResetFlag> {
+        Ok(ResetFlag::default())
     }
 }
 
 /// A connection.
 pub(super) struct Socket {
     stream: TcpStream,
-    doom: Doom,
+    reset: ResetFlag,
 }
 
 impl Socket {
-    /// Dropping the socket after this sends RST, not FIN.
+    /// Fails if the flag is set; dropping the socket then sends RST, not FIN.
     fn check(&self) -> io::Result<()> {
-        if !self.doom.is_sealed() {
+        if !self.reset.is_set() {
             return Ok(());
         }
         self.stream.set_zero_linger()?;

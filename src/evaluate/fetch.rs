@@ -25,7 +25,7 @@ use super::session::{Known, Lent, Sent, Session};
 use crate::builtins::{Answer, Cost};
 use crate::client::Runtime;
 use crate::flight::{CallOutcome, Grant, Key};
-use crate::observe::Calling;
+use crate::observe::CallSpan;
 use crate::{Error, ErrorKind};
 
 /// The shortest time without an arrival after which guesses are no longer waited for.
@@ -72,7 +72,7 @@ impl Session {
             if let Target::Host { function, arguments } = &call.target
                 && !matches!(&self.answers, Answers::Replay(_))
             {
-                let calling = Calling::begin(&call.key.function, &self.observer);
+                let calling = CallSpan::begin(&call.key.function, &self.observer);
                 let asked = function.call(arguments.clone()).instrument(calling.span.clone());
                 let answer = asked.await.map(Answer::from);
                 calling.end(0, 0, answer.as_ref().err().map(Error::kind));

@@ -30,7 +30,7 @@ use crate::flight::Key;
 use crate::http::Http;
 use crate::load::HostFunction;
 use crate::load::{self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position};
-use crate::observe::{Evaluating, Observer};
+use crate::observe::{EvaluationSpan, Observer};
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
 use crate::rego::engine::{self, ErrorCode, Tracer};
@@ -436,7 +436,7 @@ impl Policies {
         options: &EvaluateOptions,
         tracer: Option<&dyn Tracer>,
     ) -> Evaluated {
-        let evaluating = Evaluating::begin(&query.text, options.observer.clone());
+        let evaluating = EvaluationSpan::begin(&query.text, options.observer.clone());
         if let Err(error) = self.check_compatible(query, options) {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
@@ -464,7 +464,7 @@ impl Policies {
         input: Option<Value>,
         mut options: EvaluateOptions,
     ) -> Evaluated {
-        let evaluating = Evaluating::begin(&query.text, options.observer.clone());
+        let evaluating = EvaluationSpan::begin(&query.text, options.observer.clone());
         if let Err(error) = self.check_compatible(&query, &options) {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
@@ -601,7 +601,7 @@ impl Policies {
         session: &Session,
         environment: &Environment,
         last: FinalPass<PassResult>,
-        evaluating: Evaluating,
+        evaluating: EvaluationSpan,
     ) -> Evaluated {
         let failure = match &last.result {
             Ok(done) => done.output.as_ref().err(),

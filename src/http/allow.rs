@@ -1,15 +1,15 @@
-//! Where requests of policies may go.
+//! The hosts that policies' requests may go to.
 //!
-//! Owns the list of allowed hosts and the rules about addresses: a name or address must be listed,
-//! and the address that a name stands for must be one that its entry may reach. Private addresses
-//! need the exact host, loopback and link-local ones need the address itself.
+//! Owns the list of allowed hosts and the rules about addresses: a host must be listed, and an
+//! address that a name resolves to must be within the reach of its entry. Private addresses need
+//! the exact host name, loopback and link-local ones need the address itself.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// One allowed host, as `--allow-host` takes it: `HOST[:PORT]`, where only `*.example.com` is a
-/// wildcard. Without a port all ports are allowed.
+/// One allowed host, as `--allow-host` takes it: `HOST[:PORT]`, where `*.example.com` is the only
+/// form of wildcard. Without a port all ports are allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost {
     host: Host,
@@ -24,7 +24,7 @@ enum Host {
     Address(IpAddr),
 }
 
-/// A text that names no host.
+/// The error of a text that isn't a host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` isn't a valid host: it looks like `example.com`, `*.example.com:8443` or `10.0.0.1:80`"
@@ -55,7 +55,7 @@ impl FromStr for AllowedHost {
             Some(name) => (name, true),
             None => (host, false),
         };
-        // As a URL has it: in lower case, and in ASCII.
+        // As in a URL: lower case, and ASCII.
         let name = match url::Host::parse(name) {
             Ok(url::Host::Domain(name)) => name.trim_end_matches('.').to_owned(),
             _ => return Err(wrong()),
@@ -80,14 +80,14 @@ impl fmt::Display for AllowedHost {
     }
 }
 
-/// What an address is, as far as it matters who may be sent there.
+/// The class of an address, which decides which entries reach it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// Anybody's.
+    /// On the public internet.
     Public,
-    /// Of a network that isn't everybody's.
+    /// In a private network, or reserved for special use.
     Private,
-    /// Of this machine or its link, or no host's at all.
+    /// On this machine or its link, or no host's address at all.
     Local,
 }
 
@@ -95,29 +95,29 @@ enum Reach {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedHosts(Vec<AllowedHost>);
 
-/// How far an allowed host may reach.
+/// The reach of an allowed host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grant {
     exact: bool,
 }
 
 impl AllowedHosts {
-    /// Allows one more.
+    /// Adds a host.
     pub fn add(&mut self, host: AllowedHost) {
         self.0.push(host);
     }
 
-    /// What is allowed, in the order in which it was said.
+    /// Iterates over the hosts, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &AllowedHost> {
         self.0.iter()
     }
 
-    /// True if nothing is allowed.
+    /// Returns `true` if no host is allowed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// True if a host, as a URL has it, may be asked at a port; and how far it may reach.
+    /// Returns the reach of a host, as it is in a URL, at a port; `None` if it isn't allowed.
     pub(super) fn grant<S: AsRef<str>>(&self, host: &url::Host<S>, port: u16) -> Option<Grant> {
         let mut grant = None;
         for entry in self.0.iter().filter(|entry| entry.port.is_none_or(|it| it == port)) {
@@ -148,7 +148,7 @@ impl AllowedHosts {
         grant
     }
 
-    /// True if an address that a granted host stands for may be connected to.
+    /// Returns `true` if connections to `address` are allowed for a host with this grant.
     pub(super) fn reaches(&self, grant: Grant, address: IpAddr, port: u16) -> bool {
         let address = canonical(address);
         match reach(address) {
@@ -160,7 +160,7 @@ impl AllowedHosts {
         }
     }
 
-    /// True if a name may be looked up, at whichever port.
+    /// Returns the widest grant of a name over all ports; `None` if it may not be looked up.
     pub(super) fn knows(&self, host: &url::Host) -> Option<Grant> {
         let ports = self.0.iter().map(|entry| entry.port.unwrap_or(0));
         let grants = ports.filter_map(|port| self.grant(host, port));
@@ -178,7 +178,7 @@ fn same(name: &str, host: &str) -> bool {
     host.trim_end_matches('.').eq_ignore_ascii_case(name)
 }
 
-/// IPv4 within IPv6 as IPv4.
+/// Converts an IPv4 address within IPv6 to IPv4.
 fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
@@ -221,7 +221,7 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
         // The unspecified address, loopback, and IPv4 in the obsolete form.
         [0, 0, 0, 0, 0, 0, 0, _] => Reach::Local,
         [0, 0, 0, 0, 0, 0, high, low] => embedded(high, low),
-        // Through a translator to IPv4: the well-known one, or a network's own.
+        // Through a translator to IPv4: the well-known prefix, or a network's own.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x64, 0xff9b, ..] => Reach::Private,
         // Through a relay to IPv4.
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_ports() {
+    fn a_host_is_allowed_by_its_entry_and_port() {
         let hosts = list(&["Example.com", "a.test:8443", "*.wild.org", "10.0.0.1:80", "[::1]:1"]);
         for (url, expected) in [
             ("https://example.com/", true),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_behind_names() {
+    fn a_name_reaches_only_the_addresses_its_entry_allows() {
         let hosts = list(&["exact.test", "*.wild.test", "127.0.0.1:8080", "169.254.1.1"]);
         let reaches = |url, address| allowed(&hosts, url, address);
         for private in ["10.1.2.3", "192.168.0.1", "100.64.0.1", "fd00::1", "::ffff:172.16.0.1"] {

@@ -1,7 +1,7 @@
 //! Responses kept across evaluations, for requests that ask for it.
 //!
-//! Owns how long a response stays fresh (by `Cache-Control`, `Date` and `Expires`, or by what the
-//! request says), and how much is kept.
+//! Owns how long a response stays fresh (by `Cache-Control`, `Date` and `Expires`, or by the
+//! request's own setting), and the limit on stored bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ pub(super) struct HttpCache {
 #[derive(Debug, Default)]
 struct Kept {
     responses: HashMap<String, Stored>,
-    /// Requests in the order in which their responses came.
+    /// Requests in the order in which their responses arrived.
     order: BTreeMap<u64, String>,
     next: u64,
     bytes: usize,
@@ -33,19 +33,19 @@ struct Stored {
     bytes: usize,
 }
 
-/// What is kept for a request.
-pub(super) enum Found {
+/// The result of a look-up.
+pub(super) enum CacheLookup {
     Nothing,
     Fresh(HttpResponse),
-    /// The server is to say whether it is still right.
+    /// The server is asked whether it is still current.
     Stale(HttpResponse),
 }
 
-/// Statuses of responses that may be kept.
+/// Statuses of responses that may be stored.
 const CACHEABLE: [u16; 11] = [200, 203, 204, 206, 300, 301, 404, 405, 410, 414, 501];
 
 impl HttpCache {
-    /// A cache of so many bytes at most.
+    /// Creates a cache of at most `most_bytes` bytes.
     pub(super) fn new(most_bytes: usize) -> Self {
         Self { most_bytes, kept: Mutex::default() }
     }
@@ -54,11 +54,11 @@ impl HttpCache {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn find(&self, key: &str, now: SystemTime) -> Found {
+    pub(super) fn find(&self, key: &str, now: SystemTime) -> CacheLookup {
         match self.lock().responses.get(key) {
-            None => Found::Nothing,
-            Some(stored) if now < stored.expires => Found::Fresh(stored.response.clone()),
-            Some(stored) => Found::Stale(stored.response.clone()),
+            None => CacheLookup::Nothing,
+            Some(stored) if now < stored.expires => CacheLookup::Fresh(stored.response.clone()),
+            Some(stored) => CacheLookup::Stale(stored.response.clone()),
         }
     }
 
@@ -70,7 +70,7 @@ impl HttpCache {
         }
     }
 
-    /// Keeps a response, if it may be kept; the oldest make room.
+    /// Stores a response, if that is allowed; the oldest ones are removed to make room.
     pub(super) fn keep(
         &self,
         key: &str,
@@ -102,7 +102,7 @@ impl HttpCache {
     }
 }
 
-/// Until when a response may be used; nothing where it may not be kept.
+/// Returns the time until which a response is fresh, or `None` if it may not be stored.
 fn expires(request: &HttpRequest, response: &HttpResponse, now: SystemTime) -> Option<SystemTime> {
     if !CACHEABLE.contains(&response.status) {
         return None;
@@ -123,12 +123,12 @@ fn expires(request: &HttpRequest, response: &HttpResponse, now: SystemTime) -> O
             let age = digits.then(|| age.parse::<u64>().unwrap_or(most).min(most))?;
             date("date")?.checked_add(Duration::from_secs(age))
         }
-        // Without either it is stale at once, and the server asked each time.
+        // Without either it is stale at once, and the server is asked each time.
         None => Some(date("expires").unwrap_or(SystemTime::UNIX_EPOCH)),
     }
 }
 
-/// The directives of `Cache-Control`, as OPA reads them.
+/// Parses the directives of `Cache-Control`, as OPA does.
 fn directives(header: &str) -> HashMap<&str, &str> {
     header
         .split(',')
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn freshness() {
+    fn a_response_is_fresh_as_long_as_its_headers_allow() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let date = httpdate::fmt_http_date(now);
         let until = |headers: &[(&str, &str)]| {
@@ -173,18 +173,18 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room() {
+    fn the_oldest_responses_are_removed() {
         let cache = HttpCache::new(1000);
         let forced = HttpRequest { force_cache_seconds: Some(9), ..HttpRequest::default() };
         let now = SystemTime::UNIX_EPOCH;
         for key in ["a", "b", "c", "d"] {
             cache.keep(key, &forced, &response(&[]), now);
         }
-        assert!(matches!(cache.find("a", now), Found::Nothing));
-        assert!(matches!(cache.find("d", now), Found::Fresh(_)));
+        assert!(matches!(cache.find("a", now), CacheLookup::Nothing));
+        assert!(matches!(cache.find("d", now), CacheLookup::Fresh(_)));
         let later = now + Duration::from_secs(10);
-        assert!(matches!(cache.find("d", later), Found::Stale(_)));
+        assert!(matches!(cache.find("d", later), CacheLookup::Stale(_)));
         cache.forget("d");
-        assert!(matches!(cache.find("d", now), Found::Nothing));
+        assert!(matches!(cache.find("d", now), CacheLookup::Nothing));
     }
 }

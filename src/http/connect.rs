@@ -1,7 +1,7 @@
-//! How a host is connected to: the addresses that may be, and whom a connection trusts.
+//! Connections to a host: the addresses that are allowed, and the certificates that are trusted.
 //!
-//! Owns the clients. Each is for one host and port, looks that host up itself, and connects to
-//! nothing but the addresses that it has checked.
+//! Owns the HTTP clients. Each is for one host and port, looks that host up itself, and connects to
+//! no address that it hasn't checked.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -22,30 +22,30 @@ use super::allow::Grant;
 use super::{AllowedHosts, Failure, Options};
 use crate::rego::builtins::{HttpPem, HttpTls};
 
-/// How long a connection may take to be made.
+/// The time limit for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long a connection is kept for the next request.
+/// The time that an idle connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Clients that are kept.
+/// The number of clients that are kept.
 const CLIENTS: usize = 64;
 
-/// Bytes of headers of a response, over HTTP/2; over HTTP/1.1 there are 100 of them at most.
+/// The limit on a response's headers over HTTP/2, in bytes; over HTTP/1.1 it is 100 headers.
 const HEADERS: u32 = 256 << 10;
 
 /// Looks up the addresses of a name.
-pub(super) type Lookup = Arc<dyn Fn(String, u16) -> Found + Send + Sync>;
-type Found = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
+pub(super) type Lookup = Arc<dyn Fn(String, u16) -> LookupFuture + Send + Sync>;
+type LookupFuture = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// The system's way to look up a name.
+/// Returns the system's resolver.
 pub(super) fn system_lookup() -> Lookup {
     Arc::new(|name, port| {
         Box::pin(async move { Ok(tokio::net::lookup_host((name, port)).await?.collect()) })
     })
 }
 
-/// Where a connection goes: a host as a URL has it, and a port that may be asked there.
+/// The target of a connection: a host as it is in a URL, and a port that is allowed there.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) host: url::Host,
@@ -53,13 +53,13 @@ pub(super) struct Target {
     pub(super) grant: Grant,
 }
 
-/// A host stands for no address that may be reached.
+/// The error of a host none of whose addresses may be reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("disallowed host: {0} stands for addresses that may not be reached")]
 pub(super) struct OutOfReach(pub(super) String);
 
 impl Target {
-    /// Its addresses that may be connected to.
+    /// Returns its addresses that may be connected to.
     async fn addresses(
         &self,
         allowed: &AllowedHosts,
@@ -82,8 +82,7 @@ impl Target {
     }
 }
 
-/// Answers a client's look-ups with the checked addresses of its one target, whatever name it
-/// asks for.
+/// Resolves every name that a client asks for to the checked addresses of its one target.
 struct Pinned {
     target: Target,
     allowed: AllowedHosts,
@@ -101,15 +100,15 @@ impl reqwest::dns::Resolve for Pinned {
     }
 }
 
-/// What makes a client fit for a request: scheme, host, port, and what TLS trusts and shows.
-type Kind = (String, String, u16, HttpTls);
+/// The key of a client: scheme, host, port, and TLS settings.
+type ClientKey = (String, String, u16, HttpTls);
 
-/// The clients that were made.
+/// The clients created so far.
 #[derive(Default)]
 pub(super) struct Clients {
-    made: Mutex<HashMap<Kind, reqwest::Client>>,
-    /// What trusts as the system does.
-    usual: Mutex<Option<Arc<dyn ServerCertVerifier>>>,
+    made: Mutex<HashMap<ClientKey, reqwest::Client>>,
+    /// The verifier with the system's certificates.
+    system_verifier: Mutex<Option<Arc<dyn ServerCertVerifier>>>,
 }
 
 impl std::fmt::Debug for Clients {
@@ -119,7 +118,7 @@ impl std::fmt::Debug for Clients {
 }
 
 impl Clients {
-    /// A client for one target.
+    /// Returns a client for one target.
     pub(super) fn get(
         &self,
         options: &Options,
@@ -128,7 +127,7 @@ impl Clients {
         target: &Target,
     ) -> Result<reqwest::Client, Failure> {
         if let url::Host::Ipv4(_) | url::Host::Ipv6(_) = &target.host {
-            // Connectors don't look up what is an address already.
+            // Connectors don't resolve a host that is an address already.
             let ip = match target.host {
                 url::Host::Ipv4(address) => address.into(),
                 url::Host::Ipv6(address) => address.into(),
@@ -138,18 +137,18 @@ impl Clients {
                 return Err(Failure::Disallowed(OutOfReach(target.host.to_string()).to_string()));
             }
         }
-        let kind = (url.scheme().to_owned(), target.host.to_string(), target.port, tls.clone());
-        if let Some(client) = lock(&self.made).get(&kind) {
+        let key = (url.scheme().to_owned(), target.host.to_string(), target.port, tls.clone());
+        if let Some(client) = lock(&self.made).get(&key) {
             return Ok(client.clone());
         }
-        // What no connection trusts or shows by needs no certificates of the system.
+        // A plain HTTP client needs no certificates of the system.
         let plain = url.scheme() == "http" && *tls == HttpTls::default();
         let client = self.make(options, (!plain).then_some(tls), target)?;
         let mut made = lock(&self.made);
         if made.len() >= CLIENTS {
             made.clear();
         }
-        made.insert(kind, client.clone());
+        made.insert(key, client.clone());
         Ok(client)
     }
 
@@ -164,7 +163,7 @@ impl Clients {
         };
         let config = match tls {
             Some(tls) => self.config(options, tls)?,
-            // Never used, and quickly made.
+            // Never used, and quick to create.
             None => self.config(options, &HttpTls { insecure: true, ..HttpTls::default() })?,
         };
         let pinned = Pinned {
@@ -182,7 +181,7 @@ impl Clients {
             .pool_max_idle_per_host(16)
             .http2_max_header_list_size(HEADERS)
             .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
-            // A proxy would look the host up itself: what is checked here would mean nothing.
+            // A proxy would resolve the host itself, and the checks here would be void.
             .no_proxy()
             .dns_resolver(Arc::new(pinned))
             .build()
@@ -209,7 +208,7 @@ impl Clients {
                 .with_client_auth_cert(chain, key)
                 .map_err(|error| tls_failure("tls_client_cert", &error))?
         };
-        // A server by another name is asked in HTTP/1.1, where the `Host` is a header of its own.
+        // For a server with another name HTTP/1.1 is used, where `Host` is a header of its own.
         config.alpn_protocols = if tls.server_name.is_empty() {
             vec![b"h2".to_vec(), b"http/1.1".to_vec()]
         } else {
@@ -225,7 +224,7 @@ impl Clients {
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, Failure> {
         if tls.insecure {
-            return Ok(Arc::new(Unchecked(Arc::clone(provider))));
+            return Ok(Arc::new(AcceptAnyCertificate(Arc::clone(provider))));
         }
         let given = inline(&tls.ca, "tls_ca_cert")?;
         if !given.is_empty() && !tls.system_roots {
@@ -241,9 +240,9 @@ impl Clients {
             return Ok(verifier);
         }
         if given.is_empty()
-            && let Some(usual) = &*lock(&self.usual)
+            && let Some(verifier) = &*lock(&self.system_verifier)
         {
-            return Ok(Arc::clone(usual));
+            return Ok(Arc::clone(verifier));
         }
         let mut extra = Vec::new();
         for pem in &options.ca_certificates {
@@ -259,7 +258,7 @@ impl Clients {
             .map_err(|error| tls_failure("the certificate store can't be set up", &error))?;
         let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier);
         if given.is_empty() {
-            *lock(&self.usual) = Some(Arc::clone(&verifier));
+            *lock(&self.system_verifier) = Some(Arc::clone(&verifier));
         }
         Ok(verifier)
     }
@@ -273,14 +272,14 @@ fn tls_failure(what: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::Request(format!("{what}: {error}"))
 }
 
-/// PEM text; files and variables of this machine are not read for a policy.
+/// Returns the PEM text; files and environment variables of this machine aren't read for a policy.
 fn inline<'p>(pem: &'p HttpPem, name: &str) -> Result<&'p str, Failure> {
     if pem.file.is_empty() && pem.variable.is_empty() {
         return Ok(&pem.text);
     }
-    let kind = if pem.file.is_empty() { "env_variable" } else { "file" };
+    let form = if pem.file.is_empty() { "env_variable" } else { "file" };
     Err(Failure::Request(format!(
-        "`{name}_{kind}` is not supported: give the PEM text as `{name}`"
+        "`{name}_{form}` is not supported: give the PEM text as `{name}`"
     )))
 }
 
@@ -293,11 +292,11 @@ fn certificates(pem: &str, what: &str) -> Result<Vec<CertificateDer<'static>>, F
     Ok(certificates)
 }
 
-/// Takes every certificate, for `tls_insecure_skip_verify`; signatures are still checked.
+/// Accepts every certificate, for `tls_insecure_skip_verify`; signatures are still checked.
 #[derive(Debug)]
-struct Unchecked(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Unchecked {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

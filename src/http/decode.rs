@@ -1,6 +1,7 @@
-//! What a built-in function sees that decodes a response outside of an evaluation.
+//! The context of a built-in function that decodes a response outside an evaluation.
 //!
-//! Owns its bounds: the call's deadline, and memory that a small body can't grow beyond.
+//! Owns its limits: the call's deadline, and memory, so that a small body can't decode to a huge
+//! value.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -8,10 +9,10 @@ use std::time::Instant;
 use crate::rego::builtins::{Answer, Cache, Code, Context, Error};
 use crate::rego::value::Value;
 
-/// Bytes that a decoded body may take, about.
-const MOST: u64 = 512 << 20;
+/// The approximate limit on the memory of a decoded body, in bytes.
+const MAX_BYTES: u64 = 512 << 20;
 
-/// Time and memory, and nothing else.
+/// A context with a time and a memory limit, and nothing else.
 pub(super) struct Bounded {
     deadline: Instant,
     left: Cell<u64>,
@@ -20,7 +21,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     pub(super) fn new(deadline: Instant) -> Self {
-        Self { deadline, left: Cell::new(MOST), cache: Cache::default() }
+        Self { deadline, left: Cell::new(MAX_BYTES), cache: Cache::default() }
     }
 }
 
@@ -35,7 +36,7 @@ impl Context for Bounded {
 
     fn charge(&self, bytes: u64) -> Result<(), Error> {
         let Some(left) = self.left.get().checked_sub(bytes) else {
-            let message = format!("a decoded body takes more than {MOST} bytes");
+            let message = format!("a decoded body takes more than {MAX_BYTES} bytes");
             return Err(Error::halt(Code::Limit, message));
         };
         self.left.set(left);

@@ -1,9 +1,8 @@
-//! Requests of policies' own: `http.send` and `net.lookup_ip_addr`.
+//! Policies' own requests: `http.send` and `net.lookup_ip_addr`.
 //!
-//! Owns sending them, within limits, and only to hosts that are allowed by name. It knows nothing
-//! of the service and holds no token. What a request says was read by the language side
-//! ([`HttpRequest`]); when it is sent, and how often an evaluation sees its answer, is
-//! [`crate::evaluate`]'s.
+//! Owns sending them, within limits, and only to hosts that are allowed by name. Knows nothing of
+//! the service and holds no token. The language side parses a request ([`HttpRequest`]);
+//! [`crate::evaluate`] decides when it is sent, and that an evaluation sees only one answer to it.
 
 mod allow;
 mod cache;
@@ -29,7 +28,7 @@ use crate::rego::value::{Set, Value};
 use crate::{Error, ErrorKind, Setting};
 use cache::HttpCache;
 
-/// Lets policies send requests of their own, to the hosts that it allows; cheap to clone.
+/// Lets policies send their own requests, to the hosts that it allows; cheap to clone.
 ///
 /// ```
 /// use rego_platform::http::Http;
@@ -39,8 +38,8 @@ use cache::HttpCache;
 /// # Ok::<(), rego_platform::http::NoHost>(())
 /// ```
 ///
-/// Evaluations are given it in [`EvaluateOptions::http`](crate::evaluate::EvaluateOptions::http).
-/// What shares it also shares connections, and responses where a request says `cache`.
+/// Evaluations get it in [`EvaluateOptions::http`](crate::evaluate::EvaluateOptions::http). Its
+/// clones share connections, and the responses to requests with `cache`.
 #[derive(Debug, Clone)]
 pub struct Http(Arc<Inner>);
 
@@ -54,11 +53,11 @@ struct Inner {
     cache: HttpCache,
 }
 
-/// Where requests may go, and what they may cost.
+/// The allowed hosts, and the limits of requests.
 #[derive(Clone)]
 struct Options {
     allowed: AllowedHosts,
-    most_body: u64,
+    max_body_bytes: u64,
     timeout: Duration,
     ca_certificates: Vec<Vec<u8>>,
     concurrency: usize,
@@ -71,75 +70,75 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// Builds an [`Http`]; nothing is allowed unless it is said.
+/// Builds an [`Http`]; no host is allowed unless it is added.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct HttpBuilder(Options);
 
 impl HttpBuilder {
-    /// Allows one more host.
+    /// Allows a host.
     pub fn allow_host(mut self, host: AllowedHost) -> Self {
         self.0.allowed.add(host);
         self
     }
 
-    /// Trusts the certificates of a PEM file besides the platform's own store.
+    /// Trusts the certificates of a PEM file in addition to the system's.
     pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.0.ca_certificates.push(pem.into());
         self
     }
 
-    /// How long a request may take that doesn't say; 5 s by default, as in OPA.
+    /// Sets the time limit of requests that don't set their own; 5 s by default, as in OPA.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.0.timeout = timeout;
         self
     }
 
-    /// The largest body of a response, in bytes, decompressed; 16 MiB by default.
+    /// Sets the largest body of a response, in bytes, decompressed; 16 MiB by default.
     pub fn max_body_bytes(mut self, bytes: u64) -> Self {
-        self.0.most_body = bytes;
+        self.0.max_body_bytes = bytes;
         self
     }
 
-    /// The most requests in flight at once; 64 by default, at least 1.
+    /// Sets the largest number of requests in flight at once; 64 by default, at least 1.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.0.concurrency = requests.clamp(1, 10_000);
         self
     }
 
-    /// Nothing is connected before the first request.
+    /// Builds the [`Http`]; nothing is connected before the first request.
     pub fn build(self) -> Http {
         Http(Arc::new(Inner {
             runtime: OnceLock::new(),
             flights: Arc::new(Flights::new(Duration::ZERO)),
             permits: Semaphore::new(self.0.concurrency),
             clients: connect::Clients::default(),
-            cache: HttpCache::new(CACHE),
+            cache: HttpCache::new(CACHE_BYTES),
             options: self.0,
         }))
     }
 }
 
-/// Bytes of responses that are kept for requests that say `cache`.
-const CACHE: usize = 32 << 20;
+/// The limit on the responses stored for requests with `cache`, in bytes.
+const CACHE_BYTES: usize = 32 << 20;
 
-/// Why there is no response.
+/// The reason why there is no response.
 #[derive(Debug, Clone)]
 enum Failure {
     /// The request itself is wrong.
     Request(String),
-    /// It goes where it may not.
+    /// The host isn't allowed.
     Disallowed(String),
-    /// The network or the server.
+    /// The network or the server failed.
     Network(String),
-    /// It took longer than it says it may.
+    /// The request exceeded its own time limit.
     TimedOut(String),
-    /// A bound of the evaluation is reached, which ends it.
+    /// A limit of the evaluation was reached, which ends it.
     Halt(Error),
 }
 
 impl Failure {
-    /// The failure of a call that raises it.
+    /// Returns the error of a call that raises its failures.
     fn into_error(self) -> Error {
         match self {
             Self::Request(message) => Error::new(ErrorKind::InvalidArgument, message),
@@ -152,7 +151,7 @@ impl Failure {
         }
     }
 
-    /// What a policy is given that asked not to have it raised.
+    /// Returns the value for a policy that set `raise_error` to `false`.
     fn into_value(self) -> Result<Value, Error> {
         match self {
             Self::Network(message) | Self::TimedOut(message) => {
@@ -168,11 +167,11 @@ impl Failure {
 }
 
 impl Http {
-    /// A builder that allows nothing yet.
+    /// Returns a builder that allows no host yet.
     pub fn builder() -> HttpBuilder {
         HttpBuilder(Options {
             allowed: AllowedHosts::default(),
-            most_body: 16 << 20,
+            max_body_bytes: 16 << 20,
             timeout: Duration::from_secs(5),
             ca_certificates: Vec::new(),
             concurrency: 64,
@@ -180,7 +179,7 @@ impl Http {
         })
     }
 
-    /// The hosts that may be asked.
+    /// The allowed hosts.
     pub fn allowed(&self) -> &AllowedHosts {
         &self.0.options.allowed
     }
@@ -193,7 +192,7 @@ impl Http {
         &self.0.flights
     }
 
-    /// Sends a request; what the policy is given for it.
+    /// Sends a request and returns its response as the policy sees it.
     pub(crate) async fn send(
         &self,
         request: &HttpRequest,
@@ -216,8 +215,8 @@ impl Http {
         Ok(Answer::from(value))
     }
 
-    /// The addresses of a name, for `net.lookup_ip_addr`: of a name that may be asked, and only
-    /// where all of them may be reached.
+    /// Resolves a name for `net.lookup_ip_addr`. The name must be allowed, and all of its addresses
+    /// must be within reach.
     pub(crate) async fn look_up(&self, name: &str, context: &Context) -> Result<Answer, Error> {
         let options = &self.0.options;
         let disallowed =
@@ -230,7 +229,7 @@ impl Http {
             url::Host::Domain(domain) => {
                 let until = Instant::from_std(context.deadline);
                 let looked = tokio::time::timeout_at(until, (options.lookup)(domain, 0)).await;
-                let looked = looked.map_err(|_| late())?.map_err(|error| {
+                let looked = looked.map_err(|_| out_of_time())?.map_err(|error| {
                     Error::new(ErrorKind::Unavailable, format!("lookup {name}: {error}"))
                 })?;
                 looked.iter().map(std::net::SocketAddr::ip).collect()
@@ -244,7 +243,7 @@ impl Http {
     }
 }
 
-/// The evaluation's time is over.
-fn late() -> Error {
+/// The error of a call for which the evaluation has no time left.
+fn out_of_time() -> Error {
     Error::new(ErrorKind::TimedOut, "no time is left for the call")
 }

@@ -1,7 +1,7 @@
-//! One request: its repetitions, its redirects, its body.
+//! One request: its retries, its redirects, its body.
 //!
-//! Owns what travels, and how much of it. Where a hop may go is `allow`'s, how it gets there
-//! `connect`'s.
+//! Owns the bytes that are sent and received, and their limits. `allow` decides where a hop may go,
+//! `connect` connects it.
 
 use std::io::Read as _;
 use std::sync::atomic::Ordering;
@@ -11,20 +11,20 @@ use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 use tokio::time::Instant;
 
-use super::cache::Found;
+use super::cache::CacheLookup;
 use super::connect::{OutOfReach, Target};
-use super::{Failure, Http, late};
+use super::{Failure, Http, out_of_time};
 use crate::client::Context;
 use crate::rego::builtins::{HttpRequest, HttpResponse};
 use crate::{Error, ErrorKind};
 
-/// Redirects that are followed in a row.
-const MOST_REDIRECTS: usize = 10;
+/// The number of redirects that are followed in a row.
+const MAX_REDIRECTS: usize = 10;
 
-/// The first and the longest pause between repetitions.
+/// The first and the longest pause between retries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 
-/// What is meant for one host only.
+/// Headers that are meant for one host only.
 const CREDENTIALS: [HeaderName; 5] = [
     header::AUTHORIZATION,
     header::WWW_AUTHENTICATE,
@@ -34,13 +34,13 @@ const CREDENTIALS: [HeaderName; 5] = [
 ];
 
 impl Http {
-    /// The response to a request; one that is kept, where the request says that it may be.
+    /// Returns the response to a request, a stored one if the request allows that.
     pub(super) async fn respond(
         &self,
         request: &HttpRequest,
         context: &Context,
     ) -> Result<HttpResponse, Failure> {
-        // Where a policy may not go now, it gets no kept response either.
+        // A host that isn't allowed now has no stored responses either.
         let url = self.url(&request.url)?;
         if !request.cache {
             return self.retry(request, &url, context).await;
@@ -48,9 +48,9 @@ impl Http {
         let (key, cache) = (request.key.to_json(), &self.0.cache);
         let now = SystemTime::now();
         match cache.find(&key, now) {
-            Found::Fresh(response) => return Ok(response),
-            Found::Nothing => {}
-            Found::Stale(mut kept) => {
+            CacheLookup::Fresh(response) => return Ok(response),
+            CacheLookup::Nothing => {}
+            CacheLookup::Stale(mut kept) => {
                 let revalidated = self.revalidate(request, &kept, &url, context).await;
                 cache.forget(&key);
                 match revalidated? {
@@ -75,7 +75,8 @@ impl Http {
         Ok(response)
     }
 
-    /// Asks whether a response is still right: that it is (304), or a new one.
+    /// Asks the server whether a stored response is still current. Returns a 304 or a new response,
+    /// or `None` if the stored one can't be revalidated.
     async fn revalidate(
         &self,
         request: &HttpRequest,
@@ -99,7 +100,7 @@ impl Http {
         Ok(Some(response).filter(|response| matches!(response.status, 200 | 304)))
     }
 
-    /// Sends it, and again after failures of the network, as often as it says.
+    /// Sends a request, and retries it after network failures as often as it allows.
     async fn retry(
         &self,
         request: &HttpRequest,
@@ -114,7 +115,7 @@ impl Http {
                 Err(failure @ (Failure::Network(_) | Failure::TimedOut(_))) if left > 0 => failure,
                 answer => return answer,
             };
-            // A pause beyond the deadline is useless.
+            // A pause beyond the deadline would be useless.
             if Instant::now() + pause >= deadline {
                 return Err(failure);
             }
@@ -124,7 +125,7 @@ impl Http {
         }
     }
 
-    /// One request with its redirects, within its time.
+    /// Sends one request and follows its redirects, within its time limit.
     async fn exchange(
         &self,
         request: &HttpRequest,
@@ -133,10 +134,10 @@ impl Http {
         deadline: Instant,
     ) -> Result<HttpResponse, Failure> {
         let permit = tokio::time::timeout_at(deadline, self.0.permits.acquire()).await;
-        let _permit = permit.map_err(|_| Failure::Halt(late()))?;
+        let _permit = permit.map_err(|_| Failure::Halt(out_of_time()))?;
         let own = match request.timeout {
             None => Some(self.0.options.timeout),
-            // As in OPA, zero and less are no bound.
+            // As in OPA, zero and less are no limit.
             Some(nanoseconds) => u64::try_from(nanoseconds)
                 .ok()
                 .filter(|nanoseconds| *nanoseconds > 0)
@@ -149,9 +150,9 @@ impl Http {
         );
         match (answer.await, own) {
             (Ok(answer), _) => answer,
-            (Err(_), None) => Err(Failure::Halt(late())),
+            (Err(_), None) => Err(Failure::Halt(out_of_time())),
             (Err(_), Some(_)) => {
-                let (method, url) = (operation(&request.method), said(request, url));
+                let (method, url) = (operation(&request.method), display_url(request, url));
                 Err(Failure::TimedOut(format!("{method} {url}: request timed out")))
             }
         }
@@ -167,11 +168,11 @@ impl Http {
         let mut method = Method::from_bytes(method.as_bytes())
             .map_err(|_| Failure::Request(format!("net/http: invalid method {method:?}")))?;
         let mut headers = headers(&request.headers).map_err(|what| {
-            let (method, url) = (operation(method.as_str()), said(request, &url));
+            let (method, url) = (operation(method.as_str()), display_url(request, &url));
             Failure::Network(format!("{method} \"{url}\": {what}"))
         })?;
         let mut body = Some(request.body.as_slice());
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let asked_for = headers.contains_key(header::ACCEPT_ENCODING)
                 || headers.contains_key(header::RANGE)
                 || method == Method::HEAD;
@@ -207,7 +208,7 @@ impl Http {
                     headers.remove(name);
                 }
             }
-            // The server chose it, not the policy.
+            // The server chose the URL, not the policy.
             url = self.check(target).map_err(|failure| match failure {
                 Failure::Request(message) | Failure::Disallowed(message) => {
                     Failure::Network(format!(
@@ -219,10 +220,10 @@ impl Http {
                 other => other,
             })?;
         }
-        Err(Failure::Network(format!("stopped after {MOST_REDIRECTS} redirects")))
+        Err(Failure::Network(format!("stopped after {MAX_REDIRECTS} redirects")))
     }
 
-    /// One request, sent; its response's body is still to be read.
+    /// Sends one request; the body of its response is still to be read.
     async fn hop(
         &self,
         request: &HttpRequest,
@@ -235,7 +236,7 @@ impl Http {
         let mut asked = url.clone();
         let name = request.tls.server_name.as_str();
         if !name.is_empty() && url.scheme() == "https" {
-            rename(&mut asked, name, &mut headers)?;
+            set_server_name(&mut asked, name, &mut headers)?;
         }
         let client = self.0.clients.get(&self.0.options, &request.tls, &asked, &target)?;
         let mut builder = client.request(method.clone(), asked).headers(headers);
@@ -244,7 +245,7 @@ impl Http {
             builder = builder.body(body.to_vec());
         }
         let sent = builder.send().await;
-        sent.map_err(|error| network(method.as_str(), &said(request, url), &error))
+        sent.map_err(|error| network(method.as_str(), &display_url(request, url), &error))
     }
 
     async fn read(
@@ -265,28 +266,28 @@ impl Http {
             .filter(|(name, _)| *name != header::TRANSFER_ENCODING)
             .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
             .collect();
-        let mut taken = Taken { context, bytes: 0, most: self.0.options.most_body };
+        let mut read = BodyBytes { context, bytes: 0, max: self.0.options.max_body_bytes };
         let mut body = Vec::new();
         while let Some(chunk) = response
             .chunk()
             .await
             .map_err(|error| Failure::Network(format!("the body broke off: {}", cause(&error))))?
         {
-            taken.take(chunk.len(), body.len(), url)?;
+            read.take(chunk.len(), body.len(), url)?;
             body.extend_from_slice(&chunk);
         }
         let encoding = response.headers().get(header::CONTENT_ENCODING);
         let packed = encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip"));
         if ours && packed && !body.is_empty() {
-            body = inflate(&body, &mut taken, url)?;
+            body = inflate(&body, &mut read, url)?;
             headers.retain(|(name, _)| name != "content-encoding" && name != "content-length");
         }
-        taken.keep();
+        read.keep();
         let status_text = format!("{} {reason}", status.as_u16());
         Ok(HttpResponse { status: status.as_u16(), status_text, headers, body })
     }
 
-    /// A URL that may be asked.
+    /// Parses a URL and checks that it is allowed.
     fn url(&self, text: &str) -> Result<Url, Failure> {
         let url = Url::parse(text)
             .map_err(|error| Failure::Request(format!("parse {text:?}: {error}")))?;
@@ -296,15 +297,17 @@ impl Http {
     fn check(&self, url: Url) -> Result<Url, Failure> {
         let scheme = url.scheme();
         if !matches!(scheme, "http" | "https") {
-            let message =
-                format!("Get \"{}\": unsupported protocol scheme {scheme:?}", shown(&url));
+            let message = format!(
+                "Get \"{}\": unsupported protocol scheme {scheme:?}",
+                without_password(&url)
+            );
             return Err(Failure::Network(message));
         }
         self.target(&url)?;
         Ok(url)
     }
 
-    /// Where a URL leads, if that is allowed.
+    /// Returns the target of a URL, if it is allowed.
     fn target(&self, url: &Url) -> Result<Target, Failure> {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(Failure::Request("http: no Host in request URL".to_owned()));
@@ -317,20 +320,24 @@ impl Http {
     }
 }
 
-/// The bytes that a response takes of what the evaluation may read; given back unless it is kept.
-struct Taken<'c> {
+/// The bytes of a response that count towards the evaluation's allowance; given back unless the
+/// response is kept.
+struct BodyBytes<'c> {
     context: &'c Context,
     bytes: u64,
-    most: u64,
+    max: u64,
 }
 
-impl Taken<'_> {
-    /// Takes some more bytes of a body that has `length` already.
+impl BodyBytes<'_> {
+    /// Counts more bytes of a body that has `length` already.
     fn take(&mut self, more: usize, length: usize, url: &Url) -> Result<(), Failure> {
         let more = more as u64;
-        if (length as u64).saturating_add(more) > self.most {
-            let message =
-                format!("the response of {} is larger than {} bytes", shown(url), self.most);
+        if (length as u64).saturating_add(more) > self.max {
+            let message = format!(
+                "the response of {} is larger than {} bytes",
+                without_password(url),
+                self.max
+            );
             return Err(Failure::Halt(Error::new(ErrorKind::TooLarge, message)));
         }
         if let Some(allowance) = &self.context.allowance
@@ -347,7 +354,7 @@ impl Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BodyBytes<'_> {
     fn drop(&mut self) {
         if let Some(allowance) = &self.context.allowance {
             allowance.give_back(self.bytes);
@@ -355,8 +362,8 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Decompresses what we asked to have compressed.
-fn inflate(body: &[u8], taken: &mut Taken<'_>, url: &Url) -> Result<Vec<u8>, Failure> {
+/// Decompresses a body whose compression this crate asked for.
+fn inflate(body: &[u8], read: &mut BodyBytes<'_>, url: &Url) -> Result<Vec<u8>, Failure> {
     let mut reader = flate2::read::MultiGzDecoder::new(body);
     let mut plain = Vec::new();
     let mut buffer = vec![0; 64 << 10];
@@ -366,7 +373,7 @@ fn inflate(body: &[u8], taken: &mut Taken<'_>, url: &Url) -> Result<Vec<u8>, Fai
         let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else {
             return Ok(plain);
         };
-        taken.take(count, plain.len(), url)?;
+        read.take(count, plain.len(), url)?;
         plain.extend_from_slice(chunk);
     }
 }
@@ -375,7 +382,7 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// A method as failures call it: `Get`.
+/// Returns a method as error messages spell it: `Get`.
 fn operation(method: &str) -> String {
     let method = if method.is_empty() { "GET" } else { method };
     let mut name = method.to_ascii_lowercase();
@@ -385,8 +392,8 @@ fn operation(method: &str) -> String {
     name
 }
 
-/// A URL as failures show it: without a password.
-fn shown(url: &Url) -> String {
+/// Returns a URL for an error message, without its password.
+fn without_password(url: &Url) -> String {
     let mut url = url.clone();
     if url.password().is_some() {
         let _ = url.set_password(Some("xxxxx"));
@@ -394,13 +401,13 @@ fn shown(url: &Url) -> String {
     url.into()
 }
 
-/// A URL as the policy wrote it, or the one that a redirect led to.
-fn said(request: &HttpRequest, url: &Url) -> String {
+/// Returns the URL for an error message: as the policy wrote it, or the one that a redirect led to.
+fn display_url(request: &HttpRequest, url: &Url) -> String {
     let own = Url::parse(&request.url).is_ok_and(|own| own == *url);
-    if own && url.password().is_none() { request.url.clone() } else { shown(url) }
+    if own && url.password().is_none() { request.url.clone() } else { without_password(url) }
 }
 
-/// What a broken exchange means.
+/// Classifies a broken exchange.
 fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
     let mut at: &dyn std::error::Error = error;
     loop {
@@ -416,7 +423,7 @@ fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
     Failure::Network(format!("{} \"{}\": {}", operation(method), url, cause(error)))
 }
 
-/// The innermost cause: the layers between only repeat each other.
+/// Returns the message of the innermost cause: the layers above only repeat each other.
 fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
@@ -433,7 +440,7 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
             .map_err(|_| wrong(&format!("name {name:?}")))?;
         let value = HeaderValue::from_bytes(value.as_bytes())
             .map_err(|_| wrong(&format!("value for {:?}", name.as_str())))?;
-        // How the body ends is ours to say.
+        // The HTTP client decides how the body is framed.
         if !matches!(name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION)
         {
             headers.insert(name, value);
@@ -442,15 +449,15 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-/// Makes a URL one of another server name, asked for the same host.
-fn rename(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
+/// Replaces a URL's host by the server's name for TLS; the `Host` header keeps the host.
+fn set_server_name(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
     let wrong = || Failure::Request(format!("`{name}` can't be the server's name"));
     if !headers.contains_key(header::HOST) {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| wrong())?);
     }
-    // An address would not be looked up, and so not be checked.
+    // An address would not be resolved, and so not be checked.
     match url::Host::parse(name) {
         Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| wrong()),
         _ => Err(wrong()),

@@ -1,4 +1,4 @@
-//! The sender over real connections to this machine.
+//! Tests of the sender over real connections to this machine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -16,14 +16,14 @@ use crate::rego::builtins::{HttpRequest, HttpResponse};
 use crate::rego::value::Value;
 use crate::{Error, ErrorKind};
 
-/// What was asked, request by request.
-type Asked = Arc<Mutex<Vec<String>>>;
+/// The requests that a server received.
+type Received = Arc<Mutex<Vec<String>>>;
 
-/// A server that gives these answers, one a connection, the last again and again.
-async fn serve(answers: Vec<String>) -> (u16, Asked) {
+/// Starts a server that gives these answers, one per connection, repeating the last.
+async fn serve(answers: Vec<String>) -> (u16, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let asked = Asked::default();
+    let asked = Received::default();
     let log = Arc::clone(&asked);
     tokio::spawn(async move {
         for index in 0.. {
@@ -41,7 +41,7 @@ async fn serve(answers: Vec<String>) -> (u16, Asked) {
     (port, asked)
 }
 
-/// A request with its body.
+/// Reads a request with its body.
 async fn read(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
@@ -95,7 +95,7 @@ async fn send(http: &Http, json: &str, port: u16) -> Result<HttpResponse, Failur
     http.respond(&request(json, port), &context()).await
 }
 
-/// What the policy sees.
+/// Returns the response as the policy sees it.
 async fn seen(http: &Http, json: &str, port: u16) -> Result<Value, Error> {
     http.send(&request(json, port), &context()).await.map(|answer| answer.value)
 }
@@ -107,7 +107,7 @@ fn message(failure: Failure) -> String {
 const GET: &str = r#"{"method":"get","url":"http://127.0.0.1:PORT/a?b=1"}"#;
 
 #[tokio::test]
-async fn a_request_is_sent_as_it_says() {
+async fn a_request_is_sent_as_the_policy_wrote_it() {
     let (port, asked) = serve(vec![answer("200 Fine", "X-A: 1\r\nx-a: 2\r\n", "hi")]).await;
     let http = http(&[format!("127.0.0.1:{port}")]);
     let json = r#"{"method":"post","url":"http://127.0.0.1:PORT/a?b=1","body":{"x":1},
@@ -129,7 +129,7 @@ async fn a_request_is_sent_as_it_says() {
 #[tokio::test]
 async fn only_allowed_hosts_are_asked() {
     let (port, asked) = serve(vec![answer("200 OK", "", "hi")]).await;
-    // A name is allowed, and the loopback address that it stands for isn't named.
+    // The name is allowed, but not the loopback address that it resolves to.
     for allowed in ["example.com", "localhost", "*.localhost", "127.0.0.1:1"] {
         let http = http(&[allowed.to_owned()]);
         for url in ["127.0.0.1", "localhost", "a.localhost"] {
@@ -149,7 +149,7 @@ async fn only_allowed_hosts_are_asked() {
     assert_eq!(value.to_json(), format!(r#"{{"error":{error},"status_code":0}}"#));
 }
 
-/// Answers look-ups with these addresses, one after the other.
+/// Answers look-ups with these addresses, in order.
 fn rebinding(
     mut builder: HttpBuilder,
     answers: Vec<SocketAddr>,
@@ -169,14 +169,14 @@ async fn a_name_that_changes_its_address_is_checked_each_time() {
     let (port, asked) = serve(vec![answer("200 OK", "", "hi")]).await;
     let local = SocketAddr::from(([127, 0, 0, 1], port));
     let json = r#"{"method":"get","url":"http://rebind.test:PORT/"}"#;
-    // Public when it is checked, loopback when it would be connected to: it is looked up once.
+    // Loopback when it is resolved for the connection, public afterwards: it is resolved once.
     let public = SocketAddr::from(([192, 0, 2, 1], port));
     let (builder, count) = rebinding(Http::builder(), vec![local, public]);
     let error = send(&built(builder, &["rebind.test".to_owned()]), json, port).await.unwrap_err();
     assert!(matches!(&error, Failure::Disallowed(_)), "{error:?}");
     assert_eq!(count.load(Ordering::Relaxed), 1);
     assert_eq!(asked.lock().unwrap().len(), 0);
-    // Allowed at first, and then the address of a machine's own metadata.
+    // Allowed at first, and then the address of the machine's metadata service.
     let metadata = SocketAddr::from(([169, 254, 169, 254], port));
     let (builder, count) = rebinding(Http::builder(), vec![local, metadata]);
     let http = built(builder, &["rebind.test".to_owned(), format!("127.0.0.1:{port}")]);
@@ -210,7 +210,7 @@ async fn look_ups_go_by_the_same_list() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_where_asked_and_allowed() {
+async fn redirects_are_followed_if_requested_and_allowed() {
     let to = |place: &str| answer("302 Found", &format!("location: {place}\r\n"), "");
     let answers = vec![to("/b"), answer("200 OK", "", "end")];
     let (port, asked) = serve(answers).await;
@@ -256,8 +256,8 @@ async fn credentials_stay_with_their_origin() {
 }
 
 #[tokio::test]
-async fn time_is_bounded() {
-    // A server that says nothing, and one whose headers never end.
+async fn time_is_limited() {
+    // A server that sends nothing, and one whose headers never end.
     let dripping = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let slow = dripping.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -276,7 +276,7 @@ async fn time_is_bounded() {
         let error = send(&http, json, port).await.unwrap_err();
         assert_eq!(message(error), format!("Get http://127.0.0.1:{port}/: request timed out"));
     }
-    // The evaluation's own time ends it, whatever the request says of errors and time.
+    // The evaluation's own deadline ends it, whatever the request's settings for errors and time.
     let (port, _) = serve(vec!["silence".to_owned()]).await;
     let http = http(&[format!("127.0.0.1:{port}")]);
     let json = r#"{"method":"get","url":"http://127.0.0.1:PORT/","timeout":0,"raise_error":false}"#;
@@ -286,7 +286,7 @@ async fn time_is_bounded() {
 }
 
 #[tokio::test]
-async fn bodies_are_bounded() {
+async fn bodies_are_limited() {
     let (port, _) = serve(vec![answer("200 OK", "", &"x".repeat(5000))]).await;
     let allowed = [format!("127.0.0.1:{port}")];
     let small = built(Http::builder().max_body_bytes(4999), &allowed);
@@ -315,7 +315,7 @@ async fn bodies_are_bounded() {
     assert_eq!(error.kind(), ErrorKind::TooLarge);
 }
 
-/// Answers one request with these bytes.
+/// Starts a server that answers every request with these bytes.
 async fn serve_bytes(bytes: Vec<u8>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -331,7 +331,7 @@ async fn serve_bytes(bytes: Vec<u8>) -> u16 {
 }
 
 #[tokio::test]
-async fn compressed_bodies_are_what_they_say() {
+async fn compressed_bodies_are_decompressed_within_the_limit() {
     use std::io::Write as _;
     let pack = |text: &[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -351,7 +351,7 @@ async fn compressed_bodies_are_what_they_say() {
     let response = send(&http(&allowed), GET, port).await.unwrap();
     assert_eq!(response.body, b"plain");
     assert!(response.header("content-encoding").is_none());
-    // Who asks for it itself gets it as it is.
+    // A policy that asks for compression itself gets the compressed body.
     let own = r#"{"method":"get","url":"http://127.0.0.1:PORT/",
         "headers":{"Accept-Encoding":"gzip"}}"#;
     assert_eq!(send(&http(&allowed), own, port).await.unwrap().body, pack(b"plain"));
@@ -365,7 +365,7 @@ async fn compressed_bodies_are_what_they_say() {
         let value = seen(&http(&allowed), quiet, port).await.unwrap();
         assert!(value.get_str("error").is_some() && value.get_str("body").is_none());
     }
-    // What is small on its way, and isn't once it is here.
+    // A body that is small when compressed and too large when decompressed.
     let port = serve_bytes(packed(&pack(&vec![0; 4 << 20]))).await;
     let small = built(Http::builder().max_body_bytes(1 << 20), &allowed);
     assert_eq!(seen(&small, quiet, port).await.unwrap_err().kind(), ErrorKind::TooLarge);
@@ -386,7 +386,7 @@ async fn bodies_and_headers_that_break_off_or_grow_are_failures() {
 }
 
 #[tokio::test]
-async fn failures_of_the_network_are_tried_again() {
+async fn failures_of_the_network_are_retried() {
     let (port, asked) = serve(vec![String::new(), answer("200 OK", "", "now")]).await;
     let allowed = [format!("127.0.0.1:{port}")];
     let json = r#"{"method":"get","url":"http://127.0.0.1:PORT/","max_retry_attempts":2}"#;
@@ -403,7 +403,7 @@ async fn failures_of_the_network_are_tried_again() {
 }
 
 #[tokio::test]
-async fn responses_are_kept_across_evaluations_where_asked() {
+async fn responses_are_kept_across_evaluations_if_requested() {
     let fresh = answer("200 OK", "cache-control: no-cache\r\netag: \"1\"\r\n", "one");
     let same = answer("304 Not Modified", "x-new: 1\r\n", "").replace("content-length: 0\r\n", "");
     let (port, asked) = serve(vec![fresh, same, answer("500 No", "", "two")]).await;
@@ -424,8 +424,8 @@ async fn responses_are_kept_across_evaluations_where_asked() {
     assert!(send(&http(&["a.test".to_owned()]), forced, port).await.is_err());
 }
 
-/// A server with a certificate of its own for `name`, that asks for one of its client or not.
-async fn serve_tls(name: &str, client_ca: Option<String>) -> (u16, String, Asked) {
+/// Starts a server with its own certificate for `name`, which may require a client certificate.
+async fn serve_tls(name: &str, client_ca: Option<String>) -> (u16, String, Received) {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate =
         rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&key).unwrap();
@@ -452,7 +452,7 @@ async fn serve_tls(name: &str, client_ca: Option<String>) -> (u16, String, Asked
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let asked = Asked::default();
+    let asked = Received::default();
     let log = Arc::clone(&asked);
     tokio::spawn(async move {
         loop {
@@ -468,7 +468,7 @@ async fn serve_tls(name: &str, client_ca: Option<String>) -> (u16, String, Asked
 }
 
 #[tokio::test]
-async fn servers_are_trusted_as_the_request_says() {
+async fn a_server_is_trusted_by_the_settings_of_the_request() {
     let (port, pem, asked) = serve_tls("named.test", None).await;
     let allowed = [format!("127.0.0.1:{port}")];
     let url = "\"method\":\"get\",\"url\":\"https://127.0.0.1:PORT/\"";
@@ -487,13 +487,13 @@ async fn servers_are_trusted_as_the_request_says() {
     let file = ask(",\"tls_ca_cert_file\":\"/etc/x\"").await.unwrap_err();
     assert!(message(file).contains("`tls_ca_cert_file` is not supported"));
     assert!(matches!(ask(",\"tls_ca_cert\":\"x\"").await, Err(Failure::Request(_))));
-    // The name of a server is no way around the look-up of its addresses.
+    // A server name can't be used to bypass the look-up of its addresses.
     let named = ask(",\"tls_insecure_skip_verify\":true,\"tls_server_name\":\"10.0.0.1\"").await;
     assert!(matches!(named, Err(Failure::Request(_))));
 }
 
 #[tokio::test]
-async fn our_certificate_is_shown_where_given() {
+async fn a_client_certificate_is_sent_if_given() {
     let key = rcgen::KeyPair::generate().unwrap();
     let own =
         rcgen::CertificateParams::new(vec!["me".to_owned()]).unwrap().self_signed(&key).unwrap();

@@ -1,6 +1,6 @@
 //! The builder of a platform: its settings, their defaults and checks.
 //!
-//! Owns what can be set and what is refused when it is built. What a platform does is `platform`'s.
+//! Owns the settings, and the checks that `build` makes. `platform` owns the platform itself.
 
 mod environment;
 
@@ -21,10 +21,10 @@ use crate::observe::{Observer, Observers};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 
-/// A timeout beyond this is none; moments that far ahead can still be computed with.
+/// The longest timeout; a longer one is shortened to it, so that a deadline can always be computed.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Builds a [`Platform`]; every setting has a safe default but the addresses and the token.
+/// Builds a [`Platform`]; every setting has a safe default except the addresses and the token.
 #[derive(Clone)]
 #[must_use]
 pub struct PlatformBuilder {
@@ -63,7 +63,7 @@ pub struct PlatformBuilder {
 }
 
 impl std::fmt::Debug for PlatformBuilder {
-    // Addresses that are not checked yet can hold passwords.
+    // Addresses that aren't checked yet may contain passwords.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PlatformBuilder")
             .field("product", &self.product)
@@ -123,106 +123,108 @@ macro_rules! setters {
 
 impl PlatformBuilder {
     setters! {
-        /// The product whose names are used; `platform` by default.
+        /// Sets the product whose names are used; `platform` by default.
         product: Product => product;
         /// Allows plain HTTP beyond loopback. Never switches off certificate checks.
         insecure: bool => insecure;
-        /// How long connecting may take; 5 s by default.
+        /// Sets the time limit for connecting; 5 s by default.
         connect_timeout: Duration => connect_timeout;
-        /// How long the service may be silent in the middle of an answer; 10 s by default.
+        /// Sets how long the service may be silent within an answer; 10 s by default.
         idle_timeout: Duration => idle_timeout;
-        /// How long one call may take with its pages, pauses and retries; 60 s by default.
+        /// Sets the time limit of one call, with its pages, pauses and retries; 60 s by default.
         call_timeout: Duration => call_timeout;
-        /// Attempts after the first, for calls that are safe to repeat; 4 by default.
+        /// Sets the number of attempts after the first, for calls that are safe to repeat; 4 by
+        /// default.
         retries: usize => retries;
-        /// The pause before the first repetition, 200 ms by default; later ones grow to 5 s.
+        /// Sets the pause before the first retry, 200 ms by default; later ones grow to 5 s.
         first_pause: Duration => first_pause;
-        /// The largest answer other than an artifact, in bytes; 64 MiB by default.
+        /// Sets the largest answer other than an artifact, in bytes; 64 MiB by default.
         max_answer_bytes: u64 => max_answer_bytes;
-        /// The largest artifact, in bytes; 512 MiB by default.
+        /// Sets the largest artifact, in bytes; 512 MiB by default.
         max_artifact_bytes: u64 => max_artifact_bytes;
-        /// The most results of one call; more is an error. 100,000 by default.
+        /// Sets the largest number of results of one call; more is an error. 100,000 by default.
         max_results: usize => max_results;
-        /// The most pages of one list; more is an error. 10,000 by default.
+        /// Sets the largest number of pages of one list; more is an error. 10,000 by default.
         max_pages: usize => max_pages;
-        /// What a policy sees when the service knows no such thing; an error by default.
+        /// Sets what a policy sees when the service has no such resource; an error by default.
         not_found: NotFound => not_found;
-        /// The functions of `Platform::register` and [`Platform::call`]: the five, unless more
-        /// are turned on. Policies are loaded with those of
+        /// Sets the functions of `Platform::register` and [`Platform::call`]; by default the five
+        /// of interface section 4.7. Policies are loaded with the functions of
         /// [`LoadOptions::enabled`](crate::load::LoadOptions::enabled).
         functions: FunctionSet => functions;
-        /// How long an answer also serves later evaluations on this platform; not at all by
-        /// default. Successes alone, within some 64 MiB of memory; never failures, never what
-        /// costs money, and no artifacts, which have a cache of their own.
+        /// Sets how long an answer also serves later evaluations on this platform; not at all by
+        /// default. Only successes are shared, within about 64 MiB of memory: no failures, no calls
+        /// that cost money, and no artifacts, which have their own cache.
         share_answers: Duration => share_answers;
-        /// True if `HTTPS_PROXY` and `NO_PROXY` are honoured; true by default.
+        /// Sets whether `HTTPS_PROXY` and `NO_PROXY` are honoured; `true` by default.
         proxy_from_env: bool => proxy_from_env;
     }
 
-    /// A fixed token.
+    /// Sets a fixed token.
     pub fn token(mut self, token: Token) -> Self {
         self.credentials = Credentials::Fixed(token);
         self
     }
 
-    /// A provider that is asked for a token at the first call, and again when one runs out.
+    /// Sets a provider that is asked for a token at the first call, and again when a token expires.
     pub fn token_provider(mut self, provider: impl TokenProvider) -> Self {
         self.credentials = Credentials::Provider(Arc::new(provider));
         self
     }
 
-    /// The organization that a user token selects (interface 5.4); API tokens are bound to theirs.
+    /// Sets the organization that a user token selects (interface 5.4); an API token is bound to
+    /// its own.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organization = Some(name.into());
         self
     }
 
-    /// The address of the control plane.
+    /// Sets the address of the control plane.
     pub fn controlplane_url(mut self, url: impl Into<String>) -> Self {
         self.control_plane = Some(url.into());
         self
     }
 
-    /// The address of the platform backend.
+    /// Sets the address of the platform backend.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.backend = Some(url.into());
         self
     }
 
-    /// Trusts the certificates of a PEM file besides the platform's own store.
+    /// Trusts the certificates of a PEM file in addition to the system's.
     pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.ca_certificates.push(pem.into());
         self
     }
 
-    /// The proxy for https, instead of what the environment says. Loopback is never proxied, and
-    /// plain HTTP neither, so that no proxy sees a token.
+    /// Sets the proxy for https, in place of the environment's. Neither loopback nor plain HTTP is
+    /// ever proxied, so that no proxy sees a token.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
         self
     }
 
-    /// The hosts that are reached without the proxy, in the form of `NO_PROXY`.
+    /// Sets the hosts that are reached without the proxy, in the form of `NO_PROXY`.
     pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
         self.no_proxy = Some(hosts.into());
         self
     }
 
-    /// A header of every request to the service's two addresses; the content store doesn't get
-    /// it. Those that the client makes itself are refused.
+    /// Adds a header to every request to the service's two addresses; the content store doesn't get
+    /// it. Headers that the client sets itself are refused.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// What the client calls itself; `rego-platform/` and the version by default.
+    /// Sets the user agent; `rego-platform/` and the version by default.
     pub fn user_agent(mut self, name: impl Into<String>) -> Self {
         self.user_agent = Some(name.into());
         self
     }
 
-    /// Adds headers to each request to the service's two addresses, within the span of the
-    /// request: where a host puts the context of a trace. It can't set `authorization`.
+    /// Sets a function that adds headers to each request to the service's two addresses, within the
+    /// span of the request, such as the context of a trace. It can't set `authorization`.
     pub fn propagator(
         mut self,
         propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,
@@ -231,18 +233,18 @@ impl PlatformBuilder {
         self
     }
 
-    /// Sends requests with this client, whose timeouts, proxy and certificates then hold:
-    /// [`build`](Self::build) refuses settings of these beside it.
+    /// Sends requests with this client, and so with its timeouts, proxy and certificates:
+    /// [`build`](Self::build) refuses settings of these in addition.
     ///
-    /// It must not follow redirects (`reqwest::redirect::Policy::none()`); a redirect that it
-    /// followed is an error. Requests run on a thread of the platform's own, so that a connection
-    /// that this platform opened doesn't depend on the host's runtime.
+    /// The client must not follow redirects (`reqwest::redirect::Policy::none()`); a redirect that
+    /// it followed is an error. Requests run on the platform's own thread, so that a connection
+    /// opened by this platform doesn't depend on the host's runtime.
     pub fn http_client(mut self, client: reqwest::Client) -> Self {
         self.http_client = Some(client);
         self
     }
 
-    /// Who does the cryptography of TLS: by default what the process installed
+    /// Sets the provider of TLS cryptography. The default is the one installed for the process
     /// ([`rustls::crypto::CryptoProvider::install_default`]), else ring, with the feature of that
     /// name.
     pub fn crypto_provider(mut self, provider: Arc<rustls::crypto::CryptoProvider>) -> Self {
@@ -250,44 +252,45 @@ impl PlatformBuilder {
         self
     }
 
-    /// Who is told of requests, and of evaluations that this platform answers and of their calls,
-    /// unless [`EvaluateOptions::observer`](crate::evaluate::EvaluateOptions::observer) is another.
+    /// Sets the observer of requests, and of evaluations with this platform and their calls, unless
+    /// [`EvaluateOptions::observer`](crate::evaluate::EvaluateOptions::observer) sets another for
+    /// those.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// Another path for an endpoint (`discover`, `download`, `evidence`, `project_compliance`,
-    /// `evaluate_evidence`, `operation`, `products`, `product_version`, `projects`,
-    /// `environments`, `approve_assessment`, `product_compliance`, `infoz`, `openapi`,
-    /// `openapi_controlplane`); never another host.
+    /// Sets another path for an endpoint (`discover`, `download`, `evidence`, `project_compliance`,
+    /// `evaluate_evidence`, `operation`, `products`, `product_version`, `projects`, `environments`,
+    /// `approve_assessment`, `product_compliance`, `infoz`, `openapi`, `openapi_controlplane`);
+    /// never another host.
     pub fn endpoint(mut self, name: impl Into<String>, path: impl Into<String>) -> Self {
         self.paths.insert(name.into(), path.into());
         self
     }
 
-    /// The most requests in flight at once, over everything that shares the platform; 64 by
-    /// default, at least 1.
+    /// Sets the largest number of requests in flight at once, over all clones of the platform; 64
+    /// by default, at least 1.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.concurrency = requests.clamp(1, 10_000);
         self
     }
 
-    /// Keeps artifacts in `folder`, at most `max_bytes` of them; nowhere by default.
+    /// Keeps artifacts in `folder`, `max_bytes` of them at most; nowhere by default.
     ///
-    /// An artifact is taken from there only after the service granted this token access to it.
-    /// Any number of processes can share the folder, which is made private to its user.
+    /// An artifact is read from there only after the service has granted this token access to it.
+    /// Any number of processes can share the folder, which is made accessible to its owner only.
     #[cfg(feature = "cache")]
     pub fn artifact_cache(mut self, folder: impl Into<std::path::PathBuf>, max_bytes: u64) -> Self {
         self.cache = Some((folder.into(), max_bytes));
         self
     }
 
-    /// Checks everything and builds the platform. Nothing is connected and no HTTP client made
-    /// before the first call.
+    /// Checks the settings and builds the platform. Nothing is connected, and no HTTP client
+    /// created, before the first call.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`], which says what is wrong and never repeats a secret.
+    /// [`ErrorKind::Configuration`], with a message that never repeats a secret.
     pub fn build(self) -> Result<Platform, Error> {
         let endpoints = Endpoints::new(
             self.control_plane.as_deref(),
@@ -369,9 +372,9 @@ impl PlatformBuilder {
     }
 }
 
-/// The host's headers, checked; what they hold isn't repeated.
+/// Returns the host's headers after checking them; errors don't repeat their values.
 fn headers(given: &[(String, String)], own: Option<&HeaderName>) -> Result<HeaderMap, Error> {
-    const OURS: [HeaderName; 8] = [
+    const RESERVED: [HeaderName; 8] = [
         ACCEPT,
         AUTHORIZATION,
         CONNECTION,
@@ -388,7 +391,7 @@ fn headers(given: &[(String, String)], own: Option<&HeaderName>) -> Result<Heade
             Error::new(ErrorKind::Configuration, message)
         };
         let name = HeaderName::try_from(name).map_err(|_| bad("has no name that can be sent"))?;
-        if OURS.contains(&name) || Some(&name) == own {
+        if RESERVED.contains(&name) || Some(&name) == own {
             return Err(bad("is the client's own")
                 .with_hint("tokens, organization and user agent are settings of their own"));
         }

@@ -4,7 +4,7 @@ use super::User;
 use super::resource::{open_enum, resource};
 
 open_enum! {
-    /// True if an assessment's revision was approved (interface 2.13).
+    /// The approval of an assessment's revision (interface 2.13).
     AssessmentApprovalStatus {
         /// the default
         Unspecified = "ASSESSMENT_APPROVAL_STATUS_UNSPECIFIED",
@@ -12,8 +12,7 @@ open_enum! {
 }
 
 resource! {
-    /// An assessment as it was at one revision, with who wrote and who reviewed it
-    /// (interface 2.13).
+    /// An assessment at one revision, with its author and its reviewer (interface 2.13).
     AssessmentRevision {
         /// identifier
         id: text,
@@ -21,41 +20,41 @@ resource! {
         assessment_id: text,
         /// the identifier of the project's version that it is about
         project_version_id: text,
-        /// its number
+        /// the revision's number
         revision: int,
-        /// what its author notes
+        /// the author's note
         note: text,
-        /// what its reviewer notes
+        /// the reviewer's note
         review_note: text,
-        /// why, an enumeration without documented values
+        /// the reason, an enumeration without documented values
         justification_code: text,
-        /// what it covers, an enumeration without documented values
+        /// its scope, an enumeration without documented values
         scope: text,
-        /// what it says, an enumeration without documented values
+        /// its status, an enumeration without documented values
         status: text,
-        /// whether it was approved
+        /// its approval
         approval_status: (AssessmentApprovalStatus),
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was reviewed
+        /// the time of its review
         reviewed_at: time,
-        /// who reviewed it
+        /// its reviewer
         reviewer: {User},
-        /// who made it
+        /// its author
         created_by: {AssessmentCreator},
         /// the products that it is about
         products: [AssessmentProduct],
-        /// how sure its author is
+        /// the author's confidence
         confidence_score: number,
-        /// whether the finding can be mended automatically
+        /// `true` if the finding can be fixed automatically
         auto_remediable: flag,
-        /// what the confidence consists of
+        /// the parts of the confidence score
         confidence_breakdown: {ConfidenceBreakdown},
     }
 }
 
 open_enum! {
-    /// What made an assessment's revision (interface 2.13).
+    /// The kind of author of an assessment's revision (interface 2.13).
     AssessmentCreatorType {
         /// the default
         Unspecified = "ASSESSMENT_CREATOR_TYPE_UNSPECIFIED",
@@ -63,9 +62,9 @@ open_enum! {
 }
 
 resource! {
-    /// Who made an assessment's revision (interface 2.13).
+    /// The author of an assessment's revision (interface 2.13).
     AssessmentCreator {
-        /// what it is
+        /// the kind of author
         kind = "type": (AssessmentCreatorType),
         /// the person
         user: {User},
@@ -101,13 +100,13 @@ resource! {
 }
 
 resource! {
-    /// What a confidence score consists of (interface 2.13).
+    /// The parts of a confidence score (interface 2.13).
     ConfidenceBreakdown {
         /// the version of this form
         schema_version: text,
         /// the score on each axis, by the axis' key
         scores: {map ConfidenceScore},
-        /// what follows from the scores
+        /// results derived from the scores
         derived: {ConfidenceDerived},
     }
 }
@@ -115,9 +114,9 @@ resource! {
 resource! {
     /// The score on one axis (interface 2.13).
     ConfidenceScore {
-        /// why
+        /// the reason
         reason: text,
-        /// whether there is none
+        /// `true` if there is no score
         abstained: flag,
         /// the score
         value: number,
@@ -125,11 +124,11 @@ resource! {
 }
 
 resource! {
-    /// What follows from the scores of all axes (interface 2.13).
+    /// Results derived from the scores of all axes (interface 2.13).
     ConfidenceDerived {
         /// the score over all
         rollup: number,
-        /// how many axes count
+        /// the number of axes that count
         rollup_active_axes: int,
         /// the axis that lowers it most
         dominant_low_axis: {ConfidenceAxis},
@@ -141,7 +140,7 @@ resource! {
     ConfidenceAxis {
         /// the axis' key
         axis: text,
-        /// why
+        /// the reason
         reason: text,
         /// the score
         value: number,

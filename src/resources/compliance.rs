@@ -4,7 +4,7 @@ use super::resource::{open_enum, resource};
 use super::{ExpiredTest, ManualEvidenceGroup, Override, PolicyResult, RequirementScope};
 
 resource! {
-    /// How a product's version fares against one framework (interface 2.14).
+    /// The compliance of a product's version with one framework (interface 2.14).
     FrameworkCompliance {
         /// the framework's identifier
         framework_id: text,
@@ -14,7 +14,7 @@ resource! {
         framework_display_name: text,
         /// one evaluation for each requirement
         evaluations: [RequirementEvaluation],
-        /// how many requirements have which status
+        /// the requirements, counted by status
         metrics: {ComplianceMetrics},
     }
 }
@@ -22,7 +22,7 @@ resource! {
 resource! {
     /// The requirements of a framework, counted by status (interface 2.14).
     ComplianceMetrics {
-        /// all
+        /// all requirements
         total_requirements: int,
         /// those that pass
         passing_requirements: int,
@@ -34,13 +34,13 @@ resource! {
         pending_requirements: int,
         /// those that don't count
         inactive_requirements: int,
-        /// how many of a hundred pass
+        /// the percentage that passes
         compliance_percentage: number,
     }
 }
 
 open_enum! {
-    /// How much of a requirement is decided by policies (interface 2.14).
+    /// The share of a requirement that policies decide (interface 2.14).
     AutomationLevel {
         /// the value shown
         Unspecified = "unspecified",
@@ -59,25 +59,25 @@ resource! {
         name: text,
         /// the requirement's name for people
         display_name: text,
-        /// what the requirement asks for
+        /// the requirement's description
         description: text,
         /// the identifier of the product's version
         product_version_id: text,
         /// the requirement's revision
         requirement_revision: int,
-        /// what the requirement is about
+        /// the requirement's subject
         scope: (RequirementScope),
-        /// when it was evaluated
+        /// the time of the evaluation
         created_at: time,
         /// the outcome, the worst over all projects
         overall_status: text,
-        /// how much of it is decided by policies
+        /// the share of it that policies decide
         automation_level: (AutomationLevel),
-        /// what people gave as evidence
+        /// the evidence that people gave
         manual_evidence_submissions: [ManualEvidenceGroup],
         /// tests that are too old to count
         expired_tests: [ExpiredTest],
-        /// what overrides the outcome
+        /// the override of the outcome
         overridden = "override": {Override},
         /// the outcome in each project's version
         project_evaluations: [ProjectEvaluation],
@@ -97,19 +97,19 @@ resource! {
         requirement_exception_id: text,
         /// the outcome
         status: text,
-        /// when it was evaluated
+        /// the time of the evaluation
         created_at: time,
-        /// whether the requirement doesn't apply
+        /// `true` if the requirement doesn't apply
         not_applicable: flag,
-        /// how much of it is decided by policies
+        /// the share of it that policies decide
         automation_level: (AutomationLevel),
-        /// what people gave as evidence
+        /// the evidence that people gave
         manual_evidence_submissions: [ManualEvidenceGroup],
         /// tests that are too old to count
         expired_tests: [ExpiredTest],
-        /// what overrides the outcome
+        /// the override of the outcome
         overridden = "override": {Override},
-        /// what policies said, by the policy's key
+        /// the results of policies, by the policy's key
         policies: {map PolicyResult},
     }
 }

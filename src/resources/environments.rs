@@ -3,7 +3,7 @@
 use super::resource::{open_enum, resource};
 
 open_enum! {
-    /// What an environment is for (interface 2.12).
+    /// The purpose of an environment (interface 2.12).
     EnvironmentType {
         /// the default
         Unspecified = "ENVIRONMENT_TYPE_UNSPECIFIED",
@@ -21,11 +21,11 @@ resource! {
         description: text,
         /// the organization's identifier
         organization_id: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
-        /// what it is for
+        /// its purpose
         kind = "type": (EnvironmentType),
     }
 }

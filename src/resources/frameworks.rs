@@ -16,15 +16,15 @@ resource! {
         description: text,
         /// the organization's identifier
         organization_id: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
-        /// whether it is a preview
+        /// `true` for a preview
         preview: flag,
-        /// whether it comes with the platform
+        /// `true` if it comes with the platform
         built_in: flag,
-        /// whether it doesn't apply
+        /// `true` if it doesn't apply
         not_applicable: flag,
         /// the text that it was made from
         raw_schema: {RawSchema},
@@ -58,7 +58,7 @@ resource! {
 }
 
 open_enum! {
-    /// What a requirement is about (interface 2.10).
+    /// The subject of a requirement (interface 2.10).
     RequirementScope {
         /// the value shown
         Unspecified = "UNSPECIFIED",
@@ -82,21 +82,21 @@ resource! {
         name: text,
         /// name for people
         display_name: text,
-        /// what it asks for
+        /// description
         description: text,
         /// the organization's identifier
         organization_id: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
-        /// whether it is a preview
+        /// `true` for a preview
         preview: flag,
-        /// whether it comes with the platform
+        /// `true` if it comes with the platform
         built_in: flag,
         /// the text that it was made from
         raw_schema: {RawSchema},
-        /// what it is about
+        /// its subject
         scope: (RequirementScope),
         /// its state
         status: (RequirementStatus),
@@ -112,13 +112,13 @@ resource! {
     VersionReference {
         /// identifier
         id: text,
-        /// what it is about
+        /// its subject
         scope: (RequirementScope),
-        /// its number
+        /// the revision's number
         revision: int,
-        /// how many policies decide about it
+        /// the number of policies that decide about it
         automated_policies_count: int,
-        /// how much evidence people have to give
+        /// the number of items of evidence that people have to give
         manual_evidence_count: int,
     }
 }

@@ -1,16 +1,17 @@
-//! What people did about requirements: evidence that they gave, and overrides (interface 2.14).
+//! People's contributions to requirements: the evidence that they gave, and overrides (interface
+//! 2.14).
 
 use super::resource::{open_enum, resource};
 use super::{Periodicity, User};
 
 resource! {
-    /// Evidence that people have to give, and what they gave (interface 2.14).
+    /// Evidence that people have to give, and their submissions (interface 2.14).
     ManualEvidenceGroup {
-        /// what is asked for
+        /// the evidence that is asked for
         definition: {ManualEvidence},
-        /// what was given
+        /// the evidence that was given
         submissions: [Submission],
-        /// when that is too old to count
+        /// the period after which it is too old to count
         expiration: {Periodicity},
     }
 }
@@ -26,9 +27,9 @@ resource! {
         description: text,
         /// the group that it comes from
         group: text,
-        /// whether it may be missing
+        /// `true` if it may be missing
         optional: flag,
-        /// how often it has to be given
+        /// the interval at which it has to be given
         periodicity: {Periodicity},
     }
 }
@@ -50,25 +51,25 @@ resource! {
         attestation_digest: text,
         /// the identifier of the requirement's version
         requirement_version_id: text,
-        /// where it is
+        /// its address
         url: text,
-        /// what its giver says
+        /// the submitter's comment
         comment: text,
-        /// the identifier of whoever gave it
+        /// the submitter's identifier
         user_id: text,
-        /// the address of whoever gave it
+        /// the submitter's email address
         user_email: text,
-        /// whether it was approved
+        /// its approval
         approval_status: (ApprovalStatus),
-        /// when it was given
+        /// the time of the submission
         created_at: time,
-        /// when it was approved
+        /// the time of its approval
         approved_at: time,
-        /// who gave it
+        /// the submitter
         user: {User},
-        /// who approved it
+        /// the approver
         approved_by: {User},
-        /// the file that it is
+        /// the uploaded file
         file_upload: {FileUpload},
     }
 }
@@ -84,9 +85,9 @@ resource! {
         digest: text,
         /// its size
         size_bytes: count,
-        /// when it was uploaded
+        /// the time of the upload
         uploaded_at: time,
-        /// who uploaded it
+        /// the uploader
         user: {User},
     }
 }
@@ -108,17 +109,17 @@ resource! {
         source_product_name: text,
         /// the outcome
         override_status: text,
-        /// why
+        /// the reason
         justification: text,
-        /// whether it was approved, an enumeration without documented values
+        /// its approval, an enumeration without documented values
         approval_status: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was approved
+        /// the time of its approval
         approved_at: time,
-        /// who made it
+        /// its author
         user: {User},
-        /// who approved it
+        /// the approver
         approved_by: {User},
         /// the evidence for it
         evidence_submissions: [Submission],

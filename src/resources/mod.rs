@@ -1,8 +1,8 @@
-//! The resources of the service: what its answers hold.
+//! The resources of the service: the contents of its answers.
 //!
 //! Owns the types that the table of functions and the typed client share ([`types`]), the macros
-//! that make a resource of its fields ([`resource`]), and the resources of interface section 2. It
-//! asks nothing.
+//! that define a resource from its fields ([`resource`]), and the resources of interface section 2.
+//! Sends no requests.
 
 mod assessments;
 mod compliance;

@@ -1,4 +1,4 @@
-//! What policies said about requirements (interface 2.14).
+//! Results of policies about requirements (interface 2.14).
 
 use super::resource::{open_enum, resource};
 
@@ -7,9 +7,9 @@ resource! {
     PolicyResult {
         /// the policy
         definition: {PolicyDefinition},
-        /// what it said
+        /// its evaluations
         evaluations: [PolicyEvaluation],
-        /// when that is too old to count
+        /// the period after which it is too old to count
         expiration: {Periodicity},
     }
 }
@@ -23,19 +23,19 @@ resource! {
         name: text,
         /// the group that it comes from
         group: text,
-        /// whether it comes with the platform
+        /// `true` if it comes with the platform
         policy_built_in: flag,
-        /// how often it has to be evaluated
+        /// the interval at which it has to be evaluated
         periodicity: {Periodicity},
-        /// how long it may fail
+        /// the time for which it may fail
         sla: {Sla},
-        /// what it is given
+        /// its parameters
         parameters: texts,
     }
 }
 
 open_enum! {
-    /// What a policy said (interface 2.14).
+    /// The result of a policy's evaluation (interface 2.14).
     PolicyEvaluationStatus {
         /// the default
         Unknown = "UNKNOWN",
@@ -61,17 +61,17 @@ resource! {
         material_name: text,
         /// the name of the organization that the policy is of
         policy_organization_name: text,
-        /// whether the policy comes with the platform
+        /// `true` if the policy comes with the platform
         policy_built_in: flag,
-        /// when it was evaluated
+        /// the time of the evaluation
         created_at: time,
-        /// until when it has to pass
+        /// the time by which it has to pass
         sla_due_date: time,
-        /// since when it fails
+        /// the time since which it fails
         failing_since: time,
-        /// how long it may fail
+        /// the time for which it may fail
         sla: {Sla},
-        /// how often it has to be evaluated
+        /// the interval at which it has to be evaluated
         periodicity: {Periodicity},
         /// the outcome
         status: (PolicyEvaluationStatus),
@@ -79,13 +79,13 @@ resource! {
 }
 
 resource! {
-    /// How long something may fail (interface 2.14).
+    /// The time for which something may fail (interface 2.14).
     Sla {
         /// in hours
         hours: count,
-        /// until when it has to pass
+        /// the time by which it has to pass
         due_date: time,
-        /// since when it fails
+        /// the time since which it fails
         failing_since: time,
     }
 }
@@ -99,11 +99,11 @@ open_enum! {
 }
 
 resource! {
-    /// The number of times something has to be done (interface 2.14).
+    /// The interval at which something has to be done (interface 2.14).
     Periodicity {
-        /// how often
+        /// the interval
         interval: (Interval),
-        /// when the last time is too long ago
+        /// the time at which it has to be done again
         expires_at: time,
     }
 }
@@ -113,7 +113,7 @@ resource! {
     ExpiredTest {
         /// the test's name
         test_name: text,
-        /// when it expired
+        /// the time at which it expired
         expires_at: time,
     }
 }

@@ -14,9 +14,9 @@ resource! {
         description: text,
         /// the organization's identifier
         organization_id: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
         /// its latest version
         latest_version: {ProductVersion},
@@ -36,9 +36,9 @@ resource! {
         description: text,
         /// the organization's identifier
         organization_id: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
     }
 }
@@ -52,7 +52,7 @@ resource! {
         name: text,
         /// description
         description: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
     }
 }
@@ -76,11 +76,11 @@ resource! {
         name: text,
         /// description
         description: text,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
-        /// when it was released
+        /// the time of its release
         released_at: time,
         /// its state
         status: (VersionStatus),
@@ -94,7 +94,7 @@ resource! {
 resource! {
     /// A project's version as a part of a product's version (interface 2.4).
     ProjectVersionLink {
-        /// whether the project's latest version is meant, whichever it is
+        /// `true` if it always stands for the project's latest version
         track_latest_project_version: flag,
         /// the project
         project: {Project},

@@ -14,9 +14,9 @@ resource! {
         description: text,
         /// the organization
         organization: {OrganizationReference},
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
         /// the latest of its versions that was released
         latest_released_version: {ProjectVersion},
@@ -52,17 +52,17 @@ resource! {
         version: text,
         /// the frameworks that it has to comply with
         frameworks: [Framework],
-        /// how many workflow runs it has
+        /// the number of its workflow runs
         workflow_runs_count: count,
-        /// when the last of them was
+        /// the time of the last one
         last_workflow_run_at: time,
-        /// when it was made
+        /// the time of its creation
         created_at: time,
-        /// when it was released
+        /// the time of its release
         released_at: time,
-        /// whether it is a pre-release
+        /// `true` for a pre-release
         pre_release: flag,
-        /// whether it is the project's latest
+        /// `true` for the project's latest version
         latest: flag,
         /// its state, an enumeration without documented values
         status: text,
@@ -80,17 +80,17 @@ resource! {
         description: text,
         /// the identifier of the template that it was made from
         workflow_template_id: text,
-        /// whether it runs for pull requests
+        /// `true` if it runs for pull requests
         pull_request: flag,
-        /// whether the platform manages it
+        /// `true` if the platform manages it
         managed: flag,
-        /// what it is given
+        /// its inputs
         inputs: texts,
     }
 }
 
 open_enum! {
-    /// True if the platform can reach a repository (interface 2.8).
+    /// The reachability of a repository for the platform (interface 2.8).
     Reachability {
         /// the default
         Unspecified = "REACHABILITY_UNSPECIFIED",
@@ -106,9 +106,9 @@ resource! {
         name: text,
         /// description
         description: text,
-        /// which system it is in
+        /// the system that hosts it
         kind: text,
-        /// who can see it
+        /// its visibility
         visibility: text,
         /// the host that serves it
         host: text,
@@ -116,23 +116,23 @@ resource! {
         external_id: text,
         /// the identifier of the connection by which it is reached
         connection_id: text,
-        /// the identifier of whoever connected it
+        /// the identifier of the person who connected it
         user_id: text,
-        /// the address of whoever connected it
+        /// the email address of the person who connected it
         user_email: text,
         /// the organization's identifier
         organization_id: text,
-        /// why it is or isn't reached
+        /// the reason for its reachability
         reachability_reason: text,
-        /// when it was connected
+        /// the time at which it was connected
         created_at: time,
-        /// when it was last changed
+        /// the time of its last change
         updated_at: time,
-        /// how many projects it is linked to
+        /// the number of linked projects
         linked_projects_count: int,
-        /// whether it was onboarded before
+        /// `true` if it was onboarded before
         already_onboarded: flag,
-        /// whether it can be reached
+        /// its reachability
         reachability: (Reachability),
     }
 }

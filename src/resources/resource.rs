@@ -1,15 +1,15 @@
-//! What a resource is: its fields, written once.
+//! The definition of a resource: its fields, written once.
 //!
-//! Owns the macros that make a struct, its reading and writing, and the table of fields by which
-//! policies see the same resource. A struct and its table have one name: one is a type, the other a
-//! value. Reading accepts either casing of a documented field (twice, if they agree), null for
-//! absent, and keeps every other field; writing has the documented spelling.
+//! Owns the macros that generate a struct, its reading and writing, and the table of fields through
+//! which policies see the same resource. A struct and its table share a name: one is a type, the
+//! other a value. Reading accepts either casing of a documented field (or both, if they agree),
+//! null for absent, and keeps every other field; writing uses the documented spelling.
 
 use serde::de::Error;
 
 /// Defines a resource.
 ///
-/// A field is `name: kind` or, where Rust's name is another, `name = "wire name": kind`. Kinds:
+/// A field is `name: kind` or, if its name in Rust differs, `name = "wire name": kind`. Kinds:
 /// `text`, `time`, `flag`, `int`, `number`, `count` (64 bits, as a string), `texts`
 /// (`map<string,string>`), `(Enumeration)`, `{Resource}`, `[Resource]`, `{map Resource}`.
 macro_rules! resource {
@@ -21,11 +21,11 @@ macro_rules! resource {
         #[non_exhaustive]
         pub struct $name {
             $($(#[doc = $doc])+ pub $field: Option<$crate::resources::resource::rust_type!($kind)>,)*
-            /// Everything that isn't documented, as the service sent it.
+            /// Every undocumented field, as the service sent it.
             pub other: serde_json::Map<String, serde_json::Value>,
         }
 
-        // Not every resource is one that policies see.
+        // Policies don't see every resource.
         #[allow(non_upper_case_globals, dead_code)]
         pub(crate) static $name: [$crate::resources::types::Field;
             [$(stringify!($field)),*].len()] = [$($crate::resources::types::Field {
@@ -146,8 +146,8 @@ macro_rules! field_type {
     };
 }
 
-/// True if a policy gets the type's default where the service leaves the field out. A message
-/// has no default: a policy that looks for an override must not find an empty one.
+/// Expands to `true` if a policy gets the type's default when the service leaves the field out. A
+/// message has no default: a policy that looks for an override must not find an empty one.
 macro_rules! defaulted {
     ({$of:ident}) => {
         false
@@ -177,7 +177,7 @@ macro_rules! open_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $text:literal,)* }) => {
         $(#[$meta])*
         ///
-        /// The interface names the values below; every other value is kept as it comes.
+        /// The interface names the values below; every other value is kept as it is.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum $name {
@@ -187,7 +187,7 @@ macro_rules! open_enum {
         }
 
         impl $name {
-            /// The value as the service spells it.
+            /// Returns the value as the service spells it.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -227,7 +227,7 @@ macro_rules! open_enum {
 
 pub(crate) use {defaulted, field_type, open_enum, read, resource, rust_type, wire_name};
 
-/// Refuses a key that stands there twice.
+/// Refuses a key that appears twice.
 pub(crate) fn once<E: Error>(
     keys: &mut std::collections::HashSet<String>,
     key: &str,
@@ -235,10 +235,11 @@ pub(crate) fn once<E: Error>(
     if keys.insert(key.to_owned()) {
         return Ok(());
     }
-    Err(E::custom(format!("the key `{}` stands there twice", crate::text::shorten(key, 80))))
+    Err(E::custom(format!("the key `{}` appears twice", crate::text::shorten(key, 80))))
 }
 
-/// A documented field while its resource is read. It may stand there in both casings if they agree.
+/// A documented field while its resource is read. It may appear in both casings if their values
+/// agree.
 pub(crate) struct Slot<T> {
     pub value: Option<T>,
     filled: bool,
@@ -253,7 +254,7 @@ impl<T> Default for Slot<T> {
 impl<T: PartialEq> Slot<T> {
     pub fn fill<E: Error>(&mut self, value: Option<T>, name: &str) -> Result<(), E> {
         if std::mem::replace(&mut self.filled, true) && self.value != value {
-            return Err(E::custom(format!("`{name}` stands there twice with different values")));
+            return Err(E::custom(format!("`{name}` appears twice with different values")));
         }
         self.value = value;
         Ok(())

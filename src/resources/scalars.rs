@@ -1,4 +1,4 @@
-//! The values that resources are made of.
+//! The scalar values of resources.
 //!
 //! Owns what is accepted as a timestamp, a whole number, a 64-bit count and an undocumented value.
 
@@ -12,18 +12,18 @@ use serde_json::Value;
 
 use crate::text::shorten;
 
-/// A moment, as the service spells it: RFC 3339, or nothing.
+/// A point in time, as the service spells it: RFC 3339, or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct Timestamp(String);
 
 impl Timestamp {
-    /// The service's own text.
+    /// Returns the service's text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The moment; `None` where the service sent an empty text.
+    /// Returns the point in time; `None` if the service sent an empty text.
     pub fn utc(&self) -> Option<DateTime<Utc>> {
         DateTime::parse_from_rfc3339(&self.0).ok().map(|at| at.with_timezone(&Utc))
     }
@@ -51,12 +51,12 @@ impl<'de> Deserialize<'de> for Timestamp {
 pub struct Count(String);
 
 impl Count {
-    /// The digits.
+    /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(&self) -> i128 {
         self.0.parse().unwrap_or_default()
     }
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// A whole number, also when it comes as a string.
+/// A whole number, as a number or a string.
 pub(crate) struct Int(pub i64);
 
 impl<'de> Deserialize<'de> for Int {
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
-/// A whole number of 64 bits, signed or not, in its one canonical form.
+/// Reads a whole number of 64 bits, signed or not; as a string, in its canonical form only.
 struct Whole;
 
 impl Visitor<'_> for Whole {
@@ -104,7 +104,7 @@ impl Visitor<'_> for Whole {
         Ok(v.into())
     }
 
-    // Some writers of JSON have one kind of number. Beyond 53 bits it is rounded by then.
+    // Some JSON writers have one kind of number. Beyond 53 bits it has been rounded already.
     fn visit_f64<E: Error>(self, v: f64) -> Result<i128, E> {
         #[allow(clippy::cast_possible_truncation)]
         if v.fract() == 0.0 && v.abs() < 9.0e15 {
@@ -121,7 +121,7 @@ impl Visitor<'_> for Whole {
     }
 }
 
-/// An undocumented value, kept exactly: a number that JSON can say and this can't hold is refused.
+/// An undocumented value, kept exactly: a number that would lose precision is refused.
 pub(crate) struct Exact(pub Value);
 
 impl<'de> Deserialize<'de> for Exact {
@@ -136,7 +136,7 @@ impl<'de> Deserialize<'de> for Exact {
 
 fn is_exact(value: &Value) -> bool {
     match value {
-        // A whole number beyond 64 bits was rounded to a float.
+        // A whole number beyond 64 bits has been rounded to a float.
         Value::Number(number) => {
             number.is_i64()
                 || number.is_u64()
@@ -148,7 +148,7 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// An object with keys of the service's own, each once.
+/// An object with the service's own keys, each at most once.
 pub(crate) struct Keyed<T>(pub BTreeMap<String, T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {

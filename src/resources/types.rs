@@ -1,13 +1,12 @@
-//! The types of arguments and results, as the table of functions spells them.
+//! The types of arguments and results in the table of functions.
 //!
-//! Owns the vocabulary that checking, parsing, documentation and (later) static checks share. It
-//! owns no function.
+//! Owns the vocabulary that argument checks, parsing, documentation and static checks share.
 
-/// A type of a value that a policy passes or sees.
+/// The type of a value that a policy passes or sees.
 ///
-/// Resources hold each other, and so do their types: an object is equal to the one with the very
-/// same table of fields, and `Debug` shows the fields' names alone. Whoever walks over a type has
-/// to stop somewhere.
+/// Resources contain each other, and so do their types: two object types are equal if they have the
+/// very same table of fields, and `Debug` shows only the fields' names. Code that walks a type has
+/// to limit its depth.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Type {
@@ -31,9 +30,9 @@ pub enum Type {
     Number,
     /// An array of one type.
     Array(&'static Type),
-    /// An object from strings to one type.
+    /// An object with string keys and values of one type.
     Map(&'static Type),
-    /// An object with documented fields; undocumented ones may stand beside them.
+    /// An object with documented fields; it may have undocumented ones too.
     Object(&'static [Field]),
     /// One of two types.
     Either(&'static Type, &'static Type),
@@ -48,8 +47,8 @@ pub struct Field {
     pub name: &'static str,
     /// Its type.
     pub ty: Type,
-    /// In an argument: whether it must be there. In a result: whether it always is, with its
-    /// type's default when the service leaves it out.
+    /// In an argument: `true` if it must be given. In a result: `true` if it is always there, with
+    /// its type's default when the service leaves it out.
     pub required: bool,
     /// One line about its meaning, unit and limits.
     pub doc: &'static str,
@@ -116,12 +115,12 @@ impl std::fmt::Display for Type {
     }
 }
 
-/// How deep the objects of a result are described to type checkers. Resources hold each other
-/// without end; no fields further in are checked.
+/// The depth to which the objects of a result are described to type checkers. Resources contain
+/// each other without end; fields further in aren't checked.
 pub(crate) const MAX_OBJECTS: u32 = 3;
 
 impl Type {
-    /// This type as the language's type checker reads it, in the grammar of
+    /// Returns this type as the language's type checker reads it, in the grammar of
     /// [`crate::rego::types`]. Objects may have undocumented fields.
     pub(crate) fn in_rego(self) -> String {
         let mut text = String::new();
@@ -166,7 +165,7 @@ impl Type {
     }
 }
 
-/// What a value is, for messages: `a string`, `an object`.
+/// Describes a value's type for messages: `a string`, `an object`.
 pub(crate) fn describe(value: &crate::rego::Value) -> &'static str {
     use crate::rego::Value;
     match value {
@@ -210,20 +209,20 @@ mod tests {
         [Type::Array(&Type::Object(&Section)), Type::Array(&Type::Object(&Section))];
 
     #[test]
-    fn the_checker_reads_every_result() {
+    fn the_type_checker_parses_every_result_type() {
         use crate::rego::types;
         for function in crate::builtins::FUNCTIONS {
             let text = function.result.in_rego();
             let read = types::Type::parse(&text).unwrap();
             assert!(!read.is_any(), "{}: {text}", function.name);
-            // Its members are in their order, and otherwise it is what was written.
+            // The members may be in another order, but nothing else changes.
             assert_eq!(types::Type::parse(&read.to_string()).unwrap(), read, "{}", function.name);
             assert_eq!(read.to_string().len(), text.len(), "{}", function.name);
         }
     }
 
     #[test]
-    fn types_that_hold_themselves_can_be_compared_and_shown() {
+    fn recursive_types_can_be_compared_and_shown() {
         let (section, framework) = (Type::Object(&Section), Type::Object(&Framework));
         assert!(section == Type::Object(&Section) && section != framework);
         assert!(LISTS[0] == LISTS[1] && LISTS[0] != section);

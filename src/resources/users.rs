@@ -11,13 +11,13 @@ resource! {
         first_name: text,
         /// family name
         last_name: text,
-        /// address
+        /// email address
         email: text,
-        /// when the account was made
+        /// the time of the account's creation
         created_at: time,
-        /// whether the person administers the whole instance
+        /// `true` if the person administers the whole instance
         instance_admin: flag,
-        /// what a support tool knows the person by
+        /// the person's identifier in a support tool
         intercom_hash: text,
     }
 }

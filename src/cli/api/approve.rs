@@ -3,24 +3,24 @@
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form, named, text};
+use super::{Answer, OutputArgs, named, text};
 use crate::Error;
 use crate::api::BlockingApiClient;
 
 /// Approve a pending revision of an assessment
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It is sent once: after an error that doesn't say that it was refused, look \
-    before you approve again."
+    after_help = "It is sent only once: after an error that isn't a refusal, check the revision \
+        before you approve again."
 )]
 pub(in crate::cli) struct ApproveArgs {
     /// The revision's identifier
     revision_id: String,
-    /// What the reviewer notes
+    /// The reviewer's note
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(args: &ApproveArgs, api: &BlockingApiClient) -> Result<Answer, Error> {

@@ -3,18 +3,18 @@
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form, named, text};
+use super::{Answer, OutputArgs, named, text};
 use crate::Error;
 use crate::api::{BlockingApiClient, Environment, EnvironmentFilters};
 
 /// List the environments that match
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EnvironmentsArgs {
-    /// With this in the name or description, in any case
+    /// Environments with this text in their name or description, ignoring case
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(args: &EnvironmentsArgs, api: &BlockingApiClient) -> Result<Answer, Error> {

@@ -3,15 +3,15 @@
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form};
+use super::{Answer, OutputArgs};
 use crate::api::BlockingApiClient;
 use crate::{Error, ErrorKind};
 
-/// Show what the control plane says of itself; needs no token
+/// Show the control plane's description of itself; needs no token
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InfozArgs {
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(api: &BlockingApiClient) -> Result<Answer, Error> {

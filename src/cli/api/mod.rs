@@ -1,7 +1,7 @@
-//! `api`: the documented operations from the shell, for people who look things up.
+//! `api`: the documented operations from the shell.
 //!
-//! Owns the way from options to a client and the choice of the form. What is asked and which
-//! columns a table has belongs to each subcommand's file.
+//! Owns the way from options to a client and the choice of the output format. Each subcommand's
+//! file owns its request and the columns of its table.
 
 mod approve;
 mod environments;
@@ -36,25 +36,25 @@ pub(super) enum ApiCommand {
     Openapi(openapi::OpenapiArgs),
 }
 
-/// How an answer is written.
+/// The output options.
 #[derive(Debug, Clone, Copy, Args)]
-pub(in crate::cli) struct Form {
-    /// How the answer is written [default: a table on a terminal, JSON elsewhere]
+pub(in crate::cli) struct OutputArgs {
+    /// Output format [default: a table on a terminal, JSON elsewhere]
     #[arg(short, long, value_enum)]
-    format: Option<Format>,
+    format: Option<ApiFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Format {
+pub(in crate::cli) enum ApiFormat {
     /// The documented answer
     Json,
-    /// What fits on lines
+    /// The main fields, on lines of text
     Table,
 }
 
-/// An answer in both forms.
+/// An answer in both formats.
 struct Answer {
-    /// In the documented form.
+    /// The documented form.
     json: Value,
     tables: Vec<Table>,
 }
@@ -81,16 +81,16 @@ pub(super) fn run(
             ApiCommand::Openapi(args) => return openapi::run(&args, &api),
         }
     };
-    let table = if output::is_terminal() { Format::Table } else { Format::Json };
+    let table = if output::is_terminal() { ApiFormat::Table } else { ApiFormat::Json };
     let text = match form.format.unwrap_or(table) {
-        Format::Json => format!("{}\n", output::json(&answer.json)?),
-        Format::Table => table::text(&answer.tables),
+        ApiFormat::Json => format!("{}\n", output::json(&answer.json)?),
+        ApiFormat::Table => table::text(&answer.tables),
     };
     output::to_stdout(text.as_bytes())?;
     Ok(Exit::Passed)
 }
 
-/// A resource, or several, under the name of the documented answer.
+/// Wraps a resource, or several, under the name of the documented answer.
 fn named(name: &str, value: &impl serde::Serialize) -> Result<Value, Error> {
     let value = serde_json::to_value(value).map_err(|error| {
         Error::new(ErrorKind::Internal, "the answer can't be written as JSON").with_source(error)
@@ -98,7 +98,7 @@ fn named(name: &str, value: &impl serde::Serialize) -> Result<Value, Error> {
     Ok(serde_json::json!({ name: value }))
 }
 
-/// The text of a field, or nothing.
+/// Returns the text of a field, or an empty one.
 fn text<T: ToString>(field: Option<&T>) -> String {
     field.map(ToString::to_string).unwrap_or_default()
 }

@@ -12,10 +12,10 @@ use crate::{Api, Error};
 /// Print the specification that the service publishes; needs no token
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OpenapiArgs {
-    /// The control plane's, instead of the platform backend's
+    /// Print the control plane's specification instead of the platform backend's
     #[arg(long)]
     control_plane: bool,
-    /// Write it to this file, whole or not at all
+    /// Write to this file, atomically
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form, named, text};
+use super::{Answer, OutputArgs, named, text};
 use crate::Error;
 use crate::api::{BlockingApiClient, FrameworkCompliance, ProductComplianceFilters};
 
-/// Show how a version of a product fares against its frameworks
+/// Show the compliance of a product's version with its frameworks
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProductComplianceArgs {
     /// The identifier of the product's version
@@ -18,7 +18,7 @@ pub(in crate::cli) struct ProductComplianceArgs {
     #[arg(long, value_name = "ID")]
     framework_id: Vec<String>,
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(args: &ProductComplianceArgs, api: &BlockingApiClient) -> Result<Answer, Error> {

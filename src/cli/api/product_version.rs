@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form, named, text};
+use super::{Answer, OutputArgs, named, text};
 use crate::Error;
 use crate::api::BlockingApiClient;
 
@@ -15,7 +15,7 @@ pub(in crate::cli) struct ProductVersionArgs {
     /// The version's identifier
     version_id: String,
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(args: &ProductVersionArgs, api: &BlockingApiClient) -> Result<Answer, Error> {

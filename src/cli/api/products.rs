@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form, named, text};
+use super::{Answer, OutputArgs, named, text};
 use crate::Error;
 use crate::api::{BlockingApiClient, ProductResource};
 
@@ -11,7 +11,7 @@ use crate::api::{BlockingApiClient, ProductResource};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProductsArgs {
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(api: &BlockingApiClient) -> Result<Answer, Error> {

@@ -3,24 +3,24 @@
 use clap::Args;
 
 use super::table::Table;
-use super::{Answer, Form, named, text};
+use super::{Answer, OutputArgs, named, text};
 use crate::Error;
 use crate::api::{BlockingApiClient, Project, ProjectFilters};
 
 /// List the projects that match
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProjectsArgs {
-    /// With this name
+    /// Projects with this name
     #[arg(long, value_name = "NAME")]
     project_name: Option<String>,
-    /// Of this product
+    /// Projects of this product
     #[arg(long, value_name = "ID")]
     product_id: Option<String>,
-    /// With this description
+    /// Projects with this description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]
-    pub form: Form,
+    pub form: OutputArgs,
 }
 
 pub(super) fn ask(args: &ProjectsArgs, api: &BlockingApiClient) -> Result<Answer, Error> {

@@ -1,15 +1,15 @@
 //! Tables for people.
 //!
-//! Owns widths and escaping: whatever the service says stays in its cell.
+//! Owns column widths and escaping: text from the service can't leave its cell.
 
 use std::fmt::Write as _;
 
 use crate::text::{escape_for_log, shorten};
 
-/// The widest cell; the JSON has all of it.
+/// The widest cell; the JSON has the whole text.
 const MAX_CELL: usize = 80;
 
-/// Rows under headings, with a title where there is one.
+/// Rows under headings, with an optional title.
 pub(super) struct Table {
     pub title: Option<String>,
     pub headings: Vec<&'static str>,
@@ -26,14 +26,14 @@ impl Table {
         self
     }
 
-    /// Fields of one resource, one on each line; those without a value are left out.
+    /// Creates a table of one resource's fields, one per line, without the empty ones.
     pub fn of_fields(fields: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
         Self::new(&[], fields.map(|(name, value)| vec![name.to_owned(), value]))
     }
 }
 
-/// Tables one after the other, an empty line between them.
+/// Renders tables one after another, with an empty line between them.
 pub(super) fn text(tables: &[Table]) -> String {
     let parts: Vec<String> = tables.iter().map(one).collect();
     escape_for_log(&parts.join("\n"))

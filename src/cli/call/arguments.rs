@@ -1,7 +1,7 @@
-//! Words of the shell as arguments of a function.
+//! Shell words as arguments of a function.
 //!
-//! Owns `key=value`, `@FILE` and `-`. Whether a value is right is said by the function, with the
-//! same message that a policy gets.
+//! Owns `key=value`, `@FILE` and `-`. The function checks the values, with the message that a
+//! policy gets.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::sources::json;
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Product};
 
-/// The arguments of a call of `function`.
+/// Parses the arguments of a call of `function`.
 pub(super) fn parse(
     function: &Function,
     product: &Product,
@@ -67,7 +67,7 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// A text: the word itself, a file's content (`@FILE`) or standard input (`-`); `@@` is `@`.
+/// Reads a text: the word itself, a file's content (`@FILE`) or standard input (`-`); `@@` is `@`.
 fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
     if word == "-" {
         let text = stdin::text(stdin.read("the argument `-`")?, "standard input")?;
@@ -89,7 +89,7 @@ fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
     Ok(Value::from(text))
 }
 
-/// Filters: one JSON object, or words `key=value`.
+/// Parses filters: one JSON object, or words of the form `key=value`.
 fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     if let [json] = words
         && json.trim_start().starts_with('{')
@@ -121,13 +121,13 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
             (ty, std::collections::btree_map::Entry::Vacant(entry)) => {
                 entry.insert(scalar(ty, text));
             }
-            _ => return Err(invalid(format!("filter `{}` is there twice", shorten(key, 80)))),
+            _ => return Err(invalid(format!("filter `{}` appears twice", shorten(key, 80)))),
         }
     }
     Ok(Value::from(object))
 }
 
-/// The elements that one word gives to an array: a JSON array's, or the word.
+/// Returns the elements that one word adds to an array: those of a JSON array, or the word itself.
 fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
     if !text.starts_with('[') {
         return Ok(vec![Value::from(text)]);
@@ -138,7 +138,8 @@ fn elements(key: &str, text: &str) -> Result<Vec<Value>, Error> {
     Ok(array.as_array().cloned().unwrap_or_default())
 }
 
-/// A word as its declared type; one that isn't stays text, so that the function's check says so.
+/// Converts a word to its declared type; one that doesn't fit stays a string, so that the
+/// function's check reports it.
 fn scalar(ty: Option<Type>, text: &str) -> Value {
     match ty {
         Some(Type::Boolean) => match text {

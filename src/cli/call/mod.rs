@@ -102,7 +102,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     Ok(Exit::Passed)
 }
 
-/// The bytes to print.
+/// Returns the bytes to print.
 fn ask(
     platform: &Platform,
     function: &Function,
@@ -127,7 +127,7 @@ fn ask(
     Ok(text.into_bytes())
 }
 
-/// The name without the product's.
+/// Strips the product's prefix from a function's name.
 fn bare<'a>(name: &'a str, product: &str) -> &'a str {
     name.strip_prefix(product).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
 }

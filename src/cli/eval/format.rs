@@ -1,12 +1,12 @@
-//! The names of the forms that an answer has on the command line.
+//! The output formats of `eval`, as the command line names them.
 
 use clap::ValueEnum;
 
 use crate::evaluate;
 
-/// How an answer is written.
+/// An output format of `eval`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum EvalFormat {
     Json,
     Pretty,
     Raw,
@@ -14,14 +14,14 @@ pub(super) enum Format {
     Bindings,
 }
 
-impl From<Format> for evaluate::OutputFormat {
-    fn from(format: Format) -> Self {
+impl From<EvalFormat> for evaluate::OutputFormat {
+    fn from(format: EvalFormat) -> Self {
         match format {
-            Format::Json => Self::Json,
-            Format::Pretty => Self::Pretty,
-            Format::Raw => Self::Raw,
-            Format::Values => Self::Values,
-            Format::Bindings => Self::Bindings,
+            EvalFormat::Json => Self::Json,
+            EvalFormat::Pretty => Self::Pretty,
+            EvalFormat::Raw => Self::Raw,
+            EvalFormat::Values => Self::Values,
+            EvalFormat::Bindings => Self::Bindings,
         }
     }
 }

@@ -24,7 +24,7 @@ pub(in crate::cli) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Erro
     document(bytes, &name)
 }
 
-/// A JSON or YAML document, by the name's ending; by its first character where that says nothing.
+/// Parses a JSON or YAML document, by the extension of its name, or else by its first character.
 pub(in crate::cli) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
     let text = stdin::text(bytes, name)?;
     if text.trim().is_empty() {
@@ -35,7 +35,7 @@ pub(in crate::cli) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Erro
     let json = match extension.to_ascii_lowercase().as_str() {
         "json" => true,
         "yaml" | "yml" => false,
-        // Everything that is JSON is JSON; everything else can only be YAML.
+        // A document that starts like this is JSON; everything else can only be YAML.
         _ => text.trim_start().starts_with(['{', '[', '"']),
     };
     document_of(name, &text, !json).map_err(|found| match &found.position {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_json_or_yaml() {
+    fn a_document_is_json_or_yaml() {
         assert_eq!(parse("\u{feff}{\"a\": 1}", "x.json").unwrap(), r#"{"a":1}"#);
         assert_eq!(parse("a: [1, x]", "x.yml").unwrap(), r#"{"a":[1,"x"]}"#);
         assert_eq!(parse("a: 1", "<stdin>").unwrap(), r#"{"a":1}"#);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_a_place() {
+    fn errors_have_a_position() {
         assert!(parse("{\n \"a\": }", "x.json").unwrap_err().starts_with("x.json:2:7: "));
         assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
         assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));

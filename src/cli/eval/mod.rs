@@ -1,7 +1,6 @@
 //! `eval`: a query over policies, data and an input, answered as `opa eval` does.
 //!
-//! Owns the options and the exit status. How policies are evaluated belongs to the library, the
-//! reading of the input to `input`.
+//! Owns the options and the exit status. The library evaluates; `input` reads the input.
 
 mod format;
 pub(super) mod input;
@@ -20,14 +19,14 @@ use super::{Exit, evaluation, watch, watchdog};
 use crate::load::LoadOptions;
 use crate::text::{escape_for_log, escape_lines};
 use crate::{Error, ErrorKind, evaluate};
-use format::Format;
+use format::EvalFormat;
 
 /// Evaluate a query over policies, data and an input
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 #[command(
-    after_help = "Exit status: 0 when there is an answer, undefined included; 1 when `--fail` \
-    or `--fail-defined` says so; 2 on an error.\n\n\
+    after_help = "Exit status: 0 when there is an answer, undefined included; 1 as `--fail` and \
+        `--fail-defined` define it; 2 on an error.\n\n\
     Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'"
 )]
 pub(super) struct EvalArgs {
@@ -39,16 +38,16 @@ pub(super) struct EvalArgs {
     /// The input, JSON or YAML; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// How the answer is written; `raw` leaves strings unquoted
-    #[arg(short, long, value_enum, default_value_t = Format::Json, short_alias = 'o', alias = "output")]
-    format: Format,
-    /// End with status 1 when the answer is undefined or empty; `false` is an answer
+    /// Output format; `raw` leaves strings unquoted
+    #[arg(short, long, value_enum, default_value_t = EvalFormat::Json, short_alias = 'o', alias = "output")]
+    format: EvalFormat,
+    /// Exit with status 1 when the answer is undefined or empty; `false` is an answer
     #[arg(long, conflicts_with = "fail_defined")]
     fail: bool,
-    /// End with status 1 when there is an answer
+    /// Exit with status 1 when there is an answer
     #[arg(long)]
     fail_defined: bool,
-    /// Say on standard error what was noted, or why rules gave nothing
+    /// Print trace notes, or the reasons why rules have no value, on standard error
     #[arg(long, value_name = "WHAT", value_enum)]
     explain: Option<Explain>,
     /// Evaluate again whenever a file changes
@@ -57,7 +56,7 @@ pub(super) struct EvalArgs {
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
-    /// Take a built-in function's error as undefined; failed calls of the service stay errors
+    /// Treat a built-in function's error as undefined; failed calls of the service stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
     #[command(flatten)]
@@ -97,7 +96,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Loads, evaluates and answers.
+    /// Loads the policies, evaluates the query and prints the answer.
     fn once(&self, stdin: &mut Stdin) -> Result<Exit, Error> {
         let Self { args, options, reporter, context } = *self;
         let input = args.input.as_deref().map(|path| input::read(path, stdin)).transpose()?;
@@ -137,9 +136,9 @@ impl Work<'_> {
             reporter.note("the answer is undefined; `--explain fails` says why");
         }
         let mut text = evaluate::write(&answer, args.format.into())?;
-        if args.format == Format::Raw {
-            // Strings of policies and the service, as they are: on their own lines, and no
-            // commands.
+        if args.format == EvalFormat::Raw {
+            // Strings of policies and of the service are kept on their own lines, and can't be
+            // taken for commands by a CI system.
             text = escape_for_log(&text);
         } else if output::is_terminal() {
             text = escape_lines(&text);

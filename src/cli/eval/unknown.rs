@@ -1,8 +1,8 @@
-//! References of a query to what isn't there.
+//! Warnings about references of a query to rules and data that don't exist.
 //!
 //! Owns a warning. OPA answers such a query with undefined, and so does `eval`; but a misspelt
-//! package or rule looks the same as one without violations. It looks at the query's text alone:
-//! the loader refuses what can't be evaluated.
+//! package or rule looks the same as one without violations. Only the query's text is examined: the
+//! loader refuses what can't be evaluated.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::rego::Value;
 use crate::evaluate::Policies;
 use crate::text::{escape, nearest};
 
-/// What to say about the first reference below `data` that names neither rule nor data.
+/// Returns a warning about the first reference below `data` that names neither a rule nor data.
 pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
     let path = references(query).into_iter().find(|path| !is_known(policies, path))?;
     let shown = format!("data.{}", path.join("."));
@@ -27,7 +27,7 @@ pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
     Some(message)
 }
 
-/// The paths of names behind `data.`, as far as they are names.
+/// Returns the paths of names after `data.`, up to the first part that isn't a name.
 fn references(query: &str) -> Vec<Vec<&str>> {
     let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     let starts = query.match_indices("data.").filter(|(at, _)| {
@@ -39,7 +39,7 @@ fn references(query: &str) -> Vec<Vec<&str>> {
             let rest = query.get(at + word.len()..)?;
             let end = rest.find(|c: char| !is_name(c) && c != '.').unwrap_or(rest.len());
             let path: Vec<&str> = rest.get(..end)?.split('.').collect();
-            // `data.p.` with something else behind it isn't Rego.
+            // `data.p.` followed by something other than a name isn't Rego.
             (!path.iter().any(|part| part.is_empty())).then_some(path)
         })
         .collect()
@@ -57,7 +57,7 @@ fn is_known(policies: &Policies, path: &[&str]) -> bool {
 fn is_in(data: &Value, path: &[&str]) -> bool {
     let mut value = data;
     for part in path {
-        // Within a value that isn't an object, what a name means isn't said here.
+        // Within a value that isn't an object, any name passes.
         let Some(object) = value.as_object() else { return true };
         let Some(inner) = object.get(&Value::from(*part)) else { return false };
         value = inner;
@@ -74,7 +74,7 @@ mod tests {
     use crate::sources::{DataSource, ModuleSource, Sources};
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn an_unknown_reference_is_named() {
         let text = "package a.b\n\ndeny contains \"x\"\n\nf(x) := x\n";
         let module = ModuleSource { path: "a.rego".into(), text: text.into() };
         let value = Value::from_json(r#"{"d": {"e": [1]}}"#).unwrap();
@@ -99,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(warning(&policies, known), None, "{known}");
         }
-        for (query, said) in [
+        for (query, expected) in [
             (
                 "data.a.b.denny",
                 "`data.a.b.denny`, so it is undefined; did you mean `data.a.b.deny`",
@@ -109,7 +109,7 @@ mod tests {
             ("data.d.x", "`data.d.x`"),
         ] {
             let message = warning(&policies, query).unwrap();
-            assert!(message.contains(said), "{query}: {message}");
+            assert!(message.contains(expected), "{query}: {message}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The difference between two texts, in the form that `diff -u` and `patch` have.
+//! The difference between two texts, in the format of `diff -u` and `patch`.
 
 use similar::TextDiff;
 
-/// The lines that differ, each with three around it.
+/// Returns the lines that differ, with three lines of context around each.
 pub(super) fn unified(name: &str, before: &str, after: &str) -> String {
     let difference = TextDiff::from_lines(before, after);
     difference
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_a_patch() {
+    fn a_difference_has_the_form_of_a_patch() {
         let found = unified("p.rego", "package p\n\na:=1\n", "package p\n\na := 1\n");
         assert_eq!(
             found,

@@ -1,7 +1,7 @@
-//! `fmt`: Rego in the one layout that `opa fmt` gives it.
+//! `fmt`: Rego in the layout of `opa fmt`.
 //!
-//! Owns the options, the files and the exit status. The layout belongs to the library's
-//! `rego::formatter`, the form of a difference to `diff`.
+//! Owns the options, the files and the exit status. The library's `rego::formatter` owns the
+//! layout, `diff` the form of a difference.
 
 mod diff;
 
@@ -18,15 +18,15 @@ use crate::rego::syntax::BaseVersion;
 use crate::text::{escape, escape_for_log, escape_lines};
 use crate::{Error, ErrorKind};
 
-/// Files beyond this size aren't policies.
-const LARGEST: u64 = 64 << 20;
+/// The largest policy, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Format policies as `opa fmt` does
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 #[command(
-    after_help = "Formatted policies go to standard output; `--write`, `--list`, `--diff` and \
-    `--check` say otherwise.\n\n\
+    after_help = "Formatted policies go to standard output, except with `--write`, `--list`, \
+        `--diff` and `--check`.\n\n\
     Exit status: 0 done, or nothing to do; 1 `--check` found policies that aren't formatted; 2 some \
     can't be read.\n\n\
     Examples:\n  \
@@ -40,13 +40,13 @@ pub(super) struct FmtArgs {
     /// Write the formatted policies into their files
     #[arg(short, long, conflicts_with_all = ["list", "diff", "check"])]
     write: bool,
-    /// Name the files that would change
+    /// Print the names of files that would change
     #[arg(short, long, conflicts_with = "diff")]
     list: bool,
     /// Show what would change
     #[arg(short, long)]
     diff: bool,
-    /// End with status 1 if a file would change; names them unless `--diff` shows them
+    /// Exit with status 1 if a file would change; prints their names unless `--diff` shows them
     #[arg(long, visible_alias = "fail")]
     check: bool,
     /// Read Rego v0 and write Rego that is both v0 and v1
@@ -55,7 +55,7 @@ pub(super) struct FmtArgs {
     /// Read and write Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
-    /// Read Rego v1, which goes without saying but with `--v0-v1`
+    /// Read Rego v1, the default without `--v0-v1`
     #[arg(long, hide = true)]
     v1_compatible: bool,
     /// Leave out imports that Rego v1 doesn't need, such as `rego.v1`
@@ -83,7 +83,7 @@ impl FmtArgs {
 
 pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
-    let mut done = Done { reporter, ..Done::default() };
+    let mut formatter = Formatter { reporter, ..Formatter::default() };
     let mut seen = 0_usize;
     for path in &args.paths {
         if path.as_os_str() == "-" {
@@ -92,7 +92,7 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
                     .with_hint("leave out `--write`: what is formatted goes to standard output"));
             }
             let text = stdin::text(stdin.read("`-`")?, "<stdin>")?;
-            done.text(&args, "<stdin>", &text)?;
+            formatter.text(&args, "<stdin>", &text)?;
             seen += 1;
             continue;
         }
@@ -101,13 +101,13 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
             seen += 1;
             match read(&path, &name) {
                 Ok(text) => {
-                    if let Some(formatted) = done.text(&args, &name, &text)?
+                    if let Some(formatted) = formatter.text(&args, &name, &text)?
                         && args.write
                     {
                         write(&path, &name, &formatted)?;
                     }
                 }
-                Err(error) => done.failed(&error),
+                Err(error) => formatter.failed(&error),
             }
         }
     }
@@ -115,19 +115,20 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
         return Err(wrong("there are no policies in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
-    Ok(done.exit(&args))
+    Ok(formatter.exit(&args))
 }
 
-/// What has come of the files so far.
+/// Formats texts, and keeps count for the exit status.
 #[derive(Default)]
-struct Done {
+struct Formatter {
     reporter: Reporter,
     changed: usize,
     failed: bool,
 }
 
-impl Done {
-    /// Formats a text and shows what was asked for; the formatted text if it is another one.
+impl Formatter {
+    /// Formats a text and prints what the options ask for. Returns the formatted text if it
+    /// differs.
     fn text(&mut self, args: &FmtArgs, name: &str, text: &str) -> Result<Option<String>, Error> {
         let formatted = match format_text(name, text, args.format()) {
             Ok(formatted) => formatted,
@@ -183,7 +184,7 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// The policies at a path: itself, or all below it in the order of their names. Links to folders
+/// Returns the policies at a path: the file itself, or all below a folder, sorted. Links to folders
 /// aren't followed.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let unreadable = |path: &Path, error: std::io::Error| {
@@ -204,7 +205,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
         let entries = std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))?;
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(&folder, error))?;
-            // `./a.rego` is `a.rego`.
+            // Removes the prefix `./` of paths in the current folder.
             let path = match entry.path().strip_prefix(".") {
                 Ok(rest) => rest.to_owned(),
                 Err(_) => entry.path(),
@@ -230,7 +231,7 @@ fn read(path: &Path, name: &str) -> Result<String, Error> {
         wrong(format!("`{}` can't be read", escape(name))).with_source(error)
     };
     let size = std::fs::metadata(path).map_err(failed)?.len();
-    if size > LARGEST {
+    if size > MAX_BYTES {
         return Err(wrong(format!("`{}` is too large to be a policy", escape(name))));
     }
     let bytes = std::fs::read(path).map_err(failed)?;
@@ -241,7 +242,7 @@ fn read(path: &Path, name: &str) -> Result<String, Error> {
     })
 }
 
-/// Writes a policy so that it is there whole or as it was; a link stays one, and permissions stay.
+/// Writes a policy atomically. A link stays a link, and the permissions are kept.
 pub(super) fn write(path: &Path, name: &str, text: &str) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
         wrong(format!("`{}` can't be written", escape(name))).with_source(error)

@@ -1,7 +1,7 @@
 //! The outcome as an in-toto statement, ready to be signed.
 //!
-//! Owns the forms: `test-result` v0.1 over the inputs, with the files of the policies as its
-//! configuration, and SLSA's `verification_summary` v1 over what the inputs are about. Neither says
+//! Owns the two forms: `test-result` v0.1 over the inputs, with the policies' files as its
+//! configuration, and SLSA's `verification_summary` v1 over the inputs' subjects. Neither states
 //! that something passed unless all of it did.
 
 use std::collections::BTreeMap;
@@ -19,16 +19,16 @@ use crate::gate::model::{Input, OptionUse, Outcome, Run, Source};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// What is attested, and as what.
+/// The options of the attestation.
 #[derive(Debug, Args)]
 pub(super) struct Attest {
     /// Write the outcome as an in-toto statement, to be signed
     #[arg(id = "attest", long = "attest", value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// What the statement's predicate is: `vsa` is SLSA's verification summary
+    /// The statement's predicate: `vsa` is SLSA's verification summary
     #[arg(id = "attest-as", long = "attest-as", value_name = "FORM", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
     form: Predicate,
-    /// Who verifies, for `--attest-as vsa`: the URI that its readers know
+    /// The verifier, for `--attest-as vsa`: a URI that the summary's readers know
     #[arg(
         id = "attest-verifier",
         long = "attest-verifier",
@@ -36,7 +36,7 @@ pub(super) struct Attest {
         requires = "attest"
     )]
     verifier: Option<String>,
-    /// What was verified, for `--attest-as vsa`: the URI under which it is fetched
+    /// The verified artifact, for `--attest-as vsa`: the URI from which it is fetched
     #[arg(
         id = "attest-resource",
         long = "attest-resource",
@@ -57,7 +57,8 @@ fn wrong(message: impl Into<String>) -> Error {
 }
 
 impl Attest {
-    /// Refuses what would prove nothing, and what lacks something, before anything is asked.
+    /// Refuses, before anything is asked, an attestation that would prove nothing or lacks an
+    /// option.
     pub fn check(
         &self,
         options: &Options,
@@ -104,7 +105,7 @@ impl Attest {
         Ok(())
     }
 
-    /// The statement, of a run that came to a verdict.
+    /// Returns the statement about a run that came to a verdict.
     pub fn statement(&self, run: &Run, emulated: bool) -> Result<Option<String>, Error> {
         if self.file.is_none() {
             return Ok(None);
@@ -141,7 +142,7 @@ impl Attest {
         Ok(Some(output::json(&statement)? + "\n"))
     }
 
-    /// SLSA's verification summary. No level of SLSA was looked at, and none is claimed.
+    /// Returns SLSA's verification summary. No SLSA level was evaluated, and none is claimed.
     fn summary(&self, run: &Run) -> Value {
         let passed = run.outcome == Outcome::Passed;
         let attested = run.inputs.iter().filter(|input| !input.subjects.is_empty());
@@ -165,8 +166,9 @@ impl Attest {
     }
 }
 
-/// What was asked, as one: the digest of a line `sha256:… path` for each file of policies, data and
-/// waivers, and `--name value` for each option that loosens; and what of it took effect.
+/// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
+/// of policies, data and waivers, and `--name value` for each option that loosens; annotations
+/// state which of them took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
     for source in run.sources.iter().chain(&run.inventory.waivers) {
@@ -197,7 +199,7 @@ fn took_effect(run: &Run) -> Vec<Value> {
     run.inventory.took_effect().map(option).collect()
 }
 
-/// The inventory by its digest: the one of the JSON report, compact.
+/// The inventory's digest: that of the one in the JSON report, compact.
 fn inventory(run: &Run) -> Value {
     let text = serde_json::to_string(&run.inventory).unwrap_or_default();
     let mut digest = String::new();
@@ -216,7 +218,7 @@ fn sources(run: &Run) -> Vec<Value> {
     run.sources.iter().map(source).collect()
 }
 
-/// The documents; what couldn't be read has no digest, and is no subject.
+/// The documents; one that couldn't be read has no digest, and isn't a subject.
 fn inputs<'a>(inputs: impl Iterator<Item = &'a Input>) -> Vec<Value> {
     inputs
         .filter_map(|input| {
@@ -226,7 +228,7 @@ fn inputs<'a>(inputs: impl Iterator<Item = &'a Input>) -> Vec<Value> {
         .collect()
 }
 
-/// What attestations are about; of other inputs, the documents themselves.
+/// The subjects of attestations; for other inputs, the documents themselves.
 fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
     for input in &run.inputs {
@@ -253,7 +255,7 @@ fn test_result(run: &Run) -> Value {
         let inputs = run.inputs.iter().filter(|input| outcomes.contains(&input.outcome));
         inputs.map(|input| input.name.as_str()).collect()
     };
-    // The predicate knows pass, warn and fail: no verdict is no pass.
+    // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
     let result = match run.outcome {
         Outcome::Passed
             if run.totals.warnings > 0 || run.inventory.took_effect().next().is_some() =>

@@ -1,7 +1,7 @@
-//! The report that people read: by input and policy, with the rule's place, what to do next, and
-//! where all of it comes from.
+//! The report for people: by input and policy, with each rule's position, the next step, and the
+//! provenance of everything.
 //!
-//! Owns its words and colours. Everything that others said is escaped here, line by line.
+//! Owns its wording and colours. All text from elsewhere is escaped here, line by line.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -22,13 +22,13 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const DIM: Style = Style::new().dimmed();
 
-/// Messages are shown whole up to this many characters; the JSON report has all of them.
-const MESSAGE: usize = 2_000;
+/// The longest part of a message that is shown, in characters; the JSON report has all of it.
+const MAX_MESSAGE: usize = 2_000;
 
 pub(super) struct Human {
     pub colour: bool,
     pub view: View,
-    /// Whether nothing is said of a run that passed.
+    /// Set if a run that passed prints nothing.
     pub quiet: bool,
 }
 
@@ -97,7 +97,7 @@ impl Human {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    /// What was asked, and by what.
+    /// Writes the policies and the tool that were used.
     fn provenance(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let tool = &run.tool;
         let commit = tool.commit.as_ref().map_or_else(String::new, |c| format!(" ({})", line(c)));
@@ -115,8 +115,8 @@ impl Human {
         Ok(())
     }
 
-    /// What an input is, what was asked for it, and the calls that reports list.
-    fn about(&self, input: &Input, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes an input's digest, the calls made for it, and those that reports list.
+    fn details(&self, input: &Input, out: &mut dyn Write) -> io::Result<()> {
         let mut parts: Vec<String> = input.digest.iter().map(|digest| line(digest)).collect();
         let ledger = &input.ledger;
         let origins = ledger.origins.iter();
@@ -164,7 +164,7 @@ impl Human {
         if let Some(predicate) = &input.predicate_type {
             writeln!(out, "  states {}", line(predicate))?;
         }
-        self.about(input, out)?;
+        self.details(input, out)?;
         if let Some(error) = &input.error {
             self.failure("  ", error, out)?;
         }
@@ -196,9 +196,9 @@ impl Human {
         let (violations, more) = self.view.violations(verdict);
         for violation in violations {
             self.violation(run, violation, out)?;
-            // The place once for what one definition said.
+            // The position once for all violations of one definition.
             if last != violation.position.as_ref() && violation.fails() {
-                self.place("      ", violation.position.as_ref(), out)?;
+                self.position("      ", violation.position.as_ref(), out)?;
                 last = violation.position.as_ref();
             }
         }
@@ -216,7 +216,7 @@ impl Human {
             found.severity.as_ref().map_or_else(String::new, |s| format!("[{}] ", line(s)));
         let id = found.id.as_ref().map_or_else(String::new, |id| format!("{}: ", line(id)));
         let class = if found.class == Class::Warning { "warning: " } else { "" };
-        let message = escape_for_log(&shorten(&found.message, MESSAGE));
+        let message = escape_for_log(&shorten(&found.message, MAX_MESSAGE));
         writeln!(out, "    {} {severity}{class}{id}{message}", self.paint(style, mark))?;
         match (found.effect, waiver) {
             (Effect::Waived, Some(waiver)) => writeln!(
@@ -243,14 +243,14 @@ impl Human {
     fn failure(&self, indent: &str, failure: &Failure, out: &mut dyn Write) -> io::Result<()> {
         let label = self.paint(RED, "error");
         writeln!(out, "{indent}{label}: {}", line(&failure.message))?;
-        self.place(indent, failure.position.as_ref(), out)?;
+        self.position(indent, failure.position.as_ref(), out)?;
         match &failure.hint {
             Some(hint) => writeln!(out, "{indent}hint: {}", line(hint)),
             None => Ok(()),
         }
     }
 
-    fn place(&self, indent: &str, at: Option<&Position>, out: &mut dyn Write) -> io::Result<()> {
+    fn position(&self, indent: &str, at: Option<&Position>, out: &mut dyn Write) -> io::Result<()> {
         let Some(at) = at else { return Ok(()) };
         let text = if at.text.trim().is_empty() {
             String::new()
@@ -262,7 +262,7 @@ impl Human {
     }
 }
 
-/// On one line, and no command of a CI system's.
+/// Escapes text to stay on one line, and not to be a command for a CI system.
 fn line(text: &str) -> String {
     escape_for_log(&escape(text))
 }

@@ -1,8 +1,8 @@
 //! The end of a run from outside: SIGINT or SIGTERM.
 //!
-//! Owns what a signal does at which point of a run. Before inputs are evaluated, every report says
-//! "no verdict" and the command ends; afterwards the evaluations are cancelled, and the run itself
-//! writes the reports of what is done. Whoever sends a second signal doesn't want to wait.
+//! Owns the effect of a signal at each point of a run. Before inputs are evaluated, every report is
+//! written as "no verdict" and the command ends; afterwards the evaluations are cancelled, and the
+//! run itself writes the reports of what is done. A second signal ends the command at once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::evaluate::Cancellation;
 use crate::gate::model::{Failure, Run};
 use crate::{Error, ErrorKind};
 
-/// How long a run may take to come to its end once it is cancelled: what waits for the service ends
-/// at once, a built-in function at its next look at the clock.
+/// The time for a cancelled run to end: a wait for the service ends at once, a built-in function at
+/// its next check of the clock.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Policies are loaded, the service's addresses looked for.
+    /// Policies are being loaded, and the service's addresses looked up.
     #[default]
     Preparing,
     Evaluating,
-    /// The verdict stands, and reports are being written.
+    /// The verdict is final, and reports are being written.
     Writing,
 }
 
-/// A run as whoever interrupts it sees it.
+/// The state of a run that a signal depends on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupt {
     phase: Arc<Mutex<Phase>>,
@@ -37,11 +37,11 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens to signals from now on. `reports` makes what writes the reports of a run that came
-    /// to nothing, and `lost` what they then say.
+    /// Starts handling signals. `reports` creates the reports of a run that a signal ends, and
+    /// `without_verdict` the run that they show.
     pub fn listen(
         reports: impl Fn() -> Reports + Send + 'static,
-        lost: impl Fn(Failure) -> Run + Send + 'static,
+        without_verdict: impl Fn(Failure) -> Run + Send + 'static,
     ) -> Result<Self, Error> {
         let interrupt = Self::default();
         let mut signals = Signals::listen()?;
@@ -58,11 +58,11 @@ impl Interrupt {
                 signals.within(GRACE);
                 phase = own.phase();
             }
-            // From here on the phase stays as it is: the reports aren't written twice.
+            // From here on the phase can't change: the reports aren't written twice.
             if *phase != Phase::Writing {
                 let error = interrupted(signal);
                 output::error(&error);
-                reports().without_verdict(&lost(Failure::from(&error)));
+                reports().without_verdict(&without_verdict(Failure::from(&error)));
             }
             std::process::exit(i32::from(Exit::NoVerdict.code()))
         };
@@ -72,7 +72,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// What cancels the evaluations.
+    /// Returns what cancels the evaluations.
     pub fn cancellation(&self) -> &Cancellation {
         &self.cancellation
     }

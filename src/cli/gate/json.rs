@@ -1,4 +1,4 @@
-//! The report as JSON: the model as it is, safe to show on a terminal.
+//! The report as JSON: the model itself, safe to show on a terminal.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
-//! `gate`: policies over one or many inputs, one verdict, and the reports of it.
+//! `gate`: policies over one or many inputs, one verdict, and its reports.
 //!
-//! Owns the options and what excludes what. What a verdict is belongs to [`crate::gate`], how the
-//! reports look to a file for each form, and where they go to `outputs`.
+//! Owns the options and their conflicts. [`crate::gate`] owns the verdict, a file for each format
+//! the reports, and `outputs` their destinations.
 
 mod attest;
 mod human;
@@ -38,12 +38,12 @@ use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
 use interrupt::Interrupt;
-use outputs::{Format, Output, Reports};
+use outputs::{Output, OutputFormat, Reports};
 
-/// How long answers are shared among the inputs of a run.
+/// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Let policies decide over one or many inputs
+/// Evaluate policies against inputs and report a verdict
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 #[command(
@@ -68,9 +68,9 @@ pub(super) struct GateArgs {
     /// may be repeated
     #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',')]
     namespace: Vec<String>,
-    /// How the report on standard output is written; for people if nothing is said
+    /// Format of the report on standard output; `human` by default
     #[arg(short, long, value_enum)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
     /// A further report, such as `json=gate.json`; `json=-`, or `json` alone, goes to standard
     /// output; may be repeated
     #[arg(short, long, value_name = "FORMAT=FILE")]
@@ -78,52 +78,52 @@ pub(super) struct GateArgs {
     /// The calls of the service that reports list
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
-    /// Inputs that passed are counted and not listed, in the reports that people read
+    /// Count inputs that passed without listing them, in the reports for people
     #[arg(long)]
     hide_passed: bool,
     /// Files and folders below `-d` and `-i` that are left out, such as `*.sarif`; may be repeated
     #[arg(long, value_name = "GLOB")]
     ignore: Vec<String>,
-    /// Ask the policies once, without an input
+    /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
-    /// Each package that calls the service has to, for every input that it doesn't skip
+    /// Require each package that calls the service to do so, for every input that it doesn't skip
     #[arg(long)]
     require_calls: bool,
     /// Load signed bundles; their signatures aren't checked
     #[arg(long)]
     skip_verify: bool,
-    /// Warnings fail
+    /// Treat warnings as violations
     #[arg(long)]
     fail_on_warn: bool,
-    /// Only what is at least this severe fails; what has no known severity fails too
+    /// Fail only on violations of at least this severity, and on those without a known severity
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<FailOn>,
-    /// End with status 0 where violations would make it 1; the verdict stays what it is
+    /// Exit with status 0 where violations would make it 1; the verdict stays the same
     #[arg(long)]
     no_fail: bool,
     /// Stop at the first input that doesn't pass
     #[arg(long)]
     fail_fast: bool,
-    /// An input that every policy skips passes
+    /// Let an input that every policy skips pass
     #[arg(long)]
     allow_skipped: bool,
-    /// Hand an array to policies as `{"elements": [...]}`
+    /// Pass an array to policies as `{"elements": [...]}`
     #[arg(long)]
     wrap_arrays: bool,
-    /// What `input.args` holds; with commas or line breaks an array; may be repeated
+    /// Set a key of `input.args`; a value with commas or line breaks is an array; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
-    /// What `input.chainloop_metadata.project_name` is
+    /// Set `input.chainloop_metadata.project_name`
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
-    /// What `input.chainloop_metadata.project_version_name` is
+    /// Set `input.chainloop_metadata.project_version_name`
     #[arg(long, value_name = "NAME")]
     project_version: Option<String>,
     /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
     #[arg(long)]
     attestation: bool,
-    /// Attest although the signatures of the attestations weren't checked
+    /// Attest even though the signatures of the attestations weren't checked
     #[arg(long)]
     unverified: bool,
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
@@ -137,13 +137,13 @@ pub(super) struct GateArgs {
     waivers: Option<PathBuf>,
     #[command(flatten)]
     attest: Attest,
-    /// Say on standard error what policies noted, or why rules gave nothing
+    /// Print trace notes of policies, or the reasons why rules have no value, on standard error
     #[arg(long, value_name = "WHAT", value_enum)]
     explain: Option<Explain>,
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
-    /// Take a built-in function's error as undefined; failed calls of the service stay errors
+    /// Treat a built-in function's error as undefined; failed calls of the service stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
     #[command(flatten)]
@@ -158,9 +158,9 @@ pub(super) struct GateArgs {
 enum Calls {
     /// None
     None,
-    /// Those that failed, or whose answer was cut, packed or not comparable
+    /// Failed calls, and those whose answer was cut, packed or not comparable
     Failed,
-    /// Every one
+    /// All calls
     All,
 }
 
@@ -185,7 +185,7 @@ impl From<FailOn> for Severity {
     }
 }
 
-/// What a run is made of, once its options make sense.
+/// Everything that a run needs, once its options are valid.
 struct Prepared {
     gate: Gate,
     places: Vec<InputSource>,
@@ -210,7 +210,7 @@ pub(super) fn run(
     let mut draft = Run::without_verdict(tool(), unfinished());
     let (hide_passed, quiet) = (args.hide_passed, options.quiet);
     let mut reports = Reports::new(&args.output, args.format, attest, hide_passed, quiet);
-    // Where two things would be written to one place, nothing is.
+    // If two outputs would be written to one file, none is.
     Reports::check(&args.output, args.format, attest, &read)?;
     let interrupt = {
         let (outputs, format) = (args.output.clone(), args.format);
@@ -248,16 +248,16 @@ pub(super) fn run(
     }
 }
 
-/// The reports of a command line that doesn't parse.
-pub(super) fn unparsed(arguments: &[OsString], said: &str) {
+/// Writes the reports of a command line that doesn't parse.
+pub(super) fn unparsed(arguments: &[OsString], error: &str) {
     let Some(mut reports) = outputs::scan(arguments) else { return };
-    let said = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let message = said.strip_prefix("error: ").unwrap_or(said).to_owned();
+    let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let message = line.strip_prefix("error: ").unwrap_or(line).to_owned();
     let failure = Failure { kind: "configuration".to_owned(), message, ..Failure::default() };
     reports.without_verdict(&Run::without_verdict(tool(), failure));
 }
 
-/// What reports say until the run is over.
+/// The failure in reports until the run is over.
 fn unfinished() -> Failure {
     Failure {
         kind: "unfinished".to_owned(),
@@ -317,7 +317,7 @@ fn prepare(
     Ok(Prepared { gate, places, options: run, platform, _emulator: emulator })
 }
 
-/// The run, and whether an emulator took part in it.
+/// Runs the gate. Returns the run, and `true` if an emulator took part in it.
 fn evaluate(
     mut prepared: Prepared,
     options: &Options,
@@ -368,7 +368,7 @@ impl GateArgs {
     }
 }
 
-/// The options that let less fail, or less be looked at.
+/// The options that loosen the gate: less fails, or less is examined.
 fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     let mut all = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -502,7 +502,7 @@ fn run_options(
     inventory.recording = options.replay.as_deref().map(digest).transpose()?;
     inventory.waivers = args.waivers.as_deref().map(digest).transpose()?;
     inventory.token = context.token.as_ref().map(|token| {
-        // An API token is bound to its own organization, whatever is configured.
+        // An API token is bound to its own organization, whatever the configuration.
         match token.value.kind(&context.product) {
             TokenKind::Api => TokenUse { kind: "api".to_owned(), organization: None },
             TokenKind::User => TokenUse {
@@ -535,7 +535,7 @@ fn run_options(
     Ok(run)
 }
 
-/// The origin of an address: the rest of it may be secret.
+/// Returns the origin of an address: the rest of it may be secret.
 fn origin(address: Option<&str>) -> Option<String> {
     Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
 }

@@ -1,6 +1,6 @@
-//! Which forms of a report there are, and where reports go.
+//! The formats of reports, and their destinations.
 //!
-//! Owns the names of the forms. A new form is a variant here and an implementation of `Report`.
+//! Owns the names of the formats. A new format is a variant here and an implementation of `Report`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use crate::gate::reports::view::View;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// How a report is written.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     Human,
     Json,
     Junit,
@@ -29,7 +29,7 @@ pub(super) enum Format {
     Html,
 }
 
-impl Format {
+impl OutputFormat {
     fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
@@ -46,7 +46,7 @@ impl Format {
         };
         form.report(&reports::Options {
             folder: std::env::current_dir().unwrap_or_default(),
-            // The other forms have nothing to do with it.
+            // The other formats don't have it.
             summary: (form == reports::ReportFormat::Github).then(|| summary.0.take()).flatten(),
             hide_passed: look.hide_passed,
             more: look.more,
@@ -54,8 +54,8 @@ impl Format {
     }
 }
 
-/// Where GitHub wants the summary of a step. The first report that writes it takes it: a second
-/// would append the same once more.
+/// The file for the summary of a step on GitHub. The first report that writes it takes it: a second
+/// one would append the same text again.
 #[derive(Debug)]
 struct Summary(Option<PathBuf>);
 
@@ -66,12 +66,12 @@ impl Summary {
     }
 }
 
-/// How reports that people read look.
+/// The appearance of reports for people.
 #[derive(Debug, Clone)]
 struct Look {
     colour: bool,
     hide_passed: bool,
-    /// Nothing is said of a run that passed.
+    /// Set if a run that passed prints nothing.
     quiet: bool,
     more: Option<String>,
 }
@@ -79,7 +79,7 @@ struct Look {
 /// A report for a file.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
-    pub format: Format,
+    pub format: OutputFormat,
     pub file: PathBuf,
 }
 
@@ -91,8 +91,8 @@ impl std::str::FromStr for Output {
         if file.is_empty() {
             return Err("the report's file has no name".to_owned());
         }
-        let format = Format::from_str(format, true).map_err(|_| {
-            let known: Vec<_> = Format::value_variants()
+        let format = OutputFormat::from_str(format, true).map_err(|_| {
+            let known: Vec<_> = OutputFormat::value_variants()
                 .iter()
                 .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
                 .collect();
@@ -102,25 +102,25 @@ impl std::str::FromStr for Output {
     }
 }
 
-/// Where the reports of a run go, and its statement.
+/// The destinations of a run's reports and of its statement.
 #[derive(Debug)]
 pub(super) struct Reports {
     files: Vec<Output>,
-    /// The form of the report on standard output.
-    stdout: Option<Format>,
+    /// The format of the report on standard output.
+    stdout: Option<OutputFormat>,
     attest: Option<PathBuf>,
     hide_passed: bool,
     quiet: bool,
     summary: Summary,
 }
 
-/// What stands for standard output.
+/// The name that stands for standard output.
 const STDOUT: &str = "-";
 
 impl Reports {
     pub fn new(
         outputs: &[Output],
-        format: Option<Format>,
+        format: Option<OutputFormat>,
         attest: Option<&Path>,
         hide_passed: bool,
         quiet: bool,
@@ -130,7 +130,7 @@ impl Reports {
         let other = streams.first().map(|output| output.format);
         Self {
             files,
-            stdout: format.or(other).or(Some(Format::Human)),
+            stdout: format.or(other).or(Some(OutputFormat::Human)),
             attest: attest.map(Path::to_owned),
             hide_passed,
             quiet,
@@ -138,11 +138,11 @@ impl Reports {
         }
     }
 
-    /// Refuses what would be written where something else is, before anything is written. `read`
-    /// are files that the run reads.
+    /// Refuses conflicting destinations, before anything is written. `read` are the files that the
+    /// run reads.
     pub fn check(
         outputs: &[Output],
-        format: Option<Format>,
+        format: Option<OutputFormat>,
         attest: Option<&Path>,
         read: &[&Path],
     ) -> Result<(), Error> {
@@ -165,7 +165,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Takes away what an earlier run left: whatever ends this one, nothing of it is taken for an
+    /// Replaces the reports of an earlier run: however this one ends, they can't be taken for its
     /// outcome.
     pub fn begin(&mut self, run: &Run) -> Result<(), Error> {
         if let Some(path) = &self.attest {
@@ -191,7 +191,7 @@ impl Reports {
         self.print(run)
     }
 
-    /// Writes what can be written of a run that came to nothing; what can't be is said.
+    /// Writes as many reports as possible of a run without a verdict; failures are printed.
     pub fn without_verdict(&mut self, run: &Run) {
         let removed = self.attest.as_deref().map_or(Ok(()), output::remove);
         for done in [removed, self.files(run), self.print(run)] {
@@ -202,12 +202,12 @@ impl Reports {
     }
 
     fn look(&self, colour: bool) -> Look {
-        let whole = |output: &&Output| output.format == Format::Json;
+        let whole = |output: &&Output| output.format == OutputFormat::Json;
         let more = self.files.iter().find(whole).map(|output| output.file.display().to_string());
         Look { colour, hide_passed: self.hide_passed, quiet: false, more }
     }
 
-    /// Files first: standard output may be a pipe that is closed.
+    /// Writes the reports to files. They come first: standard output may be a closed pipe.
     fn files(&mut self, run: &Run) -> Result<(), Error> {
         let mut first = Ok(());
         for file in &self.files {
@@ -230,7 +230,7 @@ impl Reports {
     }
 }
 
-/// What a plain scan of arguments finds, where they don't parse.
+/// Finds the reports in arguments that don't parse, with a plain scan.
 pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
     let mut texts = arguments.iter().skip(1).map(|argument| argument.to_string_lossy());
     texts.find(|text| text == "gate")?;
@@ -253,7 +253,8 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
             }
             "--attest" => attest = value().map(PathBuf::from).or(attest),
             "--format" | "-f" => {
-                format = value().and_then(|text| Format::from_str(&text, true).ok()).or(format);
+                format =
+                    value().and_then(|text| OutputFormat::from_str(&text, true).ok()).or(format);
             }
             _ => {}
         }
@@ -262,12 +263,12 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
         outputs.clear();
     }
     let mut reports = Reports::new(&outputs, format, attest.as_deref(), false, false);
-    // For people, the usage on standard error says it.
-    reports.stdout = reports.stdout.filter(|format| *format != Format::Human);
+    // A person reads the usage on standard error.
+    reports.stdout = reports.stdout.filter(|format| *format != OutputFormat::Human);
     Some(reports)
 }
 
-/// A short option and the value that is written with it.
+/// Splits a short option from the value that is attached to it.
 fn short(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_at_checked(2).filter(|(_, rest)| !rest.is_empty())?;
     matches!(name, "-f" | "-o").then(|| (name, rest.trim_start_matches('=')))

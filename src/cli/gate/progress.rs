@@ -1,5 +1,5 @@
-//! What a run says of itself while it goes on: a bar on a terminal; in a log a line each ten
-//! seconds, and what policies print.
+//! The progress of a run: a bar on a terminal, a line every ten seconds in a log; and the output of
+//! policies' `print`.
 //!
 //! Owns standard error during a run.
 
@@ -20,23 +20,23 @@ use crate::gate::RunObserver;
 use crate::gate::model::{Input, Outcome};
 use crate::text::{escape, shorten};
 
-/// In a log, a line each time this has passed.
-const EVERY: Duration = Duration::from_secs(10);
+/// The time between two lines in a log.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     reporter: Reporter,
     sums: Arc<Sums>,
     explain: Option<Explain>,
-    /// Ends the thread that writes lines when it is dropped.
+    /// Dropping it ends the thread that writes lines.
     _lines: Option<mpsc::Sender<()>>,
 }
 
-/// How far a run has come.
+/// The counts of a run's progress.
 struct Sums {
     platform: Option<Platform>,
     done: [AtomicU64; 3],
-    /// The input that was begun last.
+    /// The input that was started last.
     last: Mutex<String>,
 }
 
@@ -65,17 +65,18 @@ impl Progress {
         });
         let sums = Sums { platform, done: <[AtomicU64; 3]>::default(), last: Mutex::default() };
         let sums = Arc::new(sums);
-        let lines = (wanted && bar.is_none()).then(|| lines(reporter, Arc::clone(&sums), EVERY));
+        let lines =
+            (wanted && bar.is_none()).then(|| lines(reporter, Arc::clone(&sums), LINE_INTERVAL));
         Self { bar, reporter, sums, explain: None, _lines: lines }
     }
 
-    /// Shows what was found out about each policy.
+    /// Sets the kind of explanations that are shown for each policy.
     pub fn explaining(mut self, explain: Option<Explain>) -> Self {
         self.explain = explain;
         self
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -83,11 +84,11 @@ impl Progress {
     }
 }
 
-/// Writes a line each time `every` has passed, until what it returns is dropped.
+/// Starts a thread that writes a line every `every`, until the returned sender is dropped.
 fn lines(reporter: Reporter, sums: Arc<Sums>, every: Duration) -> mpsc::Sender<()> {
     let (ends, ended) = mpsc::channel();
     let began = Instant::now();
-    // Without it the run goes on all the same.
+    // Without the thread the run continues all the same.
     let _ = std::thread::Builder::new().name("progress".to_owned()).spawn(move || {
         while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
             let seconds = began.elapsed().as_secs();
@@ -107,19 +108,19 @@ impl RunObserver for Progress {
 
     fn printed(&mut self, input: &str, print: &Print) {
         let place = format!("{input}: {}:{}", print.file, print.line);
-        let say = || output::print(&place, &print.message);
+        let show = || output::print(&place, &print.message);
         match &self.bar {
-            Some(bar) => bar.suspend(say),
-            None => say(),
+            Some(bar) => bar.suspend(show),
+            None => show(),
         }
     }
 
     fn explained(&mut self, input: &str, explanation: &Explanation) {
         let Some(what) = self.explain else { return };
-        let say = || explain::show(explanation, what, &format!("{}: ", escape(input)));
+        let show = || explain::show(explanation, what, &format!("{}: ", escape(input)));
         match &self.bar {
-            Some(bar) => bar.suspend(say),
-            None => say(),
+            Some(bar) => bar.suspend(show),
+            None => show(),
         }
     }
 
@@ -137,10 +138,10 @@ impl RunObserver for Progress {
                 "{}({}): the service had more results than the `limit` of the policy",
                 call.function, call.arguments
             );
-            let say = || self.reporter.warning(&message);
+            let show = || self.reporter.warning(&message);
             match &self.bar {
-                Some(bar) => bar.suspend(say),
-                None => say(),
+                Some(bar) => bar.suspend(show),
+                None => show(),
             }
         }
         if let Some(bar) = &self.bar {

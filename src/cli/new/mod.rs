@@ -1,7 +1,7 @@
 //! `new`: a small policy with its tests and an input, to start from.
 //!
-//! Owns what is written and where. Nothing that exists is ever overwritten: either all three files
-//! are new, or none is written.
+//! Owns the contents and locations of the files. Nothing that exists is ever overwritten: either
+//! all three files are new, or none is written.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -28,7 +28,7 @@ const INPUT: &str = "{\n  \"image\": \
 pub(super) struct NewArgs {
     /// The policy's name, which becomes its package
     name: String,
-    /// The folder; made if it doesn't exist
+    /// The folder; created if it doesn't exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
     Ok(Exit::Passed)
 }
 
-/// The commands that come next.
+/// Returns the commands to run next.
 fn next([policy, test, input]: &[String; 3], name: &str, product: &Product) -> String {
     let product = match product.as_str() {
         "platform" => String::new(),
@@ -64,13 +64,13 @@ fn next([policy, test, input]: &[String; 3], name: &str, product: &Product) -> S
     )
 }
 
-/// A package name that needs no quotes anywhere, and that hides nothing of Rego's.
+/// Checks that a name needs no quotes as a package, and hides nothing of Rego's own.
 fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
     let wrong = |why: &str, hint: &str| {
         let message = format!("`{}` {why}", escape(name));
         Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
     };
-    // The same words and forms that no product can have.
+    // The same words and forms are refused for a product.
     if Product::new(name).is_err() {
         return wrong(
             "isn't a valid policy name",
@@ -104,7 +104,7 @@ fn write(dir: &Path, files: &[(PathBuf, String)]) -> Result<(), Error> {
     }
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     for (count, (path, text)) in files.iter().enumerate() {
-        // Made new: what came there in between stays as it is.
+        // Created anew: a file that appeared in the meantime is kept.
         let made = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
         if let Err(error) = made {
             for (path, _) in files.iter().take(count) {
@@ -121,7 +121,7 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
     Error::new(ErrorKind::Configuration, message).with_source(error)
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn shown(path: &Path) -> String {
     let path = path.strip_prefix(".").unwrap_or(path).display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);

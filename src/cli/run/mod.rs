@@ -1,12 +1,12 @@
-//! `run`: a place to try rules and queries, a line at a time.
+//! `run`: an interactive prompt for rules and queries, a line at a time.
 //!
-//! Owns the options, the editor and the loop. What a line means is `session`'s, the names that are
-//! completed `words`'. Where standard input isn't a terminal, its lines are taken without an editor
-//! and without prompts, and a line that goes wrong makes the status 2.
+//! Owns the options, the editor and the loop. `session` interprets the lines, `completion`
+//! completes names. If standard input isn't a terminal, its lines are read without an editor and
+//! without prompts, and a line that fails makes the status 2.
 
+mod completion;
 mod session;
 mod statement;
-mod words;
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -24,18 +24,18 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation};
 use crate::load::LoadOptions;
 use crate::{Error, ErrorKind};
+use completion::Completions;
 use session::{Session, Turn};
-use words::Words;
 
-/// Lines that are remembered.
+/// The number of lines in the history.
 const HISTORY: usize = 1_000;
 
 /// Try rules and queries, a line at a time
 #[derive(Debug, Args)]
 #[command(
     after_help = "A line is a query, a rule, `import` or `package`; `:help` lists the commands. \
-    From a pipe, lines are taken without prompts.\n\n\
-    Exit status: 0; 2 when something can't be loaded, or a line from a pipe went wrong.\n\n\
+        From a pipe, lines are read without prompts.\n\n\
+        Exit status: 0; 2 when something can't be loaded, or a line from a pipe failed.\n\n\
     Example:\n  rego-platform run --local testdata/platform policies -i input.json"
 )]
 pub(super) struct RunArgs {
@@ -83,7 +83,7 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     }
 }
 
-/// Lines from a pipe or a file.
+/// Reads lines from a pipe or a file.
 fn piped(session: &mut Session) -> Result<Exit, Error> {
     let mut wrong = false;
     let mut pending = String::new();
@@ -96,14 +96,14 @@ fn piped(session: &mut Session) -> Result<Exit, Error> {
             Turn::More => pending.push('\n'),
             Turn::End => return Ok(exit(wrong)),
             Turn::Done => pending.clear(),
-            Turn::Wrong(error) => {
+            Turn::Failed(error) => {
                 output::error(&error);
                 wrong = true;
                 pending.clear();
             }
         }
     }
-    if let Turn::Wrong(error) = session.take(&pending, true) {
+    if let Turn::Failed(error) = session.take(&pending, true) {
         output::error(&error);
         wrong = true;
     }
@@ -114,7 +114,7 @@ fn exit(wrong: bool) -> Exit {
     if wrong { Exit::NoVerdict } else { Exit::Passed }
 }
 
-/// Lines of a person, with a history and completed names.
+/// Reads lines from a person, with a history and completion.
 fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
     let broken = |error: ReadlineError| {
         Error::new(ErrorKind::Configuration, "the terminal can't be used").with_source(error)
@@ -124,16 +124,17 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
         .max_history_size(HISTORY)
         .map_err(broken)?
         .build();
-    let mut editor: Editor<Words, FileHistory> = Editor::with_config(config).map_err(broken)?;
+    let mut editor: Editor<Completions, FileHistory> =
+        Editor::with_config(config).map_err(broken)?;
     let history = history(product);
     if let Some(path) = &history {
-        // There is none yet, or it can't be read: then there is no history.
+        // If there is no history yet, or it can't be read, the session starts without one.
         let _ = editor.load_history(path);
     }
     output::plain_note("`:help` lists the commands, `:quit` ends");
     let mut pending = String::new();
     loop {
-        editor.set_helper(Some(Words::new(session)));
+        editor.set_helper(Some(Completions::new(session)));
         let line = match editor.readline(if pending.is_empty() { "> " } else { "| " }) {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => {
@@ -143,7 +144,7 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(broken(error)),
         };
-        // An empty line ends what was begun.
+        // An empty line ends an unfinished statement.
         let last = !pending.is_empty() && line.trim().is_empty();
         pending.push_str(&line);
         match session.take(&pending, last) {
@@ -153,7 +154,7 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
             }
             Turn::End => break,
             Turn::Done => {}
-            Turn::Wrong(error) => output::error(&error),
+            Turn::Failed(error) => output::error(&error),
         }
         if !pending.trim().is_empty() {
             let _ = editor.add_history_entry(pending.trim());
@@ -169,7 +170,7 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
     Ok(Exit::Passed)
 }
 
-/// Where the history is kept.
+/// Returns the path of the history.
 fn history(product: &str) -> Option<PathBuf> {
     let base = etcetera::base_strategy::Xdg::new().ok()?;
     Some(base.state_dir()?.join(product).join("history"))

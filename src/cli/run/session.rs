@@ -1,7 +1,7 @@
-//! What has been typed so far, and what the next line makes of it.
+//! The state of a session, and the effect of the next line.
 //!
-//! Owns the rules that were typed, package by package, the input, and the last evaluation, which
-//! `:explain` and `:calls` are about. Nothing that doesn't load is kept.
+//! Owns the rules that were typed, by package, the input, and the last evaluation, which `:explain`
+//! and `:calls` are about. Nothing that doesn't load is kept.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,42 +23,42 @@ use crate::sources::{ModuleSource, Sources};
 use crate::text::{escape, escape_for_log, nearest};
 use crate::{Error, ErrorKind};
 
-/// The package that stands until another is named.
+/// The current package until another one is named.
 const PACKAGE: &str = "repl";
 
-/// Commands, and what they do.
+/// The commands and their descriptions.
 pub(super) const COMMANDS: &[(&str, &str)] = &[
     (":calls", "the calls of the last query, and where their answers came from"),
-    (":explain [QUERY]", "why rules gave nothing, in the last query or this one"),
+    (":explain [QUERY]", "the reasons why rules have no value, in the last query or this one"),
     (":help", "this list"),
-    (":input [FILE]", "take the input from a file; without one, none (also `input := …`)"),
-    (":load PATH", "load policies or data besides"),
+    (":input [FILE]", "take the input from a file; without one, remove it (also `input := …`)"),
+    (":load PATH", "load more policies or data"),
     (":quit", "end (also `exit`)"),
     (":reload", "read the files again"),
     (":show", "what was typed into this package"),
-    (":trace", "show what `trace(…)` says, or don't any more (also `trace`)"),
-    (":unset NAME", "forget the rules of this name that were typed"),
+    (":trace", "turn the messages of `trace(…)` on or off (also `trace`)"),
+    (":unset NAME", "remove the rules of this name that were typed"),
 ];
 
-/// What a line came to.
+/// The result of a line.
 pub(super) enum Turn {
-    /// It goes on in the next line.
+    /// The statement continues on the next line.
     More,
     Done,
-    Wrong(Error),
-    /// Nothing is wanted any more.
+    Failed(Error),
+    /// The session ends.
     End,
 }
 
-/// What was typed into a package.
+/// The imports and rules that were typed into a package.
 #[derive(Debug, Clone, Default)]
-struct Own {
+struct Typed {
     imports: Vec<String>,
-    /// With the names of the rules in each.
+    /// The texts of rules, each with the names of the rules in it.
     rules: Vec<(Vec<String>, String)>,
 }
 
-impl Own {
+impl Typed {
     fn text(&self, package: &str) -> String {
         let mut text = format!("package {package}\n");
         for part in self.imports.iter().chain(self.rules.iter().map(|(_, text)| text)) {
@@ -83,7 +83,7 @@ pub(super) struct Session {
     load: LoadOptions,
     how: EvaluateOptions,
     files: Sources,
-    own: BTreeMap<String, Own>,
+    typed: BTreeMap<String, Typed>,
     package: String,
     policies: Policies,
     input: Option<Value>,
@@ -104,7 +104,7 @@ impl Session {
             load,
             how,
             files,
-            own: BTreeMap::new(),
+            typed: BTreeMap::new(),
             package: PACKAGE.to_owned(),
             policies,
             input: None,
@@ -121,9 +121,13 @@ impl Session {
         &self.load
     }
 
-    /// The names of the rules that were typed into the package that stands.
-    pub fn own_names(&self) -> impl Iterator<Item = &String> {
-        self.own.get(&self.package).into_iter().flat_map(|own| &own.rules).flat_map(|(n, _)| n)
+    /// The names of the rules that were typed into the current package.
+    pub fn typed_names(&self) -> impl Iterator<Item = &String> {
+        self.typed
+            .get(&self.package)
+            .into_iter()
+            .flat_map(|typed| &typed.rules)
+            .flat_map(|(n, _)| n)
     }
 
     pub fn read_input(&mut self, path: &Path) -> Result<(), Error> {
@@ -131,7 +135,7 @@ impl Session {
         Ok(())
     }
 
-    /// Does what a text says; `last` says that nothing follows it.
+    /// Executes a text; `last` means that no more lines follow.
     pub fn take(&mut self, text: &str, last: bool) -> Turn {
         let done = match classify(text, self.version(), last) {
             Statement::Nothing => Ok(()),
@@ -140,20 +144,20 @@ impl Session {
                 return Turn::End;
             }
             Statement::Command(word, rest) => self.command(&word, &rest),
-            Statement::Package(name) => self.stand_in(&name),
-            Statement::Import => self.add(|own| own.imports.push(text.trim().to_owned())),
-            Statement::Rules { names, replaces } => self.add(|own| {
+            Statement::Package(name) => self.enter_package(&name),
+            Statement::Import => self.add(|typed| typed.imports.push(text.trim().to_owned())),
+            Statement::Rules { names, replaces } => self.add(|typed| {
                 if replaces {
-                    own.rules.retain(|(others, _)| *others != names);
+                    typed.rules.retain(|(others, _)| *others != names);
                 }
-                own.rules.push((names, text.trim_end().to_owned()));
+                typed.rules.push((names, text.trim_end().to_owned()));
             }),
             Statement::Input(value) => self.set_input(&value),
             Statement::Query => self.query(text.trim()),
         };
         match done {
             Ok(()) => Turn::Done,
-            Err(error) => Turn::Wrong(error),
+            Err(error) => Turn::Failed(error),
         }
     }
 
@@ -201,8 +205,8 @@ impl Session {
             }
             "reload" => self.reload(),
             "show" => {
-                let own = self.own.get(&self.package).cloned().unwrap_or_default();
-                let text = own.text(&self.package);
+                let typed = self.typed.get(&self.package).cloned().unwrap_or_default();
+                let text = typed.text(&self.package);
                 output::to_stdout(escape_for_log(&text).as_bytes())
             }
             "trace" => {
@@ -212,12 +216,12 @@ impl Session {
                 Ok(())
             }
             "unset" if !rest.is_empty() => {
-                if !self.own_names().any(|name| name == rest) {
+                if !self.typed_names().any(|name| name == rest) {
                     let message = format!("no rule `{}` was typed here", escape(rest));
                     return Err(Error::new(ErrorKind::Configuration, message)
                         .with_hint("`:show` shows what was"));
                 }
-                self.add(|own| own.rules.retain(|(names, _)| !names.iter().any(|n| n == rest)))
+                self.add(|typed| typed.rules.retain(|(names, _)| !names.iter().any(|n| n == rest)))
             }
             _ => {
                 let known = COMMANDS.iter().filter_map(|(command, _)| {
@@ -243,24 +247,24 @@ impl Session {
         })
     }
 
-    fn stand_in(&mut self, name: &str) -> Result<(), Error> {
+    fn enter_package(&mut self, name: &str) -> Result<(), Error> {
         self.context_of(name)?;
         name.clone_into(&mut self.package);
         Ok(())
     }
 
-    /// Changes what was typed into the package that stands, if all of it still loads.
-    fn add(&mut self, change: impl FnOnce(&mut Own)) -> Result<(), Error> {
-        let mut own = self.own.clone();
-        change(own.entry(self.package.clone()).or_default());
-        self.policies = loaded(&self.files, &own, &self.load)?;
-        self.own = own;
+    /// Changes what was typed into the current package, if everything still loads.
+    fn add(&mut self, change: impl FnOnce(&mut Typed)) -> Result<(), Error> {
+        let mut typed = self.typed.clone();
+        change(typed.entry(self.package.clone()).or_default());
+        self.policies = loaded(&self.files, &typed, &self.load)?;
+        self.typed = typed;
         Ok(())
     }
 
     fn reload(&mut self) -> Result<(), Error> {
         let files = read(&self.paths)?;
-        self.policies = loaded(&files, &self.own, &self.load)?;
+        self.policies = loaded(&files, &self.typed, &self.load)?;
         self.files = files;
         Ok(())
     }
@@ -277,8 +281,8 @@ impl Session {
     }
 
     fn context_of(&self, package: &str) -> Result<QueryContext, Error> {
-        let own = self.own.get(package).cloned().unwrap_or_default();
-        let imports = Own { imports: own.imports, rules: Vec::new() };
+        let typed = self.typed.get(package).cloned().unwrap_or_default();
+        let imports = Typed { imports: typed.imports, rules: Vec::new() };
         let options = ParseOptions::version(self.version());
         let module = parse_module(FileId(0), &imports.text(package), &options).map_err(|_| {
             let message = format!("`{}` isn't a package's name", escape(package));
@@ -307,7 +311,7 @@ impl Session {
         let (result, failed_at) = (evaluated.result.clone(), evaluated.failed_at.clone());
         let (policies, input) = (self.policies.clone(), self.input.clone());
         self.last = Some(Last { query, policies, input, evaluated });
-        let answer = evaluation::placed(result, failed_at)?;
+        let answer = evaluation::with_position(result, failed_at)?;
         let written = evaluate::write(&answer, OutputFormat::Pretty)?;
         output::to_stdout(escape_for_log(&written).as_bytes())
     }
@@ -317,16 +321,16 @@ fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
     if paths.is_empty() { Ok(Sources::default()) } else { evaluation::read(paths) }
 }
 
-/// Files and what was typed, loaded together.
+/// Loads the files together with what was typed.
 fn loaded(
     files: &Sources,
-    own: &BTreeMap<String, Own>,
+    typed: &BTreeMap<String, Typed>,
     load: &LoadOptions,
 ) -> Result<Policies, Error> {
     let mut sources = files.clone();
-    for (package, own) in own {
+    for (package, typed) in typed {
         let path = format!("<{package}>");
-        sources.modules.push(ModuleSource { path, text: own.text(package) });
+        sources.modules.push(ModuleSource { path, text: typed.text(package) });
     }
     Policies::load(&sources, load.clone())
 }

@@ -1,34 +1,34 @@
-//! What a line is: a command, a query, or something that becomes part of a package.
+//! The classification of a line: a command, a query, or something that becomes part of a package.
 
 use crate::rego::problem::Problems;
 use crate::rego::syntax::tree::{FileId, Rule};
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module, parse_query};
 
-/// What was typed.
+/// The kind of statement that was typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Statement {
     Nothing,
-    /// A word, and what stands behind it.
+    /// A command's word, and the rest of the line.
     Command(String, String),
-    /// The package to stand in.
+    /// The package to enter.
     Package(String),
     Import,
-    /// Rules; whether those of the same name go.
+    /// Rules, and whether they replace earlier ones with the same names.
     Rules {
         names: Vec<String>,
         replaces: bool,
     },
-    /// What is `input` from here on: a term.
+    /// A new value for `input`: a term.
     Input(String),
     Query,
-    /// It goes on in the next line.
+    /// The statement continues on the next line.
     Unfinished,
 }
 
 /// Words that are commands without a colon, as in `opa run`.
-const PLAIN: &[&str] = &["help", "exit", "quit", "trace"];
+const BARE_COMMANDS: &[&str] = &["help", "exit", "quit", "trace"];
 
-/// What a text is; `last` says that nothing follows.
+/// Classifies a text; `last` means that no more lines follow.
 pub(super) fn classify(text: &str, version: BaseVersion, last: bool) -> Statement {
     let trimmed = text.trim();
     if trimmed.is_empty() || trimmed.starts_with('#') && !trimmed.contains('\n') {
@@ -38,7 +38,7 @@ pub(super) fn classify(text: &str, version: BaseVersion, last: bool) -> Statemen
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         return Statement::Command(word.to_owned(), rest.trim().to_owned());
     }
-    if PLAIN.contains(&trimmed) {
+    if BARE_COMMANDS.contains(&trimmed) {
         return Statement::Command(trimmed.to_owned(), String::new());
     }
     if let Some(name) = trimmed.strip_prefix("package ") {
@@ -74,7 +74,7 @@ pub(super) fn classify(text: &str, version: BaseVersion, last: bool) -> Statemen
     }
 }
 
-/// Whether a rule is meant to be one: `x = 1` and `p(x)` are queries as well.
+/// Returns `true` if a rule can't be a query: `x = 1` and `p(x)` are queries as well.
 fn defines(rule: &Rule) -> bool {
     let head = &rule.head;
     rule.default || head.assign || head.has_if || head.has_contains || !rule.generated_body
@@ -84,7 +84,7 @@ fn name(rule: &Rule) -> Option<String> {
     rule.head.reference.first().map(ToString::to_string)
 }
 
-/// Whether a text is only too short.
+/// Returns `true` if a text is just incomplete.
 fn at_end(problems: &Problems) -> bool {
     problems.iter().any(|problem| problem.message.contains("unexpected eof"))
 }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_and_queries_are_told_apart() {
+    fn rules_and_queries_are_distinguished() {
         for query in [
             "x = 1",
             "data.p.allow",
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_goes_on() {
+    fn an_unfinished_statement_continues() {
         for text in ["p if {", "x := [1,", "count([1,", "input := {", "p if {\n\tx := 1"] {
             assert_eq!(of(text), Statement::Unfinished, "{text}");
         }

@@ -1,4 +1,4 @@
-//! The coverage for people: each file's part, and the lines that no test evaluated.
+//! The coverage for people: each file's share, and the lines that no test evaluated.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::testing::{CoverageReport, Range};
 use crate::text::escape;
 
-/// Adds a table of the files.
+/// Appends a table of the files.
 pub(super) fn human(report: &CoverageReport, out: &mut String) {
     let _ = writeln!(out, "\ncoverage: {:.2} %", report.coverage);
     for (path, file) in &report.files {
@@ -25,7 +25,7 @@ pub(super) fn human(report: &CoverageReport, out: &mut String) {
     }
 }
 
-/// `3, 5-7`.
+/// Returns line numbers in the form `3, 5-7`.
 fn lines(ranges: &[Range]) -> String {
     let rows: BTreeSet<u32> = ranges.iter().flat_map(|r| r.start.row..=r.end.row).collect();
     let mut spans: Vec<(u32, u32)> = Vec::new();

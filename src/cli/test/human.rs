@@ -1,4 +1,5 @@
-//! The report for people, in the spirit of `opa test`: what failed and why, then the counts.
+//! The report for people, in the style of `opa test`: the failures with their reasons, then the
+//! counts.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,10 +10,10 @@ use crate::testing::{Case, Cause, Failure, Run, TestOutcome, TestResult};
 use crate::text::{escape, escape_for_log, shorten};
 use crate::{Error, Position};
 
-/// Characters of a value that are shown.
-const VALUE: usize = 300;
+/// The number of characters of a value that are shown.
+const MAX_VALUE: usize = 300;
 
-/// The whole report; `verbose` names tests that passed too.
+/// Returns the whole report; with `verbose` also the tests that passed.
 pub(super) fn report(run: &Run, verbose: bool) -> String {
     let mut out = tests(run, |result| verbose || !matches!(result.outcome, TestOutcome::Passed));
     if !run.results.is_empty() {
@@ -28,7 +29,7 @@ pub(super) fn report(run: &Run, verbose: bool) -> String {
     out
 }
 
-/// Tests that failed, or have no verdict.
+/// Returns the tests that failed or have no verdict.
 pub(super) fn failures(run: &Run) -> String {
     tests(run, |result| {
         matches!(result.outcome, TestOutcome::Failed(_) | TestOutcome::Error { .. })
@@ -67,7 +68,7 @@ fn test(result: &TestResult, out: &mut String) {
     out.push_str(&details(result));
 }
 
-/// `1.23ms`.
+/// Formats a duration: `1.23ms`.
 fn time(duration: Duration) -> String {
     let micros = duration.as_micros();
     match micros {
@@ -80,12 +81,13 @@ fn time(duration: Duration) -> String {
 pub(super) fn cases(cases: &[Case], depth: usize, out: &mut String) {
     for case in cases {
         let word = if case.passed { "PASS" } else { "FAIL" };
-        let _ = writeln!(out, "{}{}: {word}", "  ".repeat(depth), shorten(&case.name, VALUE));
+        let _ = writeln!(out, "{}{}: {word}", "  ".repeat(depth), shorten(&case.name, MAX_VALUE));
         self::cases(&case.cases, depth + 1, out);
     }
 }
 
-/// Why a test failed and what it printed, indented; nothing for a test that passed in silence.
+/// Returns the reason of a failure and the test's prints, indented; empty for a test that passed
+/// without prints.
 pub(super) fn details(result: &TestResult) -> String {
     let mut text = match &result.outcome {
         TestOutcome::Passed | TestOutcome::Skipped => String::new(),
@@ -120,7 +122,7 @@ fn failed(failure: &Failure) -> String {
 fn cause(cause: &Cause, out: &mut String) {
     let p = &cause.position;
     if !cause.case.is_empty() {
-        let _ = writeln!(out, "case {}:", shorten(&cause.case.join("/"), VALUE));
+        let _ = writeln!(out, "case {}:", shorten(&cause.case.join("/"), MAX_VALUE));
     }
     let _ = writeln!(out, "{}:{}:{}: this {}", p.file, p.line, p.column, cause.verdict);
     source_line(p, out);

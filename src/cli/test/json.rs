@@ -1,4 +1,5 @@
-//! The report as JSON: the fields of `opa test --format json`, with why a test failed beside them.
+//! The report as JSON: the fields of `opa test --format json`, and the reason of a failure in
+//! addition.
 
 use base64::Engine as _;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! The report as XML, as `JUnit` has it: a suite for each package, a case for each test.
+//! The report as XML in the format of `JUnit`: a suite for each package, a case for each test.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::testing::{Case, Run, TestOutcome, TestResult};
 use crate::text::{escape_for_log, shorten};
 use crate::{Error, ErrorKind};
 
-/// Characters of a message, which readers of such files show on one line.
-const MESSAGE: usize = 300;
+/// The longest message, in characters; readers of such files show it on one line.
+const MAX_MESSAGE: usize = 300;
 
 pub(super) fn report(run: &Run) -> Result<String, Error> {
     let mut suites: BTreeMap<&str, Vec<&TestResult>> = BTreeMap::new();
@@ -44,7 +44,7 @@ fn case(result: &TestResult) -> TestCase {
     case
 }
 
-/// The cases that failed, each with what it is within: `group/name`.
+/// Returns the names of the cases that failed, each with the group that it is in: `group/name`.
 fn failed(cases: &[Case]) -> Vec<String> {
     let each = cases.iter().filter(|case| !case.passed).flat_map(|case| {
         let within = failed(&case.cases);
@@ -67,7 +67,7 @@ fn status(result: &TestResult) -> TestCaseStatus {
         TestOutcome::Failed(failure) => {
             let message = match (&failure.cause, &failure.reason) {
                 (_, None) if !result.cases.is_empty() => {
-                    format!("failed: {}", shorten(&failed(&result.cases).join(", "), MESSAGE))
+                    format!("failed: {}", shorten(&failed(&result.cases).join(", "), MAX_MESSAGE))
                 }
                 (Some(cause), _) => {
                     format!("`{}` {}", cause.position.text.trim(), cause.verdict)

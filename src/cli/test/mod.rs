@@ -1,7 +1,7 @@
 //! `test`: the rules named `test_*` of policies, run as `opa test` does.
 //!
-//! Owns the options, who answers calls, and the exit status. What a test is and when it passes
-//! belongs to the library's `testing`, each form of the report to a file beside this one.
+//! Owns the options, the source of answers, and the exit status. The library's `testing` defines a
+//! test and when it passes; each format of the report has a file here.
 
 mod coverage;
 mod human;
@@ -25,7 +25,7 @@ use crate::load::LoadOptions;
 use crate::testing::{Run, Suite, TestOptions};
 use crate::{Error, Product};
 
-/// What an unmocked function's error says to do.
+/// The hint of an error about an unmocked function.
 const MOCK: &str = "mock it in the test, with a value or a function: \
     `with {function} as {...}`; or let calls be answered with `--local DIR`, `--replay FILE` or \
     `--live`";
@@ -51,32 +51,32 @@ pub(super) struct TestArgs {
     /// Run only tests whose full name, such as `data.release_test.test_a`, matches
     #[arg(short, long, value_name = "REGEX")]
     run: Option<String>,
-    /// How the report is written
-    #[arg(short, long, value_enum, default_value_t = Format::Human, short_alias = 'o', alias = "output")]
-    format: Format,
-    /// Report which lines the tests evaluated; with `--format json`, nothing else
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = TestFormat::Human, short_alias = 'o', alias = "output")]
+    format: TestFormat,
+    /// Report the lines that the tests evaluated; with `--format json`, nothing else
     #[arg(short, long)]
     coverage: bool,
-    /// End with status 1 when less of the policies is covered; implies `--coverage`
+    /// Exit with status 1 when less of the policies is covered; implies `--coverage`
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
     /// Run again whenever a file changes
     #[arg(short, long)]
     watch: bool,
-    /// How many tests run at a time; as many as there are cores unless said
+    /// The number of tests that run at a time; by default the number of cores
     #[arg(long, value_name = "N")]
     parallel: Option<NonZeroUsize>,
     /// Let the service answer calls that aren't mocked
     #[arg(long, conflicts_with_all = ["local", "replay"])]
     live: bool,
-    /// Skipped tests don't make the status 1
+    /// Don't exit with status 1 because of skipped tests
     #[arg(short = 'z', long)]
     exit_zero_on_skipped: bool,
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
-    /// Take a built-in function's error as undefined, as `opa test` does; failed calls of the service
-    /// stay errors
+    /// Treat a built-in function's error as undefined, as `opa test` does; failed calls of the
+    /// service stay errors
     #[arg(long)]
     no_strict_builtin_errors: bool,
     #[command(flatten)]
@@ -88,7 +88,7 @@ pub(super) struct TestArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum TestFormat {
     Human,
     Json,
     Junit,
@@ -125,7 +125,8 @@ fn pattern(text: &str) -> Result<Regex, Error> {
 
 type Answering = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
 
-/// The source of answers: none, unless one was named. Then no setting is looked at.
+/// Returns the source of answers: none unless an option names one, and then no other setting is
+/// read.
 fn answers(
     args: &TestArgs,
     options: &Options,
@@ -156,7 +157,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Loads, runs and reports.
+    /// Loads the tests, runs them and reports.
     fn once(&self) -> Result<Exit, Error> {
         let run = self.suite()?.run(&self.run_options())?;
         self.report(&run)?;
@@ -167,7 +168,7 @@ impl Work<'_> {
         Ok(self.exit(&run))
     }
 
-    /// Each call once, however many tests made it.
+    /// Warns of each call whose answer was cut once, however many tests made it.
     fn warn_of_cut(&self, run: &Run) {
         let mut seen = HashSet::new();
         let cut = run.results.iter().flat_map(|result| &result.cut);
@@ -205,18 +206,18 @@ impl Work<'_> {
 
     fn report(&self, run: &Run) -> Result<(), Error> {
         let text = match (self.args.format, &run.coverage) {
-            // With `--quiet`, what passes is passed over.
-            (Format::Human, None) if self.options.quiet && self.exit(run) == Exit::Passed => {
+            // With `--quiet`, a run that passes prints nothing.
+            (TestFormat::Human, None) if self.options.quiet && self.exit(run) == Exit::Passed => {
                 String::new()
             }
-            (Format::Human, _) => human::report(run, self.options.verbose > 0),
-            (Format::Json, Some(coverage)) => {
-                // As in OPA the report is the coverage's alone; who failed is said beside it.
+            (TestFormat::Human, _) => human::report(run, self.options.verbose > 0),
+            (TestFormat::Json, Some(coverage)) => {
+                // As in OPA the report is just the coverage; failures go to standard error.
                 self.reporter.note(human::failures(run).trim_end());
                 json::coverage(coverage)?
             }
-            (Format::Json, None) => json::report(run)?,
-            (Format::Junit, _) => junit::report(run)?,
+            (TestFormat::Json, None) => json::report(run)?,
+            (TestFormat::Junit, _) => junit::report(run)?,
         };
         output::to_stdout(text.as_bytes())
     }

@@ -1,9 +1,9 @@
-//! How a product version meets a framework: project evaluations brought together, requirement by
-//! requirement (interface 4.6 and 2.14).
+//! The compliance of a product version with a framework: project evaluations combined, requirement
+//! by requirement (interface 4.6 and 2.14).
 //!
-//! The worst case wins. A project version that hasn't been evaluated counts as pending: silence
-//! is no pass. What is applicable to none of them is left out; a project version that it isn't
-//! applicable to is shown, and doesn't count.
+//! The worst case wins. A project version that hasn't been evaluated counts as pending: a missing
+//! evaluation isn't a pass. A requirement that applies to none of them is left out; a project
+//! version that it doesn't apply to is listed, and doesn't count.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use super::projects::Projects;
 use super::records::{compact, text, with};
 use super::scalars::Id;
 
-/// The statuses of an evaluation with what they are called in metrics and on requirements, the
-/// worst first. One that isn't here is worse than all of them.
+/// The statuses of an evaluation with their names in metrics and on requirements, the worst first.
+/// An unknown status is worse than all of them.
 const STATUSES: &[(&str, &str, &str)] = &[
     ("fail", "failing_requirements", "REQUIREMENT_STATUS_FAILING"),
     ("partial", "partial_requirements", "REQUIREMENT_STATUS_PARTIAL"),
@@ -27,7 +27,7 @@ const STATUSES: &[(&str, &str, &str)] = &[
 const PASSING: &str = "passing_requirements";
 const PENDING: &str = "pending";
 
-/// How a framework is met.
+/// The compliance with a framework.
 pub(super) struct Aggregate {
     /// A `FrameworkCompliance`.
     pub json: Value,
@@ -35,7 +35,7 @@ pub(super) struct Aggregate {
     pub status: HashMap<Id, &'static str>,
 }
 
-/// How bad a status is: 0 is the worst.
+/// Returns the rank of a status: 0 is the worst.
 fn rank(status: &str) -> usize {
     STATUSES.iter().position(|(known, ..)| *known == status).map_or(0, |index| index + 1)
 }
@@ -47,7 +47,7 @@ pub(super) fn aggregate(
     projects: &Projects,
     evaluations: &[Evaluation],
 ) -> Aggregate {
-    // Those that have to meet the framework.
+    // The project versions that have to comply with the framework.
     let concerned = |id: &&Id| {
         let found = projects.version(id);
         found.is_some_and(|(_, version)| version.frameworks.contains(&framework.id))
@@ -72,16 +72,16 @@ pub(super) fn aggregate(
     Aggregate { json: show(framework, rows, &counts), status }
 }
 
-/// The worst status of a requirement; `None` when it is applicable to none.
+/// Returns the worst status of a requirement; `None` if it applies to no project version.
 fn worst<'a>(evaluations: &[&'a Evaluation], concerned: &[&Id]) -> Option<&'a str> {
     let evaluated = |id: &&Id| evaluations.iter().any(|row| row.project_version_id == **id);
-    let silent = evaluations.is_empty() || !concerned.iter().all(evaluated);
+    let missing = evaluations.is_empty() || !concerned.iter().all(evaluated);
     let applicable = evaluations.iter().filter(|row| !row.not_applicable);
-    let statuses = applicable.map(|row| row.status.as_str()).chain(silent.then_some(PENDING));
+    let statuses = applicable.map(|row| row.status.as_str()).chain(missing.then_some(PENDING));
     statuses.min_by_key(|status| rank(status))
 }
 
-/// A `RequirementEvaluation`.
+/// Returns a `RequirementEvaluation`.
 fn row(
     requirement: &Requirement,
     product_version: &Id,
@@ -95,10 +95,10 @@ fn row(
     let applicable = evaluations.iter().filter(|evaluation| !evaluation.not_applicable);
     let mut levels = applicable.map(|row| text(&row.detail, "automation_level"));
     let level = levels.next().unwrap_or_default();
-    // Projects that differ have no level in common.
+    // Projects with different levels have no common one.
     let level =
         if level.is_empty() || levels.any(|other| other != level) { "unspecified" } else { level };
-    // An override of the product version, not only of one project version in it.
+    // An override of the product version, not just of one of its project versions.
     let mut overrides = details().filter_map(|detail| detail.get("override"));
     let whole = overrides.find(|one| text(one, "product_version_id") == product_version.as_str());
     compact(json!({
@@ -120,11 +120,11 @@ fn row(
     }))
 }
 
-/// A `FrameworkCompliance`.
+/// Returns a `FrameworkCompliance`.
 fn show(framework: &Framework, rows: Vec<Value>, counts: &HashMap<&str, usize>) -> Value {
     let total = rows.len();
     let passing = counts.get(PASSING).copied().unwrap_or_default();
-    // In hundredths of a percent; nothing is met where nothing is required.
+    // In hundredths of a percent; 0 if nothing is required.
     let hundredths = (passing * 10_000).checked_div(total).unwrap_or_default();
     let hundredths = f64::from(u32::try_from(hundredths).unwrap_or_default());
     let counted = STATUSES.iter().map(|(_, metric, _)| {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::files::{Folder, Problem, Problems, Source, code};
 use super::scalars::{Digest, Name};
 
-/// Where the content lies in the data set.
+/// The folder of content in the data set.
 const CONTENT: &str = "artifacts/sha256";
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ pub(in crate::emulator) struct Artifact {
     pub bytes: Bytes,
 }
 
-/// The listed content, with the list's text for later checks.
+/// The listed content, with the list's source for later checks.
 #[derive(Default)]
 pub(super) struct Artifacts {
     pub by_digest: HashMap<Digest, Artifact>,
@@ -35,7 +35,7 @@ pub(super) struct Artifacts {
 }
 
 impl Artifacts {
-    /// A problem at an artifact's line.
+    /// Creates a problem at an artifact's line.
     pub fn problem(&self, digest: &Digest, message: String) -> Option<Problem> {
         let source = self.source.as_ref()?;
         Some(source.at(digest.as_str(), 0, code::REFERENCE, message))
@@ -75,7 +75,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Artifacts {
     artifacts
 }
 
-/// Reads an artifact's content and holds it against its digest.
+/// Reads an artifact's content and checks it against its digest.
 fn read(folder: &Folder, source: &Source, entry: &Entry) -> Result<Artifact, Problem> {
     let Entry { digest, name, content_type } = entry;
     let at = |code, message: String| source.at(digest.as_str(), 0, code, message);

@@ -1,4 +1,4 @@
-//! `compliance.yaml`: how project versions meet requirements.
+//! `compliance.yaml`: evaluations of project versions against requirements.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct ResultEntry {
     #[serde(default)]
     not_applicable: bool,
     automation_level: Option<Name>,
-    /// The id of the exception under which it isn't met.
+    /// The id of the exception for which it isn't met.
     exception: Option<Id>,
     manual_evidence: Option<Value>,
     expired_tests: Option<Value>,
@@ -40,7 +40,7 @@ struct ResultEntry {
     policies: Option<Value>,
 }
 
-/// How a project version meets a requirement.
+/// The evaluation of a project version against a requirement.
 pub(in crate::emulator) struct Evaluation {
     pub requirement: Arc<Requirement>,
     pub project_version_id: Id,
@@ -48,7 +48,7 @@ pub(in crate::emulator) struct Evaluation {
     pub status: String,
     pub not_applicable: bool,
     pub created_at: Timestamp,
-    /// As product compliance shows it, a `ProjectEvaluation`.
+    /// The `ProjectEvaluation` in a product's compliance.
     pub detail: Value,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn load(
     evaluations
 }
 
-/// The version that an entry is about.
+/// Returns the version that an entry is about.
 fn version<'a>(
     source: &Source,
     entry: &File,
@@ -85,13 +85,13 @@ fn version<'a>(
 ) -> Result<(&'a Project, &'a Version), Problem> {
     let name = entry.version.as_str();
     projects.named(entry.project.as_str(), name).map_err(|message| {
-        // Several entries may name the same version: it is this one's line that is meant.
+        // Several entries may name the same version: the position is this one's line.
         let same = before.iter().filter(|other| other.version == entry.version).count();
         source.at(&format!("version: {name}"), same, code::REFERENCE, message)
     })
 }
 
-/// What an entry's names are looked up in.
+/// The tables that an entry's names are looked up in.
 struct Context<'a> {
     source: &'a Source,
     identity: &'a Identity,

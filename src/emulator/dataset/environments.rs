@@ -1,4 +1,4 @@
-//! `environments.yaml`: where versions run.
+//! `environments.yaml`: the environments in which versions run.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `evidence.yaml`: what projects sent, by project, version and workflow.
+//! `evidence.yaml`: the evidence that projects sent, by project, version and workflow.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ struct Entry {
     annotations: BTreeMap<String, String>,
 }
 
-/// A piece of evidence, names resolved.
+/// An item of evidence, with its names resolved.
 pub(in crate::emulator) struct Evidence {
     pub id: Id,
     pub name: String,
@@ -53,7 +53,7 @@ pub(in crate::emulator) struct Evidence {
     pub created_at: Timestamp,
 }
 
-/// The evidence, newest first.
+/// Loads the evidence, newest first.
 pub(super) fn load(
     folder: &Folder,
     projects: &Projects,
@@ -66,7 +66,7 @@ pub(super) fn load(
             for evidence in resolve(&source, projects, run, problems) {
                 if all.iter().any(|known| known.id == evidence.id) {
                     let id = evidence.id.as_str();
-                    let message = format!("two pieces of evidence have the id `{id}`");
+                    let message = format!("two items of evidence have the id `{id}`");
                     problems.push(source.at(id, 1, code::DUPLICATE, message));
                 }
                 if !graph.sees(&evidence.digest, evidence.organization) {
@@ -82,7 +82,7 @@ pub(super) fn load(
     all
 }
 
-/// What one run of a workflow sent.
+/// Returns the evidence that one run of a workflow sent.
 fn resolve(
     source: &Source,
     projects: &Projects,
@@ -93,7 +93,7 @@ fn resolve(
     let (project, version) = match projects.named(run.project.as_str(), run.version.as_str()) {
         Ok(found) => found,
         Err(message) => {
-            // The run's id is the one thing here that no other run has.
+            // The run's id is the only text of the entry that is in no other.
             problems.push(source.at(run_id.as_str(), 0, code::REFERENCE, message));
             return Vec::new();
         }

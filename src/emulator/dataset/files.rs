@@ -1,7 +1,7 @@
 //! The data set's folder: reading its files and nothing outside it, and finding lines in them.
 //!
-//! Owns containment (no path, link or name leads out of the folder) and the position of a
-//! problem. It doesn't know what the files mean.
+//! Owns containment (no path, link or name leads out of the folder) and the positions of problems.
+//! Knows nothing about the contents of files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -20,9 +20,9 @@ pub(super) mod code {
 
 /// The data set's folder.
 pub(super) struct Folder {
-    /// As the caller wrote it, for messages.
+    /// The path as the caller gave it, for messages.
     shown: PathBuf,
-    /// Without links, for the containment check.
+    /// The path without links, for the containment check.
     root: PathBuf,
 }
 
@@ -32,10 +32,10 @@ pub(super) struct Source {
     text: String,
 }
 
-/// One thing wrong with a data set; boxed, since it travels in results.
+/// One problem of a data set; boxed, since it is returned in results.
 pub(super) type Problem = Box<Diagnostic>;
 
-/// Everything wrong with a data set, so that one look mends it all.
+/// All problems of a data set, so that they can be fixed at once.
 #[derive(Default)]
 pub(super) struct Problems(Vec<Problem>);
 
@@ -44,12 +44,12 @@ impl Problems {
         self.0.push(problem);
     }
 
-    /// The number of them so far.
+    /// The number of problems so far.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// An error when there is any problem.
+    /// Returns an error if there is any problem.
     pub fn check(&mut self) -> Result<(), Error> {
         if self.0.is_empty() {
             return Ok(());
@@ -74,17 +74,17 @@ impl Folder {
         Ok(Self { shown: dir.to_path_buf(), root })
     }
 
-    /// The name of a file in messages.
+    /// Returns the name of a file for messages.
     fn name(&self, path: &Path) -> String {
         crate::text::escape(&self.shown.join(path).display().to_string())
     }
 
-    /// A problem with a file as a whole; it is placed at the file's first line.
+    /// Creates a problem of a file as a whole, positioned at the file's first line.
     pub fn problem(&self, path: &Path, code: &'static str, message: String) -> Problem {
         Source { file: self.name(path), text: String::new() }.at_line(1, code, message)
     }
 
-    /// The real path of a file in the folder; `None` when there is no such file.
+    /// Returns the real path of a file in the folder; `None` if there is no such file.
     fn resolve(&self, path: &Path) -> Result<Option<PathBuf>, Problem> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(self.problem(path, code::PATH, "this path leaves the data set".into()));
@@ -97,13 +97,13 @@ impl Folder {
                 let problem = self.problem(path, code::PATH, message);
                 Err(problem.with_hint("copy the file into the folder").into())
             }
-            // A link to nothing is there, and broken; a missing file isn't there.
+            // A broken link is an error; a missing file isn't.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && !full.is_symlink() => Ok(None),
             Err(e) => Err(self.problem(path, code::PATH, format!("can't open this file: {e}"))),
         }
     }
 
-    /// A file's bytes; `None` when there is no such file.
+    /// Reads a file's bytes; `None` if there is no such file.
     pub fn bytes(&self, path: &Path) -> Result<Option<Vec<u8>>, Problem> {
         let Some(real) = self.resolve(path)? else { return Ok(None) };
         // Opening a pipe or a device would block or never end.
@@ -115,12 +115,12 @@ impl Folder {
             .map_err(|e| self.problem(path, code::PATH, format!("can't read this file: {e}")))
     }
 
-    /// True if a name is a folder, or a link to one; looks no further.
+    /// Returns `true` if a name is a folder, or a link to one.
     pub fn is_dir(&self, name: &str) -> bool {
         self.root.join(name).is_dir()
     }
 
-    /// The names in a folder of the data set, sorted, hidden ones left out.
+    /// Lists the names in a folder of the data set, sorted, without hidden ones.
     pub fn list(&self, path: &Path) -> Result<Vec<String>, Problem> {
         let real = if path.as_os_str().is_empty() {
             Some(self.root.clone())
@@ -144,7 +144,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// The files of a topic: `topic.yaml`, then those of the folder `topic`, parsed.
+    /// Parses the files of a topic: `topic.yaml`, then those in the folder `topic`.
     pub fn topic<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -166,7 +166,7 @@ impl Folder {
         out
     }
 
-    /// A topic that is one file, parsed.
+    /// Parses a topic that is a single file.
     pub fn file<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -197,7 +197,7 @@ impl Folder {
 }
 
 impl Source {
-    /// A problem at a line, from 1.
+    /// Creates a problem at a line, from 1.
     pub fn at_line(&self, line: usize, code: &'static str, message: String) -> Problem {
         let text = self.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
         let indent = text.chars().take_while(|c| c.is_whitespace()).count();
@@ -224,10 +224,11 @@ impl Source {
         Box::new(Diagnostic::error(code, message).at(position))
     }
 
-    /// A problem with the `nth` (from 0) line that holds `needle`, a value or `key: value`.
+    /// Creates a problem at the `nth` (from 0) line that contains `needle`, a value or `key:
+    /// value`.
     ///
-    /// The parser keeps no positions of values it took; the text is searched again instead. A
-    /// key that isn't written just so (quoted, in another order) is done without.
+    /// The parser keeps no positions of values, so the text is searched. If the key isn't written
+    /// in this form (quoted, or in another order), only the value is searched for.
     pub fn at(&self, needle: &str, nth: usize, code: &'static str, message: String) -> Problem {
         let mut lines = self.lines_with(needle);
         if let Some((_, value)) = needle.split_once(": ").filter(|_| lines.is_empty()) {
@@ -240,7 +241,7 @@ impl Source {
     fn lines_with(&self, needle: &str) -> Vec<usize> {
         let lines = self.text.lines().enumerate();
         lines
-            .filter(|(_, line)| !line.trim_start().starts_with('#') && holds(line, needle))
+            .filter(|(_, line)| !line.trim_start().starts_with('#') && contains_word(line, needle))
             .map(|(index, _)| index + 1)
             .collect()
     }
@@ -253,7 +254,7 @@ impl Source {
     }
 }
 
-fn holds(line: &str, value: &str) -> bool {
+fn contains_word(line: &str, value: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     line.match_indices(value).any(|(start, _)| {
         let before = line.get(..start).and_then(|head| head.chars().next_back());

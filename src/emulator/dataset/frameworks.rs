@@ -1,4 +1,4 @@
-//! `frameworks.yaml`: frameworks, their requirements, and the sections that these are in.
+//! `frameworks.yaml`: frameworks, their requirements, and the sections that contain these.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Entry {
     name: Name,
     display_name: Option<String>,
     description: Option<String>,
-    /// Whose it is; everybody's unless set.
+    /// The organization that owns it; visible to all organizations unless set.
     organization: Option<Name>,
     created_at: Option<Timestamp>,
     updated_at: Option<Timestamp>,
@@ -78,29 +78,29 @@ pub(in crate::emulator) struct Framework {
     pub not_applicable: bool,
     organization: Option<usize>,
     organization_id: Option<Id>,
-    /// Without its requirements, sections, projects and products.
+    /// The JSON without requirements, sections, projects and products.
     base: Value,
     sections: Vec<Section>,
 }
 
 impl Framework {
-    /// True if this is the framework's id.
+    /// Returns `true` if this is the framework's id.
     pub fn is(&self, id: &str) -> bool {
         self.id.as_str() == id
     }
 
-    /// True if an organization sees it.
+    /// Returns `true` if an organization can see it.
     pub fn visible(&self, organization: usize) -> bool {
         self.organization.is_none_or(|owner| owner == organization)
     }
 
-    /// What other resources show of it.
+    /// Returns the short form that other resources contain.
     pub fn brief(&self) -> Value {
         let display_name = text(&self.base, "display_name");
         json!({ "id": self.id, "name": self.name, "display_name": display_name })
     }
 
-    /// With requirements and sections; `status` is how a requirement is met.
+    /// Returns the JSON with requirements and sections; `status` gives the status of a requirement.
     pub fn record(&self, status: &dyn Fn(&Requirement) -> &'static str) -> Value {
         let show = |requirement: &Arc<Requirement>| self.requirement(requirement, status);
         let sections = self.sections.iter().map(|section| self.section(section, None, status));
@@ -134,7 +134,7 @@ impl Framework {
         })
     }
 
-    /// A requirement, by its name.
+    /// Returns a requirement by its name.
     pub fn named(&self, name: &str) -> Option<&Arc<Requirement>> {
         self.requirements.iter().find(|known| known.name.as_str() == name)
     }
@@ -193,7 +193,8 @@ pub(super) fn load(
             let framework = build(entry, organization, identity);
             check_requirements(&framework, &source, problems);
             check_sections(&framework.sections, &framework, &source, problems);
-            // Held against its table as a whole, whatever the status of its requirements is.
+            // The whole record is checked against its table; the statuses of its requirements don't
+            // matter.
             let record = framework.record(&|_| REQUIREMENT_STATUS);
             finish(&FRAMEWORK, record, &source, identity, problems);
             all.push(framework);
@@ -230,20 +231,20 @@ fn build(entry: Entry, organization: Option<usize>, identity: &Identity) -> Fram
     }
 }
 
-/// No two requirements have the same name or id.
+/// Checks that no two requirements have the same name or id.
 fn check_requirements(framework: &Framework, source: &Source, problems: &mut Problems) {
     for (index, one) in framework.requirements.iter().enumerate() {
         let mut before = framework.requirements.iter().take(index);
         if before.any(|other| other.name == one.name || other.id == one.id) {
             let name = one.name.as_str();
             let message = format!("the requirement `{name}` is declared twice");
-            // Its name is met elsewhere too: its version's id is not.
+            // Its name may occur elsewhere too; its version's id doesn't.
             problems.push(source.at(one.version_id.as_str(), 0, code::DUPLICATE, message));
         }
     }
 }
 
-/// Every name in a section is a requirement of the framework.
+/// Checks that every name in a section is a requirement of the framework.
 fn check_sections(
     sections: &[Section],
     framework: &Framework,

@@ -1,7 +1,7 @@
 //! `graph/`: the reference graph, one node for each digest and kind.
 //!
-//! A reference is written as a digest, and shown by the service with what the node it leads to
-//! says of itself.
+//! A reference is written as a digest; the service shows it with the kind and metadata of the node
+//! that it leads to.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -35,7 +35,7 @@ struct NodeEntry {
     references: Vec<ReferenceEntry>,
 }
 
-/// A digest; its kind too where it has several.
+/// A reference: a digest, and its kind if the digest has several.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReferenceEntry {
@@ -63,7 +63,7 @@ pub(in crate::emulator) struct Graph {
 }
 
 impl Graph {
-    /// The nodes of a digest that an organization sees: its own, or else public ones.
+    /// Returns the nodes of a digest that an organization can see: its own, or else public ones.
     pub fn visible(&self, digest: &Digest, organization: usize) -> Vec<&Node> {
         let nodes = self.by_digest.get(digest).into_iter().flatten();
         let all: Vec<&Node> = nodes.filter_map(|index| self.nodes.get(*index)).collect();
@@ -72,12 +72,12 @@ impl Graph {
         if own.is_empty() { all.into_iter().filter(|node| node.public).collect() } else { own }
     }
 
-    /// True if an organization sees a digest.
+    /// Returns `true` if an organization can see a digest.
     pub fn sees(&self, digest: &Digest, organization: usize) -> bool {
         !self.visible(digest, organization).is_empty()
     }
 
-    /// The nodes that a node refers to, in the order of the file.
+    /// Returns the nodes that a node refers to, in the order of the file.
     pub fn references(&self, node: &Node) -> Vec<&Node> {
         node.references.iter().filter_map(|index| self.nodes.get(*index)).collect()
     }
@@ -157,7 +157,7 @@ fn check_node(
     }
 }
 
-/// The one node that a reference means.
+/// Returns the only node that a reference can mean.
 fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usize, String> {
     let digest = &reference.digest;
     let organization = graph.nodes.get(from).map(|node| node.organization);
@@ -178,7 +178,8 @@ fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usi
     }
 }
 
-/// Content that no node names can never be downloaded: a digest was changed in one place only.
+/// Reports artifacts that no node refers to: they can't be downloaded, since a digest was changed
+/// in one place only.
 fn unreachable_artifacts(artifacts: &Artifacts, graph: &Graph, problems: &mut Problems) {
     let lost = artifacts.by_digest.keys().filter(|digest| !graph.by_digest.contains_key(*digest));
     for digest in lost {

@@ -1,4 +1,4 @@
-//! `organizations.yaml` and `users.yaml`: who may ask, for which organization.
+//! `organizations.yaml` and `users.yaml`: the callers, and their organizations.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,18 +14,18 @@ pub(in crate::emulator) struct Organization {
     pub id: Id,
     pub name: Name,
     plan: Plan,
-    /// True if the AI feature is on; where it is off, every analysis is skipped.
+    /// `true` if the AI feature is on; if it is off, every analysis is skipped.
     pub ai: bool,
 }
 
 impl Organization {
-    /// True if the functions for paid plans are open to it.
+    /// Returns `true` if it can use the functions for paid plans.
     pub fn is_paid(&self) -> bool {
         self.plan == Plan::Paid
     }
 }
 
-/// What an organization pays for.
+/// An organization's plan.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 enum Plan {
@@ -55,17 +55,17 @@ struct User {
     default_organization: Name,
 }
 
-/// Flat, since the parser loses the lines of what is inside a tagged enum.
+/// Not a tagged enum, within which the parser would lose the lines.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Token {
     name: Name,
     kind: KindName,
-    /// A user token's.
+    /// For a user token.
     user: Option<Name>,
-    /// An API token's.
+    /// For an API token.
     id: Option<Id>,
-    /// An API token's.
+    /// For an API token.
     organization: Option<Name>,
     expires_at: Option<Timestamp>,
 }
@@ -77,15 +77,15 @@ enum KindName {
     Api,
 }
 
-/// Whose a token is.
+/// The owner of a token.
 pub(in crate::emulator) enum TokenKind {
-    /// A person's: may choose among their organizations.
+    /// A person, who may choose among their organizations.
     User { user: Id, organizations: Vec<usize> },
-    /// An automation's: bound to its organization.
+    /// An automation, bound to its organization.
     Api { token: Id },
 }
 
-/// A token of the data set, before it is written as a JWT.
+/// A token of the data set, before it is encoded as a JWT.
 pub(in crate::emulator) struct Credential {
     pub name: Name,
     pub kind: TokenKind,
@@ -99,28 +99,28 @@ pub(in crate::emulator) struct Credential {
 pub(in crate::emulator) struct Identity {
     pub organizations: Vec<Organization>,
     pub credentials: Vec<Credential>,
-    /// Each user's id, email, and what is shown of them.
+    /// Each user's id, email, and JSON.
     users: Vec<(Id, Name, Value)>,
 }
 
 impl Identity {
-    /// An organization's index, by its name.
+    /// Returns an organization's index, by its name.
     pub fn organization(&self, name: &str) -> Option<usize> {
         self.organizations.iter().position(|organization| organization.name.as_str() == name)
     }
 
-    /// What is shown of a user.
+    /// Returns a user's JSON.
     pub fn user(&self, id: &Id) -> Option<Value> {
         self.users.iter().find(|(known, ..)| known == id).map(|(.., user)| user.clone())
     }
 
-    /// The same, by email.
+    /// Returns a user's JSON, by email.
     pub(super) fn user_by_email(&self, email: &str) -> Option<Value> {
         let mut users = self.users.iter();
         users.find(|(_, known, _)| known.as_str() == email).map(|(.., user)| user.clone())
     }
 
-    /// A token, by its name.
+    /// Returns a token, by its name.
     pub fn credential(&self, name: &str) -> Option<&Credential> {
         self.credentials.iter().find(|credential| credential.name.as_str() == name)
     }

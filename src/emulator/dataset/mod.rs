@@ -1,8 +1,8 @@
 //! The data set: a folder of plain files, read and checked as a whole.
 //!
-//! Owns the order of loading and what the routes may look up; each topic's form is in its own
-//! file. It shares no type with the client. Everything is read at load, so a running emulator
-//! opens no file at all.
+//! Owns the order of loading and the tables for the routes; each topic's form is in its own file.
+//! Shares no type with the client. Everything is read on load, so a running emulator opens no
+//! files.
 
 mod aggregate;
 mod artifacts;
@@ -36,7 +36,7 @@ pub(super) use graph::{Graph, Node};
 pub(super) use identity::{Credential, Identity, Organization, TokenKind};
 pub(super) use products::Product;
 pub(super) use projects::{Project, Projects};
-pub(super) use prompts::{Outcome, Prompts};
+pub(super) use prompts::{PromptOutcome, Prompts};
 pub(super) use records::with;
 pub(super) use scalars::{Digest, Id, Timestamp};
 pub use service::Paging;
@@ -44,7 +44,7 @@ pub(super) use service::Service;
 
 use files::{Folder, Problems, code};
 
-/// What an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.
+/// The data that an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.
 ///
 /// `testdata/platform/README.md` describes the files.
 pub struct Dataset {
@@ -66,17 +66,17 @@ impl Dataset {
     /// Reads and checks the data set in `dir`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when `dir` is no readable
-    /// folder; else [`Error::Policy`] with one diagnostic, file and line for everything that is
-    /// wrong: syntax, forms, references to what isn't there, duplicates, artifacts that don't
-    /// hash to their digest, links that leave the folder.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when `dir` isn't a readable
+    /// folder; otherwise [`Error::Policy`] with a diagnostic, file and line for every problem:
+    /// syntax, forms, references to what doesn't exist, duplicates, artifacts that don't hash to
+    /// their digest, links that leave the folder.
     pub fn load(dir: &Path) -> Result<Self, Error> {
         let folder = Folder::open(dir)?;
         let mut problems = Problems::default();
         known_files(&folder, &mut problems);
         let service = service::load(&folder, &mut problems);
         let identity = identity::load(&folder, &mut problems);
-        // What follows refers to these: checked only when they could be read.
+        // Everything else refers to these: it is checked only if they could be read.
         problems.check()?;
         let Some(service) = service else { return Err(Error::policy(Vec::new())) };
         let artifacts = artifacts::load(&folder, &mut problems);
@@ -118,7 +118,7 @@ impl Dataset {
 }
 
 impl std::fmt::Debug for Dataset {
-    // Holds a signing key and whole artifacts.
+    // It contains a signing key and whole artifacts.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Dataset").finish_non_exhaustive()
     }

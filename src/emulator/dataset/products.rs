@@ -1,7 +1,7 @@
 //! `products.yaml`: products, whose versions bundle versions of projects.
 //!
-//! Owns the links both ways, and what is shown of products. How a version meets its requirements
-//! is in `aggregate`.
+//! Owns the links in both directions, and the JSON of products. `aggregate` evaluates a version's
+//! requirements.
 
 use std::collections::{HashMap, HashSet};
 
@@ -68,14 +68,14 @@ pub(in crate::emulator) struct Product {
 pub(in crate::emulator) struct ProductVersion {
     pub id: Id,
     pub json: Value,
-    /// Each of its frameworks, and how it is met.
+    /// Each of its frameworks, with its compliance.
     pub compliance: Vec<(Id, Value)>,
 }
 
-/// The read entries, linked with their projects but not built yet.
+/// The parsed entries, linked with their projects but not built yet.
 pub(super) struct Entries(Vec<(Source, Vec<(usize, Entry)>)>);
 
-/// Reads the products and notes on every project what it is part of.
+/// Reads the products and records in every project the products that it is part of.
 pub(super) fn link(
     folder: &Folder,
     identity: &Identity,
@@ -116,9 +116,9 @@ fn link_one(
         for Link { id, .. } in &product_version.project_versions {
             let mut projects = all.projects.iter_mut();
             let found = projects.find_map(|project| {
-                let ours = project.organization == organization;
+                let same = project.organization == organization;
                 let version = project.versions.iter_mut().find(|version| version.id == *id)?;
-                ours.then_some((&mut project.products, version))
+                same.then_some((&mut project.products, version))
             });
             let Some((products, version)) = found else {
                 let message = format!("there is no project version `{}`", id.as_str());
@@ -135,7 +135,7 @@ fn link_one(
     }
 }
 
-/// What every product and every project shows.
+/// Builds the JSON of every product, and the products within every project.
 pub(super) fn build(
     entries: Entries,
     identity: &Identity,
@@ -197,7 +197,7 @@ impl Entry {
     }
 }
 
-/// What a product version is built from.
+/// The parts that a product version is built from.
 struct Builder<'a> {
     source: &'a Source,
     frameworks: &'a [Framework],
@@ -226,9 +226,10 @@ impl Builder<'_> {
         let ids: Vec<&Id> = version.project_versions.iter().map(|link| &link.id).collect();
         let (mut shown, mut compliance) = (Vec::new(), Vec::new());
         for framework in frameworks {
-            let met = aggregate(framework, &version.id, &ids, self.projects, self.evaluations);
-            shown.push(self.framework(framework, &met));
-            compliance.push((framework.id.clone(), met.json));
+            let aggregated =
+                aggregate(framework, &version.id, &ids, self.projects, self.evaluations);
+            shown.push(self.framework(framework, &aggregated));
+            compliance.push((framework.id.clone(), aggregated.json));
         }
         let json = compact(json!({
             "id": version.id,
@@ -254,11 +255,11 @@ impl Builder<'_> {
         }))
     }
 
-    /// A framework as a version of a product shows it: with how its requirements are met, and
-    /// who uses it.
-    fn framework(&self, framework: &Framework, met: &Aggregate) -> Value {
+    /// Returns a framework as a version of a product shows it: with the status of its requirements,
+    /// and the projects and products that use it.
+    fn framework(&self, framework: &Framework, aggregated: &Aggregate) -> Value {
         let record = framework.record(&|requirement| {
-            met.status.get(&requirement.id).copied().unwrap_or(REQUIREMENT_STATUS)
+            aggregated.status.get(&requirement.id).copied().unwrap_or(REQUIREMENT_STATUS)
         });
         let uses = |project: &&Project| {
             project.organization == self.organization

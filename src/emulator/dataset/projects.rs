@@ -71,14 +71,14 @@ pub(in crate::emulator) struct Project {
     pub description: String,
     pub workflows: Vec<Workflow>,
     pub versions: Vec<Version>,
-    /// The products it is part of.
+    /// The products that it is part of.
     pub products: Vec<Id>,
-    /// As the list of projects shows it.
+    /// The JSON in the list of projects.
     pub json: Value,
     repository: Option<Value>,
 }
 
-/// A version of a project, with the products it belongs to.
+/// A version of a project, with the products that it belongs to.
 pub(in crate::emulator) struct Version {
     pub id: Id,
     pub name: String,
@@ -96,7 +96,7 @@ pub(in crate::emulator) struct Projects {
 }
 
 impl Projects {
-    /// The project and the version with a version's id.
+    /// Returns the project and the version with a version's id.
     pub fn version(&self, id: &Id) -> Option<(&Project, &Version)> {
         self.projects.iter().find_map(|project| {
             let version = project.versions.iter().find(|version| version.id == *id)?;
@@ -104,7 +104,8 @@ impl Projects {
         })
     }
 
-    /// The project and the version that the data files name, or what is missing.
+    /// Returns the project and the version that a data file names, or a message about the missing
+    /// one.
     pub(super) fn named(
         &self,
         project: &str,
@@ -120,12 +121,12 @@ impl Projects {
 }
 
 impl Project {
-    /// What other resources show of it.
+    /// Returns the short form that other resources contain.
     pub fn brief(&self) -> Value {
         json!({ "id": self.id, "name": self.name, "description": self.description })
     }
 
-    /// As the lists of products show it: with workflows and repository.
+    /// Returns the JSON in lists of products: with workflows and repository.
     pub fn in_product(&self) -> Value {
         let workflows = self.workflows.iter().map(Workflow::json).collect();
         compact(with(
@@ -189,7 +190,7 @@ fn build(
     source: &Source,
     problems: &mut Problems,
 ) -> Project {
-    // The latest is the one created last, the last in the file of those without a time.
+    // The latest version is the one created last; without times, the last in the file.
     let newest = |time: &dyn Fn(&VersionEntry) -> Option<Timestamp>| {
         let versions = entry.versions.iter().enumerate();
         versions.max_by_key(|(index, version)| (time(version), *index)).map(|(index, _)| index)
@@ -258,7 +259,7 @@ impl VersionEntry {
     }
 }
 
-/// The framework that a version names; another organization's isn't there.
+/// Returns the framework that a version names; another organization's doesn't exist for it.
 pub(super) fn named_framework<'a>(
     name: &Name,
     organization: usize,
@@ -276,7 +277,7 @@ pub(super) fn named_framework<'a>(
     found
 }
 
-/// The organization that an entry names.
+/// Returns the organization that an entry names.
 pub(super) fn owner(
     source: &Source,
     identity: &Identity,

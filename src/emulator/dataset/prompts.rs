@@ -12,12 +12,12 @@ struct File {
     #[serde(default)]
     polls: Polls,
     #[serde(with = "yaml_serde::with::singleton_map")]
-    default: Outcome,
+    default: PromptOutcome,
     #[serde(default)]
     answers: Vec<Answer>,
 }
 
-/// The number of times an operation is seen waiting, then running, before it is over.
+/// The number of polls that show an operation waiting, then running, before it is over.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator) struct Polls {
@@ -31,23 +31,23 @@ impl Default for Polls {
     }
 }
 
-/// How an operation ends.
+/// The outcome of an operation.
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub(in crate::emulator) enum Outcome {
-    /// Succeeds with these violations, none of them for a pass.
+pub(in crate::emulator) enum PromptOutcome {
+    /// Succeeds with these violations; an empty list is a pass.
     Violations(Vec<String>),
-    /// Succeeds without having looked.
+    /// Succeeds without an analysis.
     Skipped(bool),
     /// Fails with this message.
     Failed(String),
     /// Is cancelled with this message.
     Cancelled(String),
-    /// Succeeds with this text as its output, right or wrong.
+    /// Succeeds with this text as its output, valid or not.
     Output(String),
 }
 
-impl Default for Outcome {
+impl Default for PromptOutcome {
     fn default() -> Self {
         Self::Skipped(true)
     }
@@ -61,22 +61,27 @@ struct Answer {
     prompt_contains: Option<Name>,
     polls: Option<Polls>,
     #[serde(with = "yaml_serde::with::singleton_map")]
-    outcome: Outcome,
+    outcome: PromptOutcome,
 }
 
-/// The canned answers, looked at in the order of the file.
+/// The canned answers, tried in the order of the file.
 #[derive(Default)]
 pub(in crate::emulator) struct Prompts {
     polls: Polls,
-    default: Outcome,
+    default: PromptOutcome,
     answers: Vec<Answer>,
 }
 
 impl Prompts {
-    /// The first answer that fits, else the default one.
+    /// Returns the first answer that matches, or the default one.
     ///
-    /// `content` is what the model would read: the text that was sent or the artifact's.
-    pub fn answer(&self, digest: Option<&Digest>, content: &str, prompt: &str) -> (Polls, Outcome) {
+    /// `content` is the text for the model: the one that was sent, or the artifact's.
+    pub fn answer(
+        &self,
+        digest: Option<&Digest>,
+        content: &str,
+        prompt: &str,
+    ) -> (Polls, PromptOutcome) {
         let prompt = prompt.to_lowercase();
         let fitting = self.answers.iter().find(|answer| {
             answer.digest.as_ref().is_none_or(|wanted| digest == Some(wanted))
@@ -107,7 +112,7 @@ pub(super) fn load(folder: &Folder, artifacts: &Artifacts, problems: &mut Proble
         }
     }
     for outcome in file.answers.iter().map(|answer| &answer.outcome).chain([&file.default]) {
-        if matches!(outcome, Outcome::Skipped(false)) {
+        if matches!(outcome, PromptOutcome::Skipped(false)) {
             let message = "`skipped: false` says nothing: write `violations: []` for a pass";
             problems.push(source.at("skipped: false", 0, code::CONTENT, message.to_owned()));
         }

@@ -1,7 +1,7 @@
-//! Resources as JSON, built from what the data files say and held against their tables.
+//! Resources as JSON, built from the data files and checked against their tables.
 //!
-//! Owns references to users, which the files write as emails, and where a problem with a nested
-//! field is placed.
+//! Owns references to users, which the files write as emails, and the position of a problem in a
+//! nested field.
 
 use serde_json::{Map, Value};
 
@@ -9,12 +9,12 @@ use super::super::schema::{Resource, Type, USER};
 use super::files::{Problems, Source, code};
 use super::identity::Identity;
 
-/// The text of a field, empty when it isn't there.
+/// Returns the text of a field; empty if it is absent.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// `base` with these fields, in the place of those of the same name.
+/// Returns `base` with these fields, which replace those of the same name.
 pub(in crate::emulator) fn with<const N: usize>(
     mut base: Value,
     fields: [(&str, Value); N],
@@ -25,7 +25,8 @@ pub(in crate::emulator) fn with<const N: usize>(
     base
 }
 
-/// `record` without what is `null`, users in full; what isn't a `resource` is a problem.
+/// Returns `record` without `null` fields, and with users in full. A record that doesn't match
+/// `resource` is a problem.
 pub(super) fn finish(
     resource: &'static Resource,
     record: Value,
@@ -41,7 +42,7 @@ pub(super) fn finish(
     record
 }
 
-/// `record` without what is `null`.
+/// Returns `record` without `null` fields.
 pub(super) fn compact(record: Value) -> Value {
     match record {
         Value::Object(fields) => {
@@ -52,7 +53,7 @@ pub(super) fn compact(record: Value) -> Value {
     }
 }
 
-/// Puts users in the place of their emails.
+/// Replaces emails by users.
 fn fill(
     resource: &'static Resource,
     record: &mut Value,

@@ -1,6 +1,7 @@
-//! The scalars of the data files that have a form: digests, material types, timestamps, UUIDs.
+//! The scalars of the data files: digests, material types, timestamps, UUIDs.
 //!
-//! Owns their forms, checked while a file is parsed so that the error has the scalar's own line.
+//! Owns their forms, which are checked while a file is parsed, so that an error has the scalar's
+//! own line.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Reads a scalar by `parse`, whose error is placed at the scalar itself.
+/// Reads a scalar with `parse`, whose error is positioned at the scalar itself.
 fn scalar<'de, D, T>(
     deserializer: D,
     expected: &'static str,
@@ -34,12 +35,12 @@ where
     deserializer.deserialize_str(Scalar(expected, parse))
 }
 
-/// A digest: `sha256:`, `sha1:` or `sha512:` and its lower-case hexadecimal digits.
+/// A digest: `sha256:`, `sha1:` or `sha512:` and lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::emulator) struct Digest(String);
 
 impl Digest {
-    /// Reads a digest; `None` when it isn't one.
+    /// Parses a digest; `None` if it isn't one.
     pub fn parse(text: &str) -> Option<Self> {
         let (algorithm, hex) = text.split_once(':')?;
         let length = match algorithm {
@@ -52,17 +53,17 @@ impl Digest {
         (hex.len() == length && digits).then(|| Self(text.to_owned()))
     }
 
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn sha256(bytes: &[u8]) -> Self {
         Self(format!("sha256:{}", super::super::hex_sha256(bytes)))
     }
 
-    /// With its algorithm.
+    /// Returns the digest with its algorithm.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The hexadecimal digits, when the algorithm is SHA-256.
+    /// Returns the hexadecimal digits, if the algorithm is SHA-256.
     pub fn sha256_hex(&self) -> Option<&str> {
         self.0.strip_prefix("sha256:")
     }
@@ -91,7 +92,7 @@ impl Kind {
         form.then(|| Self(text.to_owned()))
     }
 
-    /// As the service spells it.
+    /// Returns the type as the service spells it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -103,22 +104,22 @@ impl<'de> Deserialize<'de> for Kind {
     }
 }
 
-/// A moment, RFC 3339 in the files and in the answers.
+/// A point in time, in RFC 3339 in the files and in answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::emulator) struct Timestamp(pub DateTime<Utc>);
 
 impl Timestamp {
-    /// Reads a time; `None` when it isn't one.
+    /// Parses a time; `None` if it isn't one.
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text).ok().map(|time| Self(time.to_utc()))
     }
 
-    /// This moment.
+    /// Returns the present time.
     pub fn now() -> Self {
         Self(Utc::now())
     }
 
-    /// As JSON carries it.
+    /// Returns the text for JSON.
     pub fn text(self) -> String {
         self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true)
     }
@@ -142,13 +143,13 @@ impl<'de> Deserialize<'de> for Timestamp {
 pub(in crate::emulator) struct Id(String);
 
 impl Id {
-    /// Reads a UUID; `None` when it isn't one.
+    /// Parses a UUID; `None` if it isn't one.
     pub fn parse(text: &str) -> Option<Self> {
         let id = uuid::Uuid::try_parse(text).ok()?.hyphenated().to_string();
         (text.len() == id.len()).then_some(Self(id))
     }
 
-    /// In lower case.
+    /// Returns the UUID in lower case.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -160,7 +161,7 @@ impl<'de> Deserialize<'de> for Id {
     }
 }
 
-/// A name that isn't empty and has no control characters: it may travel in a header.
+/// A name that isn't empty and has no control characters, so that it can be sent in a header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub(in crate::emulator) struct Name(String);
@@ -171,7 +172,7 @@ impl Name {
         form.then(|| Self(text.to_owned()))
     }
 
-    /// The bare name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

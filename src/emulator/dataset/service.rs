@@ -8,12 +8,12 @@ use super::files::{Folder, Problems, Source, code};
 use super::identity::Identity;
 use super::scalars::Name;
 
-/// How a list is paged.
+/// The paging style of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Paging {
-    /// By an opaque cursor that each page gives for the next.
+    /// By an opaque cursor, with which each page leads to the next.
     #[default]
     Cursor,
     /// By the offset of the first item and a page size (interface 2.1).
@@ -25,9 +25,9 @@ pub enum Paging {
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator) struct Service {
     pub infoz: Infoz,
-    /// Signs the tokens; changing it changes every token.
+    /// The key of the tokens' signatures; changing it changes every token.
     pub signing_key: String,
-    /// The token that is used when none is named.
+    /// The token that is used if none is named.
     pub default_token: Name,
     pub max_page_size: NonZeroU32,
     pub default_page_size: NonZeroU32,
@@ -35,7 +35,7 @@ pub(in crate::emulator) struct Service {
     pub paging: Pagings,
 }
 
-/// How each list is paged.
+/// The paging style of each list.
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::emulator) struct Pagings {
@@ -54,7 +54,7 @@ pub(in crate::emulator) struct Infoz {
     pub chart_version: String,
 }
 
-/// The parsed file, with its text for later checks.
+/// The parsed file, with its source for later checks.
 pub(super) struct Loaded {
     pub value: Service,
     source: Source,
@@ -72,7 +72,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Option<Loaded> {
 }
 
 impl Loaded {
-    /// The default token exists, and there is a key to sign with.
+    /// Checks that the default token exists, and that there is a signing key.
     pub fn check(&self, identity: &Identity, problems: &mut Problems) {
         let name = self.value.default_token.as_str();
         if identity.credential(name).is_none() {

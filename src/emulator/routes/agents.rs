@@ -1,5 +1,5 @@
-//! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI answers, with
-//! the waiting that real ones take.
+//! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI answers, with the
+//! polling that real ones need.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::auth::Access;
-use super::super::dataset::{Digest, Outcome, Timestamp};
+use super::super::dataset::{Digest, PromptOutcome, Timestamp};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{OPERATION_ANSWER, PROMPT, STARTED};
-use super::{Answer, Ask, Method, Pages, Route};
+use super::{Answer, Method, Pages, Route, RouteRequest};
 
 pub(super) static EVALUATE_EVIDENCE: Route = Route {
     api: Address::Backend,
@@ -26,7 +26,7 @@ pub(super) static EVALUATE_EVIDENCE: Route = Route {
     query: &[],
     pages: Pages::None,
     body: Some(super::Body {
-        shape: &PROMPT,
+        resource: &PROMPT,
         required: &["prompt"],
         either: &["digest", "content"],
         needed: true,
@@ -67,15 +67,15 @@ struct Operation {
     organization: usize,
     pending: u32,
     running: u32,
-    outcome: Outcome,
+    outcome: PromptOutcome,
     created_at: Timestamp,
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
 }
 
-fn start(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let (shared, caller) = (ask.shared, ask.caller()?);
-    let body: Body = serde_json::from_slice(ask.body)
+fn start(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (request.shared, request.caller()?);
+    let body: Body = serde_json::from_slice(request.body)
         .map_err(|error| Refusal::bad_request(format!("the request's body is wrong: {error}")))?;
     if body.prompt.trim().is_empty() {
         return Err(Refusal::bad_request("`prompt` is empty"));
@@ -97,7 +97,7 @@ fn start(ask: &Ask<'_>) -> Result<Response, Refusal> {
         _ => return Err(Refusal::bad_request("send either `digest` or `content`")),
     };
     let (polls, outcome) = shared.dataset.prompts.answer(digest.as_ref(), &content, &body.prompt);
-    let outcome = if caller.organization.ai { outcome } else { Outcome::Skipped(true) };
+    let outcome = if caller.organization.ai { outcome } else { PromptOutcome::Skipped(true) };
     let mut operations = shared.operations.0.lock().unwrap_or_else(PoisonError::into_inner);
     let id = format!("00000000-0000-4000-8000-{:012x}", operations.len() + 1);
     operations.insert(
@@ -112,19 +112,19 @@ fn start(ask: &Ask<'_>) -> Result<Response, Refusal> {
             finished_at: None,
         },
     );
-    ask.answer(json!({ "operation_id": id }))
+    request.answer(json!({ "operation_id": id }))
 }
 
-fn poll(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let (shared, caller) = (ask.shared, ask.caller()?);
-    let id = ask.path("id");
+fn poll(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (request.shared, request.caller()?);
+    let id = request.path("id");
     let mut operations = shared.operations.0.lock().unwrap_or_else(PoisonError::into_inner);
     let operation = operations
         .get_mut(id)
         .filter(|operation| operation.organization == caller.index)
         .ok_or_else(|| Refusal::not_found(format!("operation `{id}` not found")))?;
     let (status, output, error) = operation.advance();
-    ask.answer(json!({ "operation": {
+    request.answer(json!({ "operation": {
         "id": id,
         "status": format!("ASYNC_OPERATION_STATUS_{status}"),
         "output": output,
@@ -136,7 +136,7 @@ fn poll(ask: &Ask<'_>) -> Result<Response, Refusal> {
 }
 
 impl Operation {
-    /// Status, output and error message as one more poll finds them.
+    /// Returns status, output and error message for one more poll.
     fn advance(&mut self) -> (&'static str, String, String) {
         if self.pending > 0 {
             self.pending -= 1;
@@ -151,11 +151,13 @@ impl Operation {
         self.finished_at.get_or_insert(now);
         let done = |output: Value| ("SUCCEEDED", output.to_string(), String::new());
         match &self.outcome {
-            Outcome::Violations(list) => done(json!({ "skipped": false, "violations": list })),
-            Outcome::Skipped(_) => done(json!({ "skipped": true, "violations": [] })),
-            Outcome::Output(text) => ("SUCCEEDED", text.clone(), String::new()),
-            Outcome::Failed(message) => ("FAILED", String::new(), message.clone()),
-            Outcome::Cancelled(message) => ("CANCELLED", String::new(), message.clone()),
+            PromptOutcome::Violations(list) => {
+                done(json!({ "skipped": false, "violations": list }))
+            }
+            PromptOutcome::Skipped(_) => done(json!({ "skipped": true, "violations": [] })),
+            PromptOutcome::Output(text) => ("SUCCEEDED", text.clone(), String::new()),
+            PromptOutcome::Failed(message) => ("FAILED", String::new(), message.clone()),
+            PromptOutcome::Cancelled(message) => ("CANCELLED", String::new(), message.clone()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `POST /v1/assessments/revisions/{revision_id}/approve`: a person approves a revision.
 //!
-//! Owns which revisions were approved since the start; the data set's files stay as they are.
+//! Owns the revisions approved since the start; the data set's files stay unchanged.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use super::super::auth::Access;
 use super::super::dataset::{Id, Timestamp, with};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{APPROVAL, APPROVAL_ANSWER};
-use super::{Answer, Ask, Method, Pages, Route};
+use super::{Answer, Method, Pages, Route, RouteRequest};
 
 pub(super) static APPROVE: Route = Route {
     api: Address::Backend,
@@ -26,14 +26,14 @@ pub(super) static APPROVE: Route = Route {
     access: Access::PaidUser,
     query: &[],
     pages: Pages::None,
-    body: Some(super::Body { shape: &APPROVAL, required: &[], either: &[], needed: false }),
+    body: Some(super::Body { resource: &APPROVAL, required: &[], either: &[], needed: false }),
     answer: Answer::Json(&APPROVAL_ANSWER),
     handle: approve,
 };
 
-/// The revision can be approved.
+/// The status of a revision that can be approved.
 pub(in crate::emulator) const PENDING: &str = "ASSESSMENT_APPROVAL_STATUS_PENDING";
-/// It was approved.
+/// The status of an approved revision.
 pub(in crate::emulator) const APPROVED: &str = "ASSESSMENT_APPROVAL_STATUS_APPROVED";
 
 /// The revisions that were approved since the start.
@@ -46,10 +46,10 @@ struct Body {
     review_note: Option<String>,
 }
 
-fn approve(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let (shared, caller) = (ask.shared, ask.caller()?);
-    let id = ask.path_id("revision_id")?;
-    let body = match ask.body {
+fn approve(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (request.shared, request.caller()?);
+    let id = request.path_id("revision_id")?;
+    let body = match request.body {
         [] => Body::default(),
         body => serde_json::from_slice(body).map_err(|error| {
             Refusal::bad_request(format!("the request's body is wrong: {error}"))
@@ -84,5 +84,5 @@ fn approve(ask: &Ask<'_>) -> Result<Response, Refusal> {
             ("review_note", note.unwrap_or_default()),
         ],
     );
-    ask.answer(json!({ "result": result }))
+    request.answer(json!({ "result": result }))
 }

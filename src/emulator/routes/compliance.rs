@@ -1,5 +1,5 @@
-//! `GET /v1/compliance/project` and `GET /v1/compliance/product`: how versions meet their
-//! requirements, for a project row by row, for a product as a whole.
+//! `GET /v1/compliance/project` and `GET /v1/compliance/product`: the compliance of versions with
+//! their requirements, for a project row by row, for a product as a whole.
 
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::super::auth::Access;
 use super::super::dataset::Evaluation;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{EVALUATION_LIST, PRODUCT_COMPLIANCE};
-use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 const FRAMEWORK_IDS: Parameter =
     Parameter::new("framework_ids", Form::Texts, "only these frameworks; all unless given");
@@ -19,7 +19,7 @@ pub(super) static PROJECT: Route = Route {
     path: "/v1/compliance/project",
     operation: "ComplianceService_ListProjectEvaluations",
     tag: "ComplianceService",
-    summary: "Lists how a project version meets its requirements.",
+    summary: "Lists the evaluations of a project version against its requirements.",
     section: "4.7",
     access: Access::Paid,
     query: &[
@@ -38,7 +38,7 @@ pub(super) static PRODUCT: Route = Route {
     path: "/v1/compliance/product",
     operation: "ComplianceService_GetProductCompliance",
     tag: "ComplianceService",
-    summary: "Returns how a product version meets its requirements, across its project versions.",
+    summary: "Returns the compliance of a product version, across its project versions.",
     section: "4.6",
     access: Access::Paid,
     query: &[
@@ -51,16 +51,16 @@ pub(super) static PRODUCT: Route = Route {
     handle: product,
 };
 
-fn project(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let version = ask.required_id("project_version_id")?;
-    let dataset = &ask.shared.dataset;
-    let caller = ask.caller()?.index;
+fn project(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let version = request.required_id("project_version_id")?;
+    let dataset = &request.shared.dataset;
+    let caller = request.caller()?.index;
     let found = dataset.projects.version(&version);
     if found.is_none_or(|(project, _)| project.organization != caller) {
         let message = format!("project version `{}` not found", version.as_str());
         return Err(Refusal::not_found(message));
     }
-    let wanted = ask.query.many("framework_ids")?;
+    let wanted = request.query.many("framework_ids")?;
     for id in wanted {
         // An unknown framework has no failures, which would read as a pass.
         if !dataset.frameworks.iter().any(|known| known.is(id) && known.visible(caller)) {
@@ -71,9 +71,9 @@ fn project(ask: &Ask<'_>) -> Result<Response, Refusal> {
         let framework = || wanted.iter().any(|id| id == row.framework_id.as_str());
         row.project_version_id == version && (wanted.is_empty() || framework())
     };
-    let page = ask.page(dataset.evaluations.iter().filter(fits).collect(), "")?;
+    let page = request.page(dataset.evaluations.iter().filter(fits).collect(), "")?;
     let rows: Vec<Value> = page.rows.into_iter().map(show).collect();
-    ask.answer(json!({ "evaluations": rows, "pagination": page.pagination }))
+    request.answer(json!({ "evaluations": rows, "pagination": page.pagination }))
 }
 
 fn show(row: &Evaluation) -> Value {
@@ -92,10 +92,10 @@ fn show(row: &Evaluation) -> Value {
     })
 }
 
-fn product(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let id = ask.required_id("product_version_id")?;
-    let caller = ask.caller()?.index;
-    let products = ask.shared.dataset.products.iter();
+fn product(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let id = request.required_id("product_version_id")?;
+    let caller = request.caller()?.index;
+    let products = request.shared.dataset.products.iter();
     let mut versions = products
         .filter(|product| product.organization == caller)
         .flat_map(|product| &product.versions);
@@ -103,7 +103,7 @@ fn product(ask: &Ask<'_>) -> Result<Response, Refusal> {
     let version = version.ok_or_else(|| {
         Refusal::not_found(format!("product version `{}` not found", id.as_str()))
     })?;
-    let wanted = ask.query.many("framework_ids")?;
+    let wanted = request.query.many("framework_ids")?;
     for id in wanted {
         // A framework that the version doesn't have has no failures, which would read as a pass.
         if !version.compliance.iter().any(|(known, _)| known.as_str() == id) {
@@ -116,5 +116,5 @@ fn product(ask: &Ask<'_>) -> Result<Response, Refusal> {
         wanted.is_empty() || wanted.iter().any(|id| id == framework.as_str())
     });
     let frameworks: Vec<&Value> = chosen.map(|(_, compliance)| compliance).collect();
-    ask.answer(json!({ "frameworks": frameworks }))
+    request.answer(json!({ "frameworks": frameworks }))
 }

@@ -1,4 +1,4 @@
-//! `GET /discover/{digest}`: a node of the reference graph and what it refers to.
+//! `GET /discover/{digest}`: a node of the reference graph and its references.
 
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::super::auth::Access;
 use super::super::dataset::{Digest, Node, Paging, with};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::DISCOVERY;
-use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static DISCOVER: Route = Route {
     api: Address::ControlPlane,
@@ -29,21 +29,21 @@ pub(super) static DISCOVER: Route = Route {
     handle: discover,
 };
 
-fn discover(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let graph = &ask.shared.dataset.graph;
-    let digest = ask.path("digest");
+fn discover(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let graph = &request.shared.dataset.graph;
+    let digest = request.path("digest");
     let digest = Digest::parse(digest)
         .ok_or_else(|| Refusal::bad_request(format!("`{digest}` is not a digest")))?;
-    let nodes = graph.visible(&digest, ask.caller()?.index);
-    let node = choose(&nodes, &digest, ask.query.optional("kind")?)?;
+    let nodes = graph.visible(&digest, request.caller()?.index);
+    let node = choose(&nodes, &digest, request.query.optional("kind")?)?;
     let search = format!("{digest} {}", node.kind.as_str());
-    let page = ask.page(graph.references(node), &search)?;
+    let page = request.page(graph.references(node), &search)?;
     let references = page.rows.into_iter().map(show).collect();
     let result = with(show(node), [("references", references)]);
-    ask.answer(json!({ "result": result, "pagination": page.pagination }))
+    request.answer(json!({ "result": result, "pagination": page.pagination }))
 }
 
-/// The one node that is meant.
+/// Returns the node of the requested kind.
 fn choose<'a>(
     nodes: &[&'a Node],
     digest: &Digest,

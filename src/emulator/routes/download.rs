@@ -1,7 +1,7 @@
-//! `GET /download/{digest}`, and the content store it redirects to.
+//! `GET /download/{digest}`, and the content store that it redirects to.
 //!
-//! The store is another origin and trusts a short-lived ticket in the URL alone. It refuses
-//! `Authorization`: a client that sends it would hand its token to a third party.
+//! The store is another origin and accepts only a short-lived ticket in the URL. It refuses
+//! `Authorization`: a client that sends it would give its token to a third party.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -16,7 +16,7 @@ use super::super::auth::Access;
 use super::super::dataset::{Digest, Timestamp};
 use super::super::refusal::{Address, Refusal};
 use super::super::server::url;
-use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static REDIRECT: Route = Route {
     api: Address::ControlPlane,
@@ -50,9 +50,9 @@ pub(super) static CONTENT: Route = Route {
     handle: content,
 };
 
-/// Writes and checks the tickets of the content store.
+/// Issues and checks the tickets of the content store.
 pub(in crate::emulator) struct Tickets {
-    /// New at each start: no ticket outlives its emulator.
+    /// Random at each start: no ticket outlives its emulator.
     key: Vec<u8>,
     lifetime: Duration,
 }
@@ -88,10 +88,10 @@ impl Tickets {
     }
 }
 
-/// On the control plane: where the content is.
-fn redirect(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let (shared, caller) = (ask.shared, ask.caller()?);
-    let digest = ask.path("digest");
+/// On the control plane: redirects to the content.
+fn redirect(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let (shared, caller) = (request.shared, request.caller()?);
+    let digest = request.path("digest");
     let digest = Digest::parse(digest)
         .filter(|digest| digest.sha256_hex().is_some())
         .ok_or_else(|| Refusal::bad_request(format!("`{digest}` is not a sha256 digest")))?;
@@ -103,12 +103,13 @@ fn redirect(ask: &Ask<'_>) -> Result<Response, Refusal> {
     if !stored || !nodes.iter().any(|node| node.downloadable) {
         return Err(Refusal::forbidden(format!("artifact `{digest}` is not downloadable")));
     }
-    let store = store_url(shared.addresses.store, ask.headers);
+    let store = store_url(shared.addresses.store, request.headers);
     let location = format!("{store}/content/{digest}?ticket={}", shared.tickets.write(&digest));
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
-/// The store as the caller reaches it: listening everywhere, only the caller knows by which name.
+/// Returns the store's URL for the caller: if the emulator listens on all addresses, only the
+/// caller knows the host's name.
 fn store_url(store: SocketAddr, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     match host {
@@ -122,17 +123,17 @@ fn store_url(store: SocketAddr, headers: &HeaderMap) -> String {
     }
 }
 
-/// On the content store: the bytes.
-fn content(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    if ask.headers.contains_key(header::AUTHORIZATION) {
+/// On the content store: returns the bytes.
+fn content(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    if request.headers.contains_key(header::AUTHORIZATION) {
         return Err(Refusal::bad_request("only one authentication mechanism is allowed"));
     }
     let missing = || Refusal::not_found("no such content");
-    let digest = Digest::parse(ask.path("digest")).ok_or_else(missing)?;
-    let ticket = ask.query.one("ticket")?;
+    let digest = Digest::parse(request.path("digest")).ok_or_else(missing)?;
+    let ticket = request.query.one("ticket")?;
     let ticket = ticket.ok_or_else(|| Refusal::unauthenticated("the link has no ticket"))?;
-    ask.shared.tickets.check(&digest, ticket)?;
-    let artifact = ask.shared.dataset.artifacts.get(&digest).ok_or_else(missing)?;
+    request.shared.tickets.check(&digest, ticket)?;
+    let artifact = request.shared.dataset.artifacts.get(&digest).ok_or_else(missing)?;
     let mut response = Response::new(Body::from(artifact.bytes.clone()));
     if let Ok(value) = HeaderValue::from_str(&artifact.content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, value);

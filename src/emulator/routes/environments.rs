@@ -7,7 +7,7 @@ use super::super::auth::Access;
 use super::super::dataset::{Environment, Paging};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::ENVIRONMENT_LIST;
-use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
@@ -25,9 +25,9 @@ pub(super) static LIST: Route = Route {
     handle: list,
 };
 
-fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let caller = ask.caller()?.index;
-    let part = ask.query.one("query")?.map(str::to_lowercase);
+fn list(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let caller = request.caller()?.index;
+    let part = request.query.one("query")?.map(str::to_lowercase);
     let fits = |environment: &&Environment| {
         let holds = |text: &str, part: &str| text.to_lowercase().contains(part);
         environment.organization == caller
@@ -35,7 +35,8 @@ fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
                 holds(&environment.name, part) || holds(&environment.description, part)
             })
     };
-    let page = ask.page(ask.shared.dataset.environments.iter().filter(fits).collect(), "")?;
+    let page =
+        request.page(request.shared.dataset.environments.iter().filter(fits).collect(), "")?;
     let rows: Vec<&Value> = page.rows.into_iter().map(|environment| &environment.json).collect();
-    ask.answer(json!({ "environments": rows, "pagination": page.pagination }))
+    request.answer(json!({ "environments": rows, "pagination": page.pagination }))
 }

@@ -10,7 +10,7 @@ use super::super::dataset::Evidence;
 use super::super::query::Query;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::EVIDENCE_LIST;
-use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
@@ -38,15 +38,16 @@ pub(super) static LIST: Route = Route {
     handle: list,
 };
 
-fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let caller = ask.caller()?;
-    let page = ask.page(select(&ask.shared.dataset.evidence, caller.index, &ask.query)?, "")?;
+fn list(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let caller = request.caller()?;
+    let page = request
+        .page(select(&request.shared.dataset.evidence, caller.index, &request.query)?, "")?;
     let organization = (caller.organization.id.as_str(), caller.organization.name.as_str());
     let rows: Vec<Value> = page.rows.into_iter().map(|row| show(row, organization)).collect();
-    ask.answer(json!({ "results": rows, "pagination": page.pagination }))
+    request.answer(json!({ "results": rows, "pagination": page.pagination }))
 }
 
-/// The rows that every filter lets through.
+/// Returns the rows that match every filter.
 fn select<'a>(
     rows: &'a [Evidence],
     organization: usize,
@@ -79,7 +80,7 @@ fn select<'a>(
     };
     let mut rows: Vec<&Evidence> = rows.iter().filter(fits).collect();
     if latest {
-        // They come newest first: the first of a kind and name is the latest.
+        // They are sorted newest first: the first of a kind and name is the latest.
         rows.retain(|row| seen.insert((row.kind.as_str(), row.name.as_str())));
     }
     Ok(rows)

@@ -1,4 +1,4 @@
-//! `GET /infoz`: what the service says of itself, to anybody (interface 1.6).
+//! `GET /infoz`: the service's public description of itself (interface 1.6).
 
 use axum::response::Response;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::auth::Access;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::INFOZ as SHAPE;
-use super::{Answer, Ask, Method, Pages, Route};
+use super::{Answer, Method, Pages, Route, RouteRequest};
 
 pub(super) static INFOZ: Route = Route {
     api: Address::ControlPlane,
@@ -14,7 +14,7 @@ pub(super) static INFOZ: Route = Route {
     path: "/infoz",
     operation: "StatusService_Infoz",
     tag: "StatusService",
-    summary: "Says where to log in and which version is running.",
+    summary: "Returns the address to log in at, and the version that is running.",
     section: "1.6",
     access: Access::Anyone,
     query: &[],
@@ -24,9 +24,9 @@ pub(super) static INFOZ: Route = Route {
     handle: get,
 };
 
-fn get(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let infoz = &ask.shared.dataset.service.infoz;
-    ask.answer(json!({
+fn get(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let infoz = &request.shared.dataset.service.infoz;
+    request.answer(json!({
         "loginURL": infoz.login_url,
         "version": infoz.version,
         "chartVersion": infoz.chart_version,

@@ -1,10 +1,9 @@
-//! The routes, one file for each family, and which address has which.
+//! The routes, one file for each family, and the address of each.
 //!
-//! Owns the one table of them: the router, the check of tokens and queries, and the
-//! specification all read it.
+//! Owns the one table of routes: the router, the checks of tokens and queries, and the
+//! specification all use it.
 
 mod agents;
-mod ask;
 mod assessments;
 mod compliance;
 mod discover;
@@ -14,6 +13,7 @@ mod evidence;
 mod infoz;
 mod products;
 mod projects;
+mod request;
 mod specification;
 
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use super::schema::Resource;
 use super::server::Shared;
 
 pub(super) use agents::Operations;
-pub(super) use ask::Ask;
 pub(super) use assessments::Approvals;
 pub(super) use download::Tickets;
+pub(super) use request::RouteRequest;
 
 /// All routes, in the order of the interface.
 static ROUTES: &[&Route] = &[
@@ -52,24 +52,24 @@ static ROUTES: &[&Route] = &[
     &download::CONTENT,
 ];
 
-/// One route: everything that is served on it, and how the specification describes it.
+/// One route: its handler, and its description in the specification.
 pub(super) struct Route {
     pub api: Address,
     pub method: Method,
-    /// Its parameters in braces, all of them texts.
+    /// The path, with its parameters in braces, all of them texts.
     pub path: &'static str,
-    /// The operation's id, service and purpose.
+    /// The operation's id; the service and the purpose follow.
     pub operation: &'static str,
     pub tag: &'static str,
     pub summary: &'static str,
-    /// Where the interface describes it.
+    /// The section of the interface that describes it.
     pub section: &'static str,
     pub access: Access,
     pub query: &'static [Parameter],
     pub pages: Pages,
     pub body: Option<Body>,
     pub answer: Answer,
-    pub handle: fn(&Ask<'_>) -> Result<Response, Refusal>,
+    pub handle: fn(&RouteRequest<'_>) -> Result<Response, Refusal>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,16 +86,16 @@ pub(super) struct Parameter {
     pub about: &'static str,
 }
 
-/// What a query parameter may hold.
+/// The values that a query parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A text that isn't empty.
     Text,
-    /// A text that may be empty: none, then.
+    /// A text that may be empty, which counts as absent.
     MaybeEmpty,
     /// `true` or `false`.
     Flag,
-    /// Texts, the key repeated.
+    /// Texts, by repeating the key.
     Texts,
     /// A UUID.
     Id,
@@ -113,15 +113,15 @@ impl Parameter {
 
 /// A request's body.
 pub(super) struct Body {
-    pub shape: &'static Resource,
+    pub resource: &'static Resource,
     pub required: &'static [&'static str],
-    /// Exactly one of these must be there.
+    /// Exactly one of these must be given.
     pub either: &'static [&'static str],
-    /// True if the body itself must be there.
+    /// `true` if the body is required.
     pub needed: bool,
 }
 
-/// What a route answers.
+/// The form of a route's answer.
 pub(super) enum Answer {
     Json(&'static Resource),
     /// The specification.
@@ -132,20 +132,20 @@ pub(super) enum Answer {
     Bytes,
 }
 
-/// Which way a route's list is paged.
+/// The paging of a route's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// It is no list.
+    /// Not a list.
     None,
     Always(Paging),
-    /// As the data set or the options say for evidence.
+    /// As configured for evidence, in the data set or the options.
     Evidence,
-    /// As they say for compliance.
+    /// As configured for compliance.
     Compliance,
 }
 
 impl Pages {
-    /// The style that is meant.
+    /// Returns the paging style, `None` if it isn't a list.
     pub fn style(self, shared: &Shared) -> Option<Paging> {
         match self {
             Self::None => None,
@@ -163,5 +163,5 @@ pub(super) fn of(api: Address) -> impl Iterator<Item = &'static Route> {
 
 /// The router of an address.
 pub(super) fn router(api: Address) -> Router<Arc<Shared>> {
-    of(api).fold(Router::new(), |router, route| router.route(route.path, ask::serve(route)))
+    of(api).fold(Router::new(), |router, route| router.route(route.path, request::serve(route)))
 }

@@ -7,7 +7,7 @@ use super::super::auth::Access;
 use super::super::dataset::{Paging, Product};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{PRODUCT_LIST, PRODUCT_VERSION_ANSWER};
-use super::{Answer, Ask, Method, Pages, Route};
+use super::{Answer, Method, Pages, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
@@ -41,22 +41,24 @@ pub(super) static VERSION: Route = Route {
     handle: version,
 };
 
-/// The products that the caller sees.
-fn visible<'a>(ask: &'a Ask<'_>) -> Result<impl Iterator<Item = &'a Product>, Refusal> {
-    let caller = ask.caller()?.index;
-    let products = ask.shared.dataset.products.iter();
+/// Returns the products that the caller can see.
+fn visible<'a>(
+    request: &'a RouteRequest<'_>,
+) -> Result<impl Iterator<Item = &'a Product>, Refusal> {
+    let caller = request.caller()?.index;
+    let products = request.shared.dataset.products.iter();
     Ok(products.filter(move |product| product.organization == caller))
 }
 
-fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let page = ask.page(visible(ask)?.collect(), "")?;
+fn list(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let page = request.page(visible(request)?.collect(), "")?;
     let rows: Vec<&Value> = page.rows.into_iter().map(|product| &product.json).collect();
-    ask.answer(json!({ "products": rows, "pagination": page.pagination }))
+    request.answer(json!({ "products": rows, "pagination": page.pagination }))
 }
 
-fn version(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let (id, version_id) = (ask.path_id("product_id")?, ask.path_id("version_id")?);
-    let product = visible(ask)?.find(|product| product.id == id);
+fn version(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let (id, version_id) = (request.path_id("product_id")?, request.path_id("version_id")?);
+    let product = visible(request)?.find(|product| product.id == id);
     let product = product
         .ok_or_else(|| Refusal::not_found(format!("product `{}` not found", id.as_str())))?;
     let version = product.versions.iter().find(|version| version.id == version_id);
@@ -64,5 +66,5 @@ fn version(ask: &Ask<'_>) -> Result<Response, Refusal> {
         let version = version_id.as_str();
         Refusal::not_found(format!("product `{}` has no version `{version}`", id.as_str()))
     })?;
-    ask.answer(json!({ "version": version.json }))
+    request.answer(json!({ "version": version.json }))
 }

@@ -7,7 +7,7 @@ use super::super::auth::Access;
 use super::super::dataset::{Paging, Project};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::PROJECT_LIST;
-use super::{Answer, Ask, Form, Method, Pages, Parameter, Route};
+use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
@@ -29,11 +29,11 @@ pub(super) static LIST: Route = Route {
     handle: list,
 };
 
-fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let caller = ask.caller()?.index;
-    let name = ask.query.one("project_name")?;
-    let product = ask.query_id("product_id")?;
-    let description = ask.query.one("description")?.map(str::to_lowercase);
+fn list(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let caller = request.caller()?.index;
+    let name = request.query.one("project_name")?;
+    let product = request.query_id("product_id")?;
+    let description = request.query.one("description")?.map(str::to_lowercase);
     let fits = |project: &&Project| {
         project.organization == caller
             && name.is_none_or(|wanted| project.name == wanted)
@@ -42,7 +42,8 @@ fn list(ask: &Ask<'_>) -> Result<Response, Refusal> {
                 .as_ref()
                 .is_none_or(|part| project.description.to_lowercase().contains(part))
     };
-    let page = ask.page(ask.shared.dataset.projects.projects.iter().filter(fits).collect(), "")?;
+    let page =
+        request.page(request.shared.dataset.projects.projects.iter().filter(fits).collect(), "")?;
     let rows: Vec<&Value> = page.rows.into_iter().map(|project| &project.json).collect();
-    ask.answer(json!({ "results": rows, "pagination": page.pagination }))
+    request.answer(json!({ "results": rows, "pagination": page.pagination }))
 }

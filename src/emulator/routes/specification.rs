@@ -1,4 +1,4 @@
-//! `GET /openapi.yaml`: what an address serves, for programs (interface 1.5).
+//! `GET /openapi.yaml`: the specification of an address (interface 1.5).
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::super::auth::Access;
 use super::super::openapi;
 use super::super::refusal::{Address, Refusal};
-use super::{Answer, Ask, Method, Pages, Route};
+use super::{Answer, Method, Pages, Route, RouteRequest};
 
 pub(super) static CONTROLPLANE: Route = specification(Address::ControlPlane);
 pub(super) static BACKEND: Route = specification(Address::Backend);
@@ -29,8 +29,8 @@ const fn specification(api: Address) -> Route {
     }
 }
 
-fn get(ask: &Ask<'_>) -> Result<Response, Refusal> {
-    let text = yaml_serde::to_string(&openapi::document(ask.shared, ask.route.api))
+fn get(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
+    let text = yaml_serde::to_string(&openapi::document(request.shared, request.route.api))
         .map_err(|_| Refusal::internal("the specification can't be written"))?;
     Ok(([(header::CONTENT_TYPE, "application/yaml")], text).into_response())
 }

@@ -1,5 +1,5 @@
-//! The answers as a whole, the rows of the policy functions' routes (interface 4.7), what is
-//! sent, and the bodies of refusals (interface 7).
+//! Whole answers, the rows of the policy functions' routes (interface 4.7), request bodies, and the
+//! bodies of refusals (interface 7).
 
 use super::Type::{Choice, Flag, Int, List, Of, Pages, Text, Texts, Time};
 use super::{

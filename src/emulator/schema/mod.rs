@@ -1,8 +1,8 @@
-//! The shapes of what is served: every resource of interface section 2 and every answer, as
-//! tables of fields.
+//! The schema of everything that is served: every resource of interface section 2 and every answer,
+//! as tables of fields.
 //!
-//! Owns the types, the check of data files against them, and how they are spelt in an answer.
-//! The specification is written from the same tables. It shares nothing with the client.
+//! Owns the types, the check of data files against them, and their casing in an answer. The
+//! specification is generated from the same tables. Shares nothing with the client.
 
 mod answers;
 mod compliance;
@@ -11,7 +11,7 @@ mod resources;
 use serde_json::{Map, Value};
 
 use super::dataset::Timestamp;
-use super::rows::Shape;
+use super::style::JsonStyle;
 
 pub(in crate::emulator) use answers::*;
 pub(in crate::emulator) use compliance::*;
@@ -29,25 +29,25 @@ pub(super) enum Type {
     Int,
     /// Any number.
     Number,
-    /// A name out of an open set, with its default.
+    /// One of an open set of names, with its default.
     Choice(&'static str),
-    /// Texts by any key.
+    /// An object of texts, with any keys.
     Texts,
-    /// Objects by any key.
+    /// An object of objects, with any keys.
     Keyed(&'static Resource),
     List(&'static Type),
     Of(&'static Resource),
-    /// How a list goes on: a [`CURSOR`] or a [`PAGINATION`].
+    /// The paging of a list: a [`CURSOR`] or a [`PAGINATION`].
     Pages,
 }
 
-/// An object's shape.
+/// The schema of an object.
 pub(super) struct Resource {
     pub name: &'static str,
-    /// Where the interface describes it.
+    /// The section of the interface that describes it.
     pub section: &'static str,
     pub fields: &'static [(&'static str, Type)],
-    /// An answer as a whole: what makes it recognizable is never left out.
+    /// `true` for a whole answer, whose identifying fields are never left out.
     pub envelope: bool,
 }
 
@@ -72,8 +72,8 @@ impl Resource {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, of)| of)
     }
 
-    /// The fields that an answer never leaves out: the messages in it, or else all of them. A list
-    /// without them would say nothing.
+    /// Returns the fields that an answer never leaves out: its messages, or else all fields.
+    /// Without them a list could not be recognized.
     pub fn kept(&self) -> impl Iterator<Item = &'static str> {
         let message = |of: &Type| matches!(of, Type::Of(_) | Type::Pages);
         let messages = self.fields.iter().any(|(_, of)| message(of));
@@ -82,7 +82,8 @@ impl Resource {
         kept.map(|(key, _)| *key)
     }
 
-    /// What of `value` doesn't have this shape: the field as a data file writes it, and why.
+    /// Checks `value` against the schema. An error has the field as a data file writes it, and the
+    /// reason.
     pub fn check(&self, value: &Value) -> Result<(), (String, String)> {
         let Value::Object(fields) = value else {
             return Err((String::new(), format!("a {} is an object", self.name)));
@@ -96,20 +97,20 @@ impl Resource {
         Ok(())
     }
 
-    /// `value`, whose keys are those of the table, as `shape` spells it.
+    /// Returns `value`, whose keys are those of the table, in the given style.
     ///
-    /// A message that is set stays when it is empty, as in proto3 JSON.
-    pub fn spell(&self, shape: Shape, value: Value) -> Value {
+    /// A message that is set is kept even if it is empty, as in proto3 JSON.
+    pub fn spell(&self, style: JsonStyle, value: Value) -> Value {
         let Value::Object(fields) = value else { return value };
         let mut spelt = Map::new();
         for (key, value) in fields {
             let of = self.field(&key);
-            let value = of.map_or(Value::Null, |of| of.spell(shape, value));
-            let omitted = shape.omit_defaults && !self.kept().any(|kept| kept == key);
+            let value = of.map_or(Value::Null, |of| of.spell(style, value));
+            let omitted = style.omit_defaults && !self.kept().any(|kept| kept == key);
             if value.is_null() || (omitted && of.is_some_and(|of| of.is_default(&value))) {
                 continue;
             }
-            spelt.insert(shape.key(&key), value);
+            spelt.insert(style.key(&key), value);
         }
         Value::Object(spelt)
     }
@@ -154,18 +155,18 @@ impl Type {
         }
     }
 
-    fn spell(&self, shape: Shape, value: Value) -> Value {
+    fn spell(&self, style: JsonStyle, value: Value) -> Value {
         match (self, value) {
-            (Self::Of(resource), value) => resource.spell(shape, value),
+            (Self::Of(resource), value) => resource.spell(style, value),
             (Self::Pages, value) if value.get("next_cursor").is_some() => {
-                CURSOR.spell(shape, value)
+                CURSOR.spell(style, value)
             }
-            (Self::Pages, value) => PAGINATION.spell(shape, value),
+            (Self::Pages, value) => PAGINATION.spell(style, value),
             (Self::List(of), Value::Array(items)) => {
-                items.into_iter().map(|item| of.spell(shape, item)).collect()
+                items.into_iter().map(|item| of.spell(style, item)).collect()
             }
             (Self::Keyed(resource), Value::Object(map)) => {
-                let spelt = map.into_iter().map(|(key, value)| (key, resource.spell(shape, value)));
+                let spelt = map.into_iter().map(|(key, value)| (key, resource.spell(style, value)));
                 Value::Object(spelt.collect())
             }
             (_, value) => value,
@@ -190,13 +191,13 @@ impl Type {
 mod tests {
     use serde_json::json;
 
-    use super::super::rows::Casing;
+    use super::super::style::Casing;
     use super::*;
 
-    const PROTO: Shape = Shape { casing: Casing::Camel, omit_defaults: true };
+    const PROTO: JsonStyle = JsonStyle { casing: Casing::Camel, omit_defaults: true };
 
     #[test]
-    fn keys_are_spelt_and_keys_of_maps_are_not() {
+    fn keys_of_fields_change_their_casing_and_keys_of_maps_do_not() {
         let workflow = json!({ "workflow_template_id": "a", "inputs": { "a_b": "" } });
         let spelt = json!({ "workflowTemplateId": "a", "inputs": { "a_b": "" } });
         assert_eq!(WORKFLOW.spell(PROTO, workflow), spelt);
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_shape_is_named() {
+    fn a_field_that_does_not_match_is_named() {
         let check = |value: Value| SUBMISSION.check(&value).unwrap_err();
         assert_eq!(check(json!({ "urls": "" })).1, "a Submission has no field `urls`");
         assert!(check(json!({ "url": 1 })).1.contains("`url` should be a text"));

@@ -1,7 +1,7 @@
 //! Settings from the environment.
 //!
-//! Owns reading the variables and refusing what can't be read. What a setting means belongs to
-//! the builder.
+//! Owns reading the variables and refusing values that can't be read. The builder owns the
+//! settings.
 
 use std::ffi::OsString;
 
@@ -10,13 +10,13 @@ use crate::client::{Credentials, Token};
 use crate::{Error, ErrorKind};
 
 impl PlatformBuilder {
-    /// Takes token, organization and addresses from the environment (`PLATFORM_TOKEN`,
-    /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`), where they are
-    /// set and not empty; `PLATFORM` stands for the product's name in upper case.
+    /// Takes the token, organization and addresses from the environment (`PLATFORM_TOKEN`,
+    /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`) if they are set
+    /// and not empty; `PLATFORM` stands for the product's name in upper case.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a token that can't be one, and for a variable that isn't
-    /// UTF-8, which it names.
+    /// [`ErrorKind::Configuration`] for a token that can't be valid, and for a variable that isn't
+    /// UTF-8, which the message names.
     pub fn from_env(self) -> Result<Self, Error> {
         self.with_variables(|name| std::env::var_os(name))
     }
@@ -38,8 +38,8 @@ impl PlatformBuilder {
     }
 }
 
-/// A variable of the environment, unless it is unset or blank. One that can't be read isn't taken
-/// for unset: without its token or its proxy a call would go elsewhere than its user meant.
+/// Reads an environment variable; `None` if it is unset or blank. One that can't be read isn't
+/// treated as unset: without its token or its proxy, a call would not go where its user meant.
 pub(super) fn text(
     name: &str,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -65,7 +65,7 @@ mod tests {
     use crate::{Platform, Product};
 
     #[test]
-    fn a_variable_that_is_no_text_is_named_and_not_taken_for_unset() {
+    fn a_variable_that_is_not_utf8_is_an_error_and_not_unset() {
         for suffix in ["TOKEN", "ORGANIZATION", "CONTROLPLANE_URL", "BASE_URL"] {
             let product = Product::new("chainloop").unwrap();
             let name = product.env(suffix);

@@ -1,9 +1,9 @@
-//! The spelling of JSON answers: camel or snake case, defaults written or left out.
+//! The style of JSON answers: camel or snake case, with defaults or without.
 //!
-//! Both spellings are met in the wild, and so are both habits. How a resource is written in them
-//! is in `schema`.
+//! Services use both casings, and write defaults or leave them out. `schema` writes resources in a
+//! style.
 
-/// How an answer's keys are spelt.
+/// The casing of an answer's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Casing {
@@ -13,16 +13,16 @@ pub enum Casing {
     Snake,
 }
 
-/// How answers are written.
+/// The style of answers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct JsonStyle {
     pub casing: Casing,
-    /// Leaves out fields that have their type's default, as proto3 JSON may.
+    /// Set if fields with their type's default are left out, as proto3 JSON allows.
     pub omit_defaults: bool,
 }
 
-impl Shape {
-    /// A key that is given in snake case.
+impl JsonStyle {
+    /// Converts a key from snake case.
     pub fn key(self, snake: &str) -> String {
         match self.casing {
             Casing::Snake => snake.to_owned(),

@@ -1,23 +1,23 @@
-//! What the service is known to send beyond what its interface documents.
+//! Fields and values that the service is known to send beyond its documented interface.
 //!
-//! Owns one table: fields that aren't documented and are there, and the values that fields are known
-//! to have. Warnings come from it, never errors, and no answer is read by it: the service may send
-//! something else tomorrow.
+//! Owns one table: fields that aren't documented and exist all the same, and the values that fields
+//! are known to have. It leads to warnings, never to errors, and no answer is parsed with it: the
+//! service may send something else tomorrow.
 
 use super::{Field, Type, discover, evidence, project_compliance};
 
-/// What is known of a field.
+/// A field that the service is known to send.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Practice {
+pub(crate) struct KnownField {
     /// Its name.
     pub name: &'static str,
     /// Its type.
     pub ty: Type,
-    /// The values that it is known to have; none where it has any.
+    /// The values that it is known to have; empty if it can have any.
     pub values: &'static [&'static str],
 }
 
-/// Types of materials, and what else a digest may be.
+/// Material types, and the other kinds of digests.
 static KINDS: &[&str] = &[
     "STRING",
     "CONTAINER_IMAGE",
@@ -59,12 +59,12 @@ static STATUSES: &[&str] = &["pass", "fail", "pending", "partial", "inactive"];
 /// Booleans that are sent as strings.
 pub(crate) static BOOLEANS: &[&str] = &["true", "false"];
 
-const KIND: Practice = Practice { name: "kind", ty: Type::String, values: KINDS };
+const KIND: KnownField = KnownField { name: "kind", ty: Type::String, values: KINDS };
 
-static KIND_ONLY: &[Practice] = &[KIND];
+static KIND_ONLY: &[KnownField] = &[KIND];
 
 static METADATA: &[Field] = &[
-    Field::optional("name", Type::String, "what it is called"),
+    Field::optional("name", Type::String, "its name"),
     Field::optional("organization", Type::String, "the organization's name"),
     Field::optional("project", Type::String, "the project's name"),
     Field::optional("projectVersion", Type::String, "the version of the project"),
@@ -72,18 +72,19 @@ static METADATA: &[Field] = &[
     Field::optional("hasPolicyViolations", Type::String, "`\"true\"` or `\"false\"`"),
 ];
 
-static DISCOVERED: &[Practice] =
-    &[KIND, Practice { name: "metadata", ty: Type::Object(METADATA), values: &[] }];
+static DISCOVERED: &[KnownField] =
+    &[KIND, KnownField { name: "metadata", ty: Type::Object(METADATA), values: &[] }];
 
-static METADATA_FIELDS: &[Practice] =
-    &[Practice { name: "hasPolicyViolations", ty: Type::String, values: BOOLEANS }];
+static METADATA_FIELDS: &[KnownField] =
+    &[KnownField { name: "hasPolicyViolations", ty: Type::String, values: BOOLEANS }];
 
-static EVALUATION: &[Practice] = &[Practice { name: "status", ty: Type::String, values: STATUSES }];
+static EVALUATION: &[KnownField] =
+    &[KnownField { name: "status", ty: Type::String, values: STATUSES }];
 
-/// What is known of the fields of an object, documented ones included; the object is known by its
-/// table of documented fields.
-pub(crate) fn practice(fields: &'static [Field]) -> &'static [Practice] {
-    let table: [(&[Field], &'static [Practice]); 6] = [
+/// Returns the known fields of an object, documented ones included. The object is identified by the
+/// address of its table of documented fields.
+pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
+    let table: [(&[Field], &'static [KnownField]); 6] = [
         (discover::RESULT, DISCOVERED),
         (discover::REFERENCE, DISCOVERED),
         (METADATA, METADATA_FIELDS),
@@ -91,11 +92,11 @@ pub(crate) fn practice(fields: &'static [Field]) -> &'static [Practice] {
         (evidence::FILTERS, KIND_ONLY),
         (project_compliance::EVALUATION, EVALUATION),
     ];
-    let found = table.into_iter().find(|(known, _)| std::ptr::eq(*known, fields));
-    found.map_or(&[], |(_, practice)| practice)
+    let found = table.into_iter().find(|(documented, _)| std::ptr::eq(*documented, fields));
+    found.map_or(&[], |(_, known)| known)
 }
 
-/// The values that an argument of a function is known to take.
+/// Returns the values that an argument of a function is known to take.
 pub(crate) fn argument(function: &str, name: &str) -> &'static [&'static str] {
     if (function, name) == ("discover", "kind") { KINDS } else { &[] }
 }

@@ -1,7 +1,7 @@
-//! The shape of a documented object, worked out once: rows come by the hundred thousand.
+//! The layout of a documented object, computed once: rows come by the hundred thousand.
 //!
-//! Owns how a key finds its field, in either casing, and the keys that every row of a kind shares.
-//! What a field's value may be belongs to `json`.
+//! Owns the matching of keys to fields, in either casing, and the keys that all rows of a kind
+//! share. `json` owns the values of fields.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use super::json::default;
 use crate::resources::types::{Field, same_name};
 
 /// Documented fields, prepared for reading many rows.
-pub(super) struct Shape {
+pub(super) struct RowLayout {
     /// The fields in the order of their names, which is the order of an object's keys.
     pub columns: Vec<Column>,
     spellings: Vec<Spelling>,
@@ -21,19 +21,19 @@ pub(super) struct Shape {
 
 /// A field as an entry of a row.
 pub(super) struct Column {
-    /// Its place among the fields.
+    /// The index of the field.
     pub field: usize,
-    /// One string for all rows.
+    /// The key, one string shared by all rows.
     pub key: Value,
-    /// What it reads as when it isn't there; `None` leaves it out.
+    /// The value when the field is absent; `None` leaves it out.
     pub default: Option<Value>,
 }
 
-/// How a field may be spelt.
+/// The accepted spellings of a field.
 struct Spelling {
     documented: &'static str,
     other: String,
-    /// The field that came after this one the last time: rows of a list are alike.
+    /// The field that followed this one in the last row: rows of a list are alike.
     next: Cell<usize>,
 }
 
@@ -44,20 +44,20 @@ impl Spelling {
 }
 
 thread_local! {
-    /// By the address of the fields, which are statics: few, and there for ever.
-    static SHAPES: RefCell<HashMap<(usize, usize), Rc<Shape>>> = RefCell::default();
+    /// By the address of the fields, which are statics: few, and never freed.
+    static LAYOUTS: RefCell<HashMap<(usize, usize), Rc<RowLayout>>> = RefCell::default();
 }
 
-impl Shape {
-    /// The shape of `fields`, kept for the next time.
+impl RowLayout {
+    /// Returns the layout of `fields`, kept for the next time.
     pub fn of(fields: &'static [Field]) -> Rc<Self> {
         let address = (fields.as_ptr().addr(), fields.len());
-        if let Some(known) = SHAPES.with_borrow(|shapes| shapes.get(&address).cloned()) {
+        if let Some(known) = LAYOUTS.with_borrow(|layouts| layouts.get(&address).cloned()) {
             return known;
         }
-        let shape = Rc::new(Self::new(fields));
-        SHAPES.with_borrow_mut(|shapes| shapes.insert(address, Rc::clone(&shape)));
-        shape
+        let layout = Rc::new(Self::new(fields));
+        LAYOUTS.with_borrow_mut(|layouts| layouts.insert(address, Rc::clone(&layout)));
+        layout
     }
 
     fn new(fields: &'static [Field]) -> Self {
@@ -83,7 +83,8 @@ impl Shape {
         Self { columns, spellings }
     }
 
-    /// The field that `key` spells. `before` is one more than the field that came before it.
+    /// Returns the field that `key` names. `before` is one more than the previous field's index, or
+    /// 0.
     pub fn find(&self, key: &str, before: usize) -> Option<usize> {
         let previous = before.checked_sub(1).and_then(|index| self.spellings.get(index));
         let guess = previous.map_or(0, |previous| previous.next.get());
@@ -101,7 +102,7 @@ impl Shape {
     }
 }
 
-/// `createdAt` for `created_at` and the other way round.
+/// Converts `created_at` to `createdAt` and the other way round.
 fn other_casing(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut upper = false;
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn keys_find_their_fields_in_any_order_and_casing() {
-        let shape = Shape::of(FIELDS);
+        let layout = RowLayout::of(FIELDS);
         for _ in 0..2 {
             for (key, field) in [
                 ("workflowRunId", Some(1)),
@@ -148,7 +149,7 @@ mod tests {
                 ("_kind", None),
             ] {
                 for before in 0..=FIELDS.len() {
-                    assert_eq!(shape.find(key, before), field, "{key}");
+                    assert_eq!(layout.find(key, before), field, "{key}");
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! What every route begins with: who asks, what for, and may they.
+//! The start of every route: authentication, permission, and the query.
 //!
-//! Owns the way from an HTTP request to a checked one, and lists cut into pages.
+//! Owns the way from an HTTP request to a checked one, and the paging of lists.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use super::{Answer, Method, Route};
 /// The parameters of a path, unless it isn't UTF-8.
 type Parameters = Result<Path<HashMap<String, String>>, PathRejection>;
 
-/// A request whose token and query keys are checked.
-pub(in crate::emulator) struct Ask<'a> {
+/// A request whose token and query keys have been checked.
+pub(in crate::emulator) struct RouteRequest<'a> {
     pub shared: &'a Shared,
     pub route: &'static Route,
     pub query: Query,
@@ -35,7 +35,7 @@ pub(in crate::emulator) struct Ask<'a> {
     caller: Option<Caller<'a>>,
 }
 
-/// The handler of a route.
+/// Returns the handler of a route.
 pub(super) fn serve(route: &'static Route) -> MethodRouter<Arc<Shared>> {
     let filter = match route.method {
         Method::Get => MethodFilter::GET,
@@ -46,14 +46,14 @@ pub(super) fn serve(route: &'static Route) -> MethodRouter<Arc<Shared>> {
                         headers: HeaderMap,
                         uri: Uri,
                         body: Bytes| async move {
-        let answer = Ask::new(route, &shared, path, &headers, &uri, &body)
-            .and_then(|ask| (route.handle)(&ask));
+        let answer = RouteRequest::new(route, &shared, path, &headers, &uri, &body)
+            .and_then(|request| (route.handle)(&request));
         answer.unwrap_or_else(|refusal| refusal.respond(route.api))
     };
     on(filter, handler)
 }
 
-impl<'a> Ask<'a> {
+impl<'a> RouteRequest<'a> {
     fn new(
         route: &'static Route,
         shared: &'a Shared,
@@ -66,7 +66,7 @@ impl<'a> Ask<'a> {
             Access::Anyone => None,
             access => {
                 let caller = shared.tokens.caller(&shared.dataset, headers)?;
-                caller.may(access)?;
+                caller.require(access)?;
                 Some(caller)
             }
         };
@@ -78,35 +78,35 @@ impl<'a> Ask<'a> {
         Ok(Self { shared, route, query, headers, body, path, caller })
     }
 
-    /// The caller; absent on a public route.
+    /// Returns the caller; an error on a public route.
     pub fn caller(&self) -> Result<&Caller<'a>, Refusal> {
         let caller = self.caller.as_ref();
         caller.ok_or_else(|| Refusal::unauthenticated("authentication is required"))
     }
 
-    /// A parameter of the path.
+    /// Returns a parameter of the path.
     pub fn path(&self, name: &str) -> &str {
         self.path.get(name).map(String::as_str).unwrap_or_default()
     }
 
-    /// A parameter of the path that is a UUID.
+    /// Returns a parameter of the path that is a UUID.
     pub fn path_id(&self, name: &str) -> Result<Id, Refusal> {
         id(name, self.path(name))
     }
 
-    /// A filter that is a UUID.
+    /// Returns a filter that is a UUID.
     pub fn query_id(&self, name: &str) -> Result<Option<Id>, Refusal> {
         self.query.one(name)?.map(|text| id(name, text)).transpose()
     }
 
-    /// A filter that is a UUID and has to be there.
+    /// Returns a required filter that is a UUID.
     pub fn required_id(&self, name: &str) -> Result<Id, Refusal> {
         let value = self.query_id(name)?;
         value.ok_or_else(|| Refusal::bad_request(format!("`{name}` is required")))
     }
 
-    /// The page of `rows` that is asked for. `search` tells this list from others of the route
-    /// that have the same filters, for cursors.
+    /// Returns the requested page of `rows`. For cursors, `search` distinguishes this list from
+    /// others of the route with the same filters.
     pub fn page<T>(&self, rows: Vec<T>, search: &str) -> Result<Page<T>, Refusal> {
         let style = self.route.pages.style(self.shared).unwrap_or_default();
         let caller = self.caller()?.index;
@@ -114,13 +114,13 @@ impl<'a> Ask<'a> {
         self.shared.limits.cut(style, rows, &self.query, &search)
     }
 
-    /// `value`, as this address spells its answers.
-    #[allow(clippy::unnecessary_wraps)] // so that routes end with it
+    /// Returns `value` as an answer in this address's casing.
+    #[allow(clippy::unnecessary_wraps)] // so that routes can end with it
     pub fn answer(&self, value: Value) -> Result<Response, Refusal> {
         let Answer::Json(resource) = self.route.answer else {
             return Ok(json_response(&value));
         };
-        Ok(json_response(&resource.spell(self.shared.shape(self.route.api), value)))
+        Ok(json_response(&resource.spell(self.shared.style(self.route.api), value)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The names that are completed.
+//! Completion of names.
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
@@ -9,14 +9,14 @@ use rustyline::{Context, Helper};
 use super::session::{COMMANDS, Session};
 use crate::rego::builtins;
 
-/// Words of the language that are worth completing.
+/// Keywords that are worth completing.
 const KEYWORDS: &[&str] =
     &["contains", "default", "every", "import", "input", "package", "some", "with"];
 
-/// All names that mean something just now, in order.
-pub(super) struct Words(Vec<String>);
+/// All names that can be completed at present, sorted.
+pub(super) struct Completions(Vec<String>);
 
-impl Words {
+impl Completions {
     pub fn new(session: &Session) -> Self {
         let mut words: Vec<String> = KEYWORDS.iter().map(|word| (*word).to_owned()).collect();
         for package in session.policies().packages() {
@@ -25,7 +25,8 @@ impl Words {
         }
         words.extend(session.own_names().cloned());
         let options = session.options();
-        words.extend(options.enabled.iter().map(|it| options.product.function(it.name)));
+        words
+            .extend(options.enabled.iter().map(|function| options.product.function(function.name)));
         let plain = builtins::all().iter().filter(|it| !it.deprecated && it.infix.is_none());
         let plain = plain.filter(|it| !it.name.starts_with("internal."));
         words.extend(plain.map(|it| it.name.to_owned()));
@@ -36,7 +37,7 @@ impl Words {
         Self(words)
     }
 
-    /// Where the name begins that the text before the cursor ends in, and what it may become.
+    /// Returns the start of the name before the cursor, and its possible completions.
     fn complete(&self, before: &str) -> (usize, Vec<&str>) {
         let is_part = |c: char| c == '_' || c == '.' || c == ':' || c.is_ascii_alphanumeric();
         let start = before.rfind(|c: char| !is_part(c)).map_or(0, |at| {
@@ -51,7 +52,7 @@ impl Words {
     }
 }
 
-impl Completer for Words {
+impl Completer for Completions {
     type Candidate = Pair;
 
     fn complete(
@@ -66,15 +67,15 @@ impl Completer for Words {
     }
 }
 
-impl Hinter for Words {
+impl Hinter for Completions {
     type Hint = String;
 }
 
-impl Highlighter for Words {}
+impl Highlighter for Completions {}
 
-impl Validator for Words {}
+impl Validator for Completions {}
 
-impl Helper for Words {}
+impl Helper for Completions {}
 
 #[cfg(test)]
 mod tests {
@@ -82,7 +83,8 @@ mod tests {
 
     #[test]
     fn the_last_name_is_completed() {
-        let words = Words(["data.p", "data.p.allow", "count", ":calls"].map(str::to_owned).into());
+        let words =
+            Completions(["data.p", "data.p.allow", "count", ":calls"].map(str::to_owned).into());
         assert_eq!(words.complete("data.p"), (0, vec!["data.p", "data.p.allow"]));
         assert_eq!(words.complete("x := co"), (5, vec!["count"]));
         assert_eq!(words.complete(":c"), (0, vec![":calls"]));
