@@ -1,4 +1,4 @@
-//! An artifact of 256 MiB through `download_artifact`, and what it takes of memory.
+//! An artifact of 256 MiB through `download_artifact`, in time and memory.
 //!
 //! ```text
 //! cargo bench --bench artifact [-- binary text]
@@ -32,7 +32,7 @@ fn main() {
     }
 }
 
-/// Bytes that are no UTF-8, and don't repeat.
+/// Returns bytes that aren't UTF-8, and don't repeat.
 fn binary() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut out = Vec::with_capacity(SIZE);
@@ -45,7 +45,7 @@ fn binary() -> Vec<u8> {
     out
 }
 
-/// An SBOM's kind of text.
+/// Returns text like an SBOM's.
 fn text() -> Vec<u8> {
     let mut out = Vec::with_capacity(SIZE);
     let mut index = 0_u64;
@@ -55,7 +55,7 @@ fn text() -> Vec<u8> {
         out.extend_from_slice(line.as_bytes());
         index += 1;
     }
-    // At a character's end.
+    // Cut at a character boundary.
     out.truncate(out.len().min(SIZE));
     while std::str::from_utf8(&out[out.len() - 8..]).is_err() {
         out.pop();
@@ -136,7 +136,7 @@ fn rounds() -> usize {
     std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(7)
 }
 
-/// The most memory that a command had at once, in KiB.
+/// Returns the peak memory of a command, in KiB.
 fn peak(command: Command) -> u64 {
     let mut timed = Command::new("/usr/bin/time");
     timed.args(["-f", "%M"]).arg(command.get_program()).args(command.get_args()).env_clear();

@@ -1,8 +1,8 @@
 //! A decision service on this crate beside OPA's server: the same policies, the same clients.
 //!
 //! `OPA=/path/to/opa cargo bench --bench hosts`; `SECONDS=n` for each cell, five by default. Each
-//! server is a process of its own, the clients are this one; the service that policies ask is in it
-//! too and serves both.
+//! server is its own process, the clients are this one; it also contains the service that policies
+//! ask, which serves both.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::pedantic)]
 #![allow(clippy::panic, clippy::expect_used)]
@@ -31,12 +31,12 @@ use tokio::net::TcpStream;
 
 const WIDTHS: [usize; 4] = [1, 16, 64, 1000];
 
-/// One call for each evaluation, then so many that don't depend on each other.
+/// One call per evaluation, then this many independent ones.
 const REFERENCES: usize = 10;
 
 const PLAIN: &str = include_str!("hosts/plain.rego");
 
-/// What a policy calls, here and in OPA.
+/// Returns the calls of a policy, in the form of this crate or of OPA.
 fn calls(ask: &str) -> String {
     format!(
         "package calls\n\ndeny contains answer.digest if {{\n\tsome reference in \
@@ -92,7 +92,7 @@ fn main() {
     });
 }
 
-/// A server, in a process of its own.
+/// A server, in its own process.
 struct Server {
     process: Child,
     address: SocketAddr,
@@ -107,7 +107,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Threads, and resident memory in bytes.
+    /// Returns the number of threads, and the resident memory in bytes.
     fn taken(&self) -> (usize, u64) {
         let path = format!("/proc/{}/status", self.process.id());
         let status = std::fs::read_to_string(path).unwrap_or_default();
@@ -134,7 +134,7 @@ fn start_opa(opa: &str, service: &Service) -> Server {
     std::fs::create_dir_all(&folder).unwrap();
     let (plain, asking) = (folder.join("plain.rego"), folder.join("calls.rego"));
     std::fs::write(&plain, PLAIN).unwrap();
-    // Nothing is cached: every evaluation asks, as ours does.
+    // Nothing is cached: every evaluation asks, as on this crate.
     let ask = format!(
         "http.send({{\"method\": \"GET\", \"url\": concat(\"\", [\"{}/discover/\", digest]), \
          \"headers\": {{\"authorization\": \"Bearer {TOKEN}\"}}, \"timeout\": \"60s\"}}).body.result",
@@ -149,7 +149,7 @@ fn start_opa(opa: &str, service: &Service) -> Server {
     ready(command.spawn().unwrap(), address)
 }
 
-/// Waits until the server listens, and looks at what it takes when idle.
+/// Waits until the server listens, and reads its idle resources.
 fn ready(process: Child, address: SocketAddr) -> Server {
     let mut server = Server { process, address, idle: (0, 0) };
     for _ in 0..1000 {
@@ -163,7 +163,8 @@ fn ready(process: Child, address: SocketAddr) -> Server {
     panic!("no server listens on {address}");
 }
 
-/// The service on this crate, as `examples/decision_service` has it, without what isn't measured.
+/// The service on this crate, like `examples/decision_service`, without the parts that aren't
+/// measured.
 fn host() {
     let url = std::env::var("SERVICE").unwrap();
     let platform = Platform::builder()
@@ -209,7 +210,7 @@ async fn decide(
     }
 }
 
-/// A body that nobody sent before.
+/// Returns a body that was never sent before.
 fn body(path: &str) -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     let number = usize::try_from(NUMBER.fetch_add(1, Ordering::Relaxed)).unwrap();
@@ -229,7 +230,7 @@ fn body(path: &str) -> String {
     serde_json::json!({"input": {"user": "mallory", "containers": containers}}).to_string()
 }
 
-/// A connection that asks one thing after the other.
+/// A connection that sends one request after the other.
 struct Client {
     stream: TcpStream,
     address: SocketAddr,
@@ -243,7 +244,7 @@ impl Client {
         Self { stream, address, buffer: Vec::new() }
     }
 
-    /// Asks, and gives the body of a success.
+    /// Sends a request and returns the body of a success.
     async fn ask(&mut self, path: &str, body: &str) -> String {
         let head = format!(
             "POST /v1/data/{path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
@@ -274,7 +275,7 @@ impl Client {
     }
 }
 
-/// Asks with so many clients for some seconds.
+/// Sends requests with a number of clients for some seconds.
 async fn load(name: &str, server: &Server, path: &'static str, clients: usize) {
     let seconds = std::env::var("SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
     let warm = Instant::now() + Duration::from_secs(1);
@@ -316,7 +317,7 @@ async fn load(name: &str, server: &Server, path: &'static str, clients: usize) {
     );
 }
 
-/// What a server takes while 1,000 evaluations wait for the service.
+/// Measures a server's resources while 1,000 evaluations wait for the service.
 async fn waiting(name: &str, server: &Server) {
     let address = server.address;
     let tasks: Vec<_> = (0..1000)

@@ -1,5 +1,5 @@
-//! Beside regorus as it comes: answered calls, evaluation without calls, the command's start,
-//! loading. On both sides the same policies, inputs and answers.
+//! Comparison with plain regorus: answered calls, evaluation without calls, the command's start,
+//! loading. Both sides have the same policies, inputs and answers.
 //!
 //! ```text
 //! cargo bench --features regorus --bench layer [-- memo evaluation start load]
@@ -62,14 +62,14 @@ fn engine_value(value: &Value) -> regorus::Value {
     regorus::Value::from_json_str(&value.to_json()).unwrap()
 }
 
-fn nobody() -> EvaluateOptions {
+fn no_service() -> EvaluateOptions {
     EvaluateOptions::new(Answers::Unavailable("no calls here".to_owned()))
 }
 
 /// 10,000 equal calls whose answer is known, beside an extension that returns a constant.
 fn memo() {
     const CALLS: usize = 10_000;
-    // The first statement keeps the first pass short, which asks; the second one measures hits.
+    // The first statement keeps the first pass, which asks, short; the second one measures hits.
     let module = |body: &str| {
         format!(
             "package p\nx := count(found) if {{\n\tplatform.discover(input.digest, \"\").kind\n\tfound := [1 | some i in input.numbers; {body}]\n}}\n"
@@ -202,7 +202,7 @@ fn evaluation() {
     }
 }
 
-/// Samples are short, so that what else the machine does falls on few of them.
+/// Samples are short, so that few of them are disturbed by other load on the machine.
 fn evaluate(style: &str, policy: &str, components: usize, batch: u32) {
     let text = sbom(components);
     let input = Value::from_json(&text).unwrap();
@@ -210,7 +210,7 @@ fn evaluate(style: &str, policy: &str, components: usize, batch: u32) {
     let rule = "data.release.violations";
     let policies = loaded(&[("release.rego".to_owned(), policy.to_owned())]);
     let query = policies.query(rule).unwrap();
-    let options = nobody();
+    let options = no_service();
     let ours = || {
         for _ in 0..batch {
             let evaluated = policies.evaluate(&query, Some(&input), &options);
@@ -240,7 +240,7 @@ fn evaluate(style: &str, policy: &str, components: usize, batch: u32) {
     println!("  one evaluation on regorus: {}", support::show(each));
 }
 
-/// The least that a program does which evaluates a policy with regorus.
+/// The smallest program that evaluates a policy with regorus.
 fn regorus_command() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [policy, input, rule] = arguments.as_slice() else { panic!("three arguments") };
@@ -280,12 +280,12 @@ fn start() {
     println!("  over regorus: {:.2} ms", more * 1e3);
 }
 
-/// 1,000 policies from texts to ready for evaluation.
+/// 1,000 policies, from texts to ready for evaluation.
 fn load() {
     let modules: Vec<(String, String)> = (0..1000)
         .map(|index| {
             let next = (index + 1) % 1000;
-            // References go forward, so that there is no circle.
+            // References go forward, so that there is no cycle.
             let other = if next == 0 {
                 String::new()
             } else {
@@ -327,6 +327,6 @@ fn load() {
     let policies = loaded(&modules);
     println!("  once more: {}", support::show(started.elapsed()));
     let query = policies.query("data.library_7.from_other").unwrap();
-    let result = policies.evaluate(&query, None, &nobody()).result.unwrap();
+    let result = policies.evaluate(&query, None, &no_service()).result.unwrap();
     assert_eq!(result.value().unwrap().as_set().unwrap().len(), 3);
 }

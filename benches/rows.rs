@@ -50,7 +50,7 @@ fn main() {
     }
 }
 
-/// The same over HTTP, with everything that the client checks besides.
+/// The same over HTTP, with all the client's checks.
 fn fetch(pages: Vec<bytes::Bytes>) {
     let service = Service::start(Content { evidence: pages, ..Content::default() });
     let platform = Platform::builder()

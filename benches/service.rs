@@ -1,4 +1,4 @@
-//! Calls that travel together: one image and its 200 references, and walks of the graph.
+//! Calls that are sent together: one image and its 200 references, and walks of the graph.
 //!
 //! ```text
 //! cargo bench --bench service [-- references walk]
@@ -73,7 +73,7 @@ fn main() {
     }
 }
 
-/// A bare client that asks for URLs: all it knows at once, or the first and then the others.
+/// A bare client that requests URLs: all at once, or the first and then the others.
 fn client() {
     let base = std::env::var("BENCH_URL").unwrap();
     let in_flight: usize = std::env::var("BENCH_IN_FLIGHT").unwrap().parse().unwrap();
@@ -191,7 +191,7 @@ fn opa() -> Option<String> {
     std::env::var("OPA").ok().filter(|path| Path::new(path).exists())
 }
 
-/// Runs a contender, which must ask 201 times and say `answer`.
+/// Runs a contender, which must send 201 requests and print `answer`.
 fn expect(command: &mut Command, answer: &str, service: &Service) -> Duration {
     service.requests();
     let (took, said) = run(command);
@@ -200,7 +200,7 @@ fn expect(command: &mut Command, answer: &str, service: &Service) -> Duration {
     took
 }
 
-/// Walks to a depth: as many round trips as levels, whatever the width.
+/// Walks to a depth: one round trip per level, whatever the width.
 fn walks() {
     println!("\nwalks of the graph, 20 ms latency, 64 in flight, 100 references on a page");
     println!("  depth width  calls  passes that asked  requests  pages    time   at least");
@@ -242,7 +242,7 @@ fn walk(depth: usize, width: usize) {
     let took = started.elapsed();
     let value = evaluated.result.unwrap().value().unwrap().to_string();
     assert_eq!(value, width.to_string());
-    // The last pass asks nothing.
+    // The last pass sends nothing.
     let asked = evaluated.ledger.passes - 1;
     let calls = evaluated.ledger.calls.len();
     let pages = width.div_ceil(page);

@@ -1,5 +1,5 @@
-//! A minute of load on a service that misbehaves: every answer right or an error, memory flat,
-//! no handle lost, never more in flight than allowed.
+//! A minute of load on a faulty service: every answer is right or an error, memory stays flat, no
+//! handle leaks, and never more requests are in flight than allowed.
 //!
 //! `cargo bench --bench soak`, or with the number of seconds: `cargo bench --bench soak -- 10`.
 

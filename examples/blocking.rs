@@ -1,4 +1,4 @@
-//! The least that a host needs: policies, an input, an answer. The call blocks until it is there.
+//! The smallest host: policies, an input, an answer. The call blocks until it is there.
 //!
 //! ```text
 //! cargo run --example blocking
@@ -13,7 +13,7 @@ use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Something to ask. A real host leaves this out and calls `Platform::builder().from_env()?`.
+    // A service to ask. A real host leaves this out and calls `Platform::builder().from_env()?`.
     let dataset = Dataset::load("testdata/platform".as_ref())?;
     let service = Emulator::start(dataset, EmulatorOptions::default())?;
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = EvaluateOptions::new(Answers::Service(platform));
     let output = policies.evaluate(&query, Some(&input), &options).result?;
 
-    // An undefined rule isn't an empty one: here it is an error, and not a pass.
+    // An undefined rule isn't an empty one: here it is an error, not a pass.
     let violations = output.value().and_then(Value::as_set).ok_or("the rule isn't a set")?;
     for violation in violations {
         println!("{}", violation.get_str("message").and_then(Value::as_str).unwrap_or_default());

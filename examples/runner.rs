@@ -1,5 +1,5 @@
-//! Another product's own policy runner: its name before the functions, functions of its own, a token
-//! from its own login, and dry runs that its own store answers.
+//! Another product's policy runner: functions under its own name, its own host functions, a token
+//! from its own login, and dry runs answered from its own store.
 //!
 //! ```text
 //! cargo run --example runner
@@ -29,7 +29,7 @@ deny contains sprintf("%s has no SBOM", [input.image]) if {
 	not "SBOM_SPDX_JSON" in kinds
 }
 
-deny contains sprintf("%s is %s's, nobody of whom approved", [input.repository, team]) if {
+deny contains sprintf("%s is %s's, and none of them approved", [input.repository, team]) if {
 	team := ci.team(input.repository)
 	count({person | some person in ci.members(team)} & {p | some p in input.approvals}) == 0
 }
@@ -47,13 +47,13 @@ impl TokenProvider for Login {
     fn token(&self) -> TokenFuture<'_> {
         Box::pin(async {
             let times = self.asked.fetch_add(1, Ordering::Relaxed);
-            // The first one has been revoked meanwhile.
+            // The first token has been revoked in the meantime.
             Token::new(if times == 0 { "revoked" } else { &self.token })
         })
     }
 }
 
-/// Answers in a dry run: what the runner has built, and nothing from the service.
+/// The answers in a dry run: the runner's own builds, and nothing from the service.
 #[derive(Debug)]
 struct Store;
 
@@ -94,7 +94,7 @@ fn policies(platform: &Platform) -> Result<Policies, rego_platform::Error> {
             let repository = arguments.first().and_then(Value::as_str).unwrap_or_default();
             Ok(repository.split_once('/').map(|(team, _)| Value::from(team)))
         })
-        // Asks somebody else: batched, asked once an evaluation, recorded.
+        // Asks another system: batched, at most once per evaluation, recorded.
         .async_function("ci.members", 1, |arguments| async move {
             let team = arguments.first().and_then(Value::as_str).unwrap_or_default();
             let members: &[&str] = if team == "payments" { &["ada", "grace"] } else { &[] };
@@ -103,7 +103,7 @@ fn policies(platform: &Platform) -> Result<Policies, rego_platform::Error> {
         .load(&Sources::text("release.rego", POLICY))
 }
 
-/// What the runner makes of an evaluation: only an empty set is a pass.
+/// The runner's interpretation of an evaluation: only an empty set is a pass.
 fn verdict(name: &str, evaluated: Evaluated) -> Result<bool, Box<dyn Error>> {
     let output = evaluated.result.map_err(|error| format!("{name}: {}", error.report()))?;
     let violations = output.value().and_then(Value::as_set).ok_or("the rule isn't a set")?;
@@ -118,7 +118,8 @@ fn verdict(name: &str, evaluated: Evaluated) -> Result<bool, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // One name gives the functions' prefix, the variables, the header, the audience of tokens.
+    // One name determines the functions' prefix, the variables, the header, and the audience of
+    // tokens.
     let product = Product::new("acme")?;
     let dataset = Dataset::load("testdata/platform".as_ref())?;
     let serving = EmulatorOptions { product: product.clone(), ..EmulatorOptions::default() };

@@ -54,7 +54,7 @@ fn calls_block_on_plain_threads_and_in_runtimes_of_either_flavour() {
     assert_eq!(evaluate(&mut engine.clone(), &registration).unwrap(), image);
     let inside = || async {
         let value = evaluate(&mut engine.clone(), &registration).unwrap();
-        // Dropping the last handle to a platform must not panic inside a runtime either.
+        // Dropping the last handle of a platform must not panic inside a runtime either.
         let (mut own, own_registration) = self::engine(&emulator, POLICY);
         assert_eq!(evaluate(&mut own, &own_registration).unwrap(), value);
         value
@@ -103,7 +103,7 @@ fn engines_and_clones_work_side_by_side_and_fail_apart() {
 }
 
 #[test]
-fn whatever_a_policy_does_with_a_failure_the_evaluation_fails() {
+fn a_failed_call_fails_the_evaluation_even_if_the_policy_swallows_it() {
     let call = format!("platform.discover(\"{CLEAN_IMAGE}\", \"\")");
     let policies = [
         ("not", format!("result if not {call}")),

@@ -1,7 +1,7 @@
-//! What a host sees of evaluations: spans with parents across threads, each end told once, and its
-//! own headers and trace on requests to the service alone.
+//! Evaluations as a host sees them: spans with parents across threads, each end reported once, and
+//! the host's headers and trace on requests to the service alone.
 //!
-//! A program of its own, since its subscriber is the process's.
+//! A separate program, since its subscriber is the process's.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -76,7 +76,7 @@ impl Spans {
         })
     }
 
-    /// What happened below the span `id`: names from the top, and the fields of the last.
+    /// Returns the spans below the span `id`: names from the top, and the fields of the last.
     fn below(&self, id: u64) -> Vec<(String, Seen)> {
         let all = self.0.lock().unwrap().clone();
         let path = |seen: &Seen| {
@@ -94,9 +94,9 @@ impl Spans {
 }
 
 #[derive(Debug, Default)]
-struct Told(Mutex<Vec<String>>);
+struct ReportedEvents(Mutex<Vec<String>>);
 
-impl Observer for Told {
+impl Observer for ReportedEvents {
     fn evaluation(&self, it: &EvaluationEvent<'_>) {
         let line = format!("evaluation {} {} {:?}", it.query, it.calls, it.error);
         self.0.lock().unwrap().push(line);
@@ -113,7 +113,7 @@ impl Observer for Told {
     }
 }
 
-impl Told {
+impl ReportedEvents {
     fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
@@ -137,7 +137,7 @@ fn policies() -> Policies {
     Policies::builder().load(&Sources::text("p.rego", text)).unwrap()
 }
 
-/// Waits for what another thread still has to do.
+/// Waits for something that another thread still has to do.
 fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..1000 {
         if holds() {
@@ -202,9 +202,9 @@ async fn spans_have_parents_across_threads() {
 }
 
 #[test]
-fn each_end_is_told_once() {
+fn each_end_is_reported_once() {
     let (emulator, policies) = (emulator(), policies());
-    let told = Arc::new(Told::default());
+    let told = Arc::new(ReportedEvents::default());
     let platform = builder(&emulator).observer(told.clone()).build().unwrap();
     let query = policies.query("data.p.x").unwrap();
     let options = EvaluateOptions::new(Answers::Service(platform.clone()));
@@ -226,7 +226,7 @@ fn each_end_is_told_once() {
     ]);
     assert_eq!(told.lines(), expected);
 
-    // A future that is dropped ends too, and the call that only it waited for.
+    // A dropped future ends too, and so does a call that only it waited for.
     emulator.set_faults(vec!["discover:latency=60s".parse().unwrap()]);
     {
         let mut evaluating = pin!(policies.evaluate_async(query, None, options));
@@ -297,7 +297,7 @@ fn settings_that_contradict_each_other_are_refused() {
     let both = Platform::builder().http_client(client).proxy("http://localhost:1");
     assert_eq!(kind(both), ErrorKind::Configuration);
 
-    // Policies of another product, and a function that only one of both sides turned on.
+    // Policies of another product, and a function that only one side turned on.
     let emulator = emulator();
     let other = builder(&emulator).product(Product::new("acme").unwrap()).build().unwrap();
     let policies = policies();
@@ -308,7 +308,7 @@ fn settings_that_contradict_each_other_are_refused() {
     assert_eq!(emulator.requests().len(), 0);
 }
 
-/// A redirect that the host's client follows leads where nobody looked.
+/// A redirect that the host's client followed leads to an unchecked target.
 #[test]
 fn a_client_of_the_hosts_sends_the_requests_and_must_not_follow_redirects() {
     let _ = rego_platform::rustls::crypto::ring::default_provider().install_default();
@@ -334,14 +334,14 @@ fn a_client_of_the_hosts_sends_the_requests_and_must_not_follow_redirects() {
 
 /// A host's function that never answers ends with the evaluation, without a service too.
 #[test]
-fn what_a_host_never_answers_ends_at_the_deadline_and_when_cancelled() {
+fn a_host_function_that_never_answers_ends_at_the_deadline_and_when_cancelled() {
     let text = "package p\n\nx := acme.never(1)\n";
     let policies = Policies::builder()
         .async_function("acme.never", 1, |_| std::future::pending())
         .load(&Sources::text("p.rego", text))
         .unwrap();
     let query = policies.query("data.p.x").unwrap();
-    let mut options = EvaluateOptions::new(Answers::Unavailable("nobody".to_owned()));
+    let mut options = EvaluateOptions::new(Answers::Unavailable("there is no service".to_owned()));
     options.budget.timeout = Duration::from_millis(50);
     let error = policies.evaluate(&query, None, &options).result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);

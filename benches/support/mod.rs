@@ -1,6 +1,6 @@
-//! What the benchmarks share: side-by-side measurement, and a service to measure against.
+//! Shared code of the benchmarks: side-by-side measurement, and a service to measure against.
 //!
-//! Owns how figures are taken and printed. What is measured belongs to each program.
+//! Owns how figures are taken and printed. Each program owns its measurements.
 
 #![allow(dead_code, reason = "each program uses a part of it")]
 
@@ -9,7 +9,7 @@ pub mod service;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Something to measure: a name, and a run that returns how long it took.
+/// A contender: a name, and a run that returns its duration.
 pub struct Contender<'a> {
     name: String,
     run: Box<dyn FnMut() -> Duration + 'a>,
@@ -28,12 +28,12 @@ impl<'a> Contender<'a> {
         })
     }
 
-    /// Measures what `run` says it took.
+    /// Uses the duration that `run` returns.
     pub fn timed(name: &str, run: impl FnMut() -> Duration + 'a) -> Self {
         Self { name: name.to_owned(), run: Box::new(run), samples: Vec::new() }
     }
 
-    /// The median of what was measured.
+    /// Returns the median of the measurements.
     pub fn median(&self) -> Duration {
         median(&self.samples)
     }
@@ -45,15 +45,15 @@ pub fn median<T: Ord + Copy>(samples: &[T]) -> T {
     sorted[sorted.len() / 2]
 }
 
-/// Runs all contenders in turns, so that what else the machine does falls on all of them, and
-/// prints each one's median beside the last one's, which is the baseline.
+/// Runs all contenders in turns, so that other load on the machine affects all of them, and prints
+/// each one's median beside the last one's, which is the baseline.
 pub fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>]) {
-    // Once unmeasured: caches, lazily made things, the machine's clock speed.
+    // One unmeasured round: caches, lazy initialization, the machine's clock speed.
     for contender in contenders.iter_mut() {
         (contender.run)();
     }
     for round in 0..rounds {
-        // The order changes, so that nobody always runs after the same one.
+        // The order changes, so that no contender always runs after the same one.
         let count = contenders.len();
         for index in 0..count {
             let contender = &mut contenders[(index + round) % count];
@@ -94,18 +94,19 @@ pub fn show(time: Duration) -> String {
     }
 }
 
-/// Whether this is `cargo bench`, and not `cargo test --benches`, which only has to compile it.
+/// Returns `true` under `cargo bench`, and `false` under `cargo test --benches`, which only has to
+/// compile.
 pub fn is_measuring() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }
 
-/// Whether the figure called `name` is wanted: all are, unless some are named.
+/// Returns `true` if the figure called `name` is wanted: all are, unless some are named.
 pub fn wanted(name: &str) -> bool {
     let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     named.is_empty() || named.iter().any(|n| name.contains(n.as_str()))
 }
 
-/// The command, asking `service`, without anything from the environment.
+/// Returns the command that asks `service`, with an empty environment.
 pub fn command(service: &service::Service) -> Command {
     let mut command = bare_command();
     command.env("PLATFORM_TOKEN", service::TOKEN);
@@ -114,7 +115,7 @@ pub fn command(service: &service::Service) -> Command {
     command
 }
 
-/// The command, knowing no service.
+/// Returns the command without a service.
 pub fn bare_command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rego-platform"));
     command.env_clear();
@@ -122,19 +123,19 @@ pub fn bare_command() -> Command {
     command
 }
 
-/// This program again, in the role `role`.
+/// Returns this program again, in the role `role`.
 pub fn again(role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env("REGO_PLATFORM_BENCH_ROLE", role);
     command
 }
 
-/// The role that this program was started in.
+/// Returns the role that this program was started in.
 pub fn role() -> Option<String> {
     std::env::var("REGO_PLATFORM_BENCH_ROLE").ok()
 }
 
-/// Runs a command to its end and returns how long it took and what it said; it must succeed.
+/// Runs a command to its end and returns its duration and output; it must succeed.
 pub fn run(command: &mut Command) -> (Duration, String) {
     let started = Instant::now();
     let output = command.stdin(Stdio::null()).output().unwrap();

@@ -1,7 +1,7 @@
 //! A service that answers from generated documents: a reference graph, evidence, one artifact.
 //!
-//! Owns what is served and after which pause. It runs on a thread of the measuring process, the
-//! same one for everybody who is measured, and shares no code with the client or the emulator.
+//! Owns the content and the pause before each answer. It runs on a thread of the measuring process,
+//! the same one for every contender, and shares no code with the client or the emulator.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use serde_json::json;
 
 pub const TOKEN: &str = "benchmark-token";
 
-/// What is served.
+/// The content that is served.
 #[derive(Clone, Default)]
 pub struct Content {
-    /// Before each answer of the two APIs.
+    /// The pause before each answer of the two APIs.
     pub latency: Duration,
-    /// How many references the root has.
+    /// The number of references of the root.
     pub width: usize,
-    /// How many levels lie below the root.
+    /// The number of levels below the root.
     pub depth: usize,
-    /// References on one page; 0 for all of them.
+    /// The number of references on one page; 0 for all of them.
     pub page: usize,
-    /// Rows of evidence on each page of the list, as JSON.
+    /// The rows of evidence on each page of the list, as JSON.
     pub evidence: Vec<Bytes>,
-    /// What every digest's content is.
+    /// The content of every digest.
     pub artifact: Bytes,
 }
 
@@ -82,18 +82,18 @@ impl Service {
         format!("http://{}", self.api)
     }
 
-    /// Where the artifact's bytes are, without a redirect.
+    /// Returns the URL of the artifact's bytes, without a redirect.
     pub fn store_url(&self) -> String {
         format!("http://{}/content", self.store)
     }
 
-    /// Requests to the two APIs since the last time this was asked.
+    /// Returns the number of requests to the two APIs since the last call.
     pub fn requests(&self) -> usize {
         self.shared.requests.swap(0, Ordering::Relaxed)
     }
 }
 
-/// The digest of the node `index` on `level`; the root is on level 0.
+/// Returns the digest of the node `index` on `level`; the root is on level 0.
 pub fn digest(level: usize, index: usize) -> String {
     format!("sha256:{level:016x}{index:048x}")
 }
@@ -113,7 +113,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
-/// The pause, and whether the request carries the token.
+/// Waits for the pause, and checks the token.
 async fn admit(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
     shared.requests.fetch_add(1, Ordering::Relaxed);
     if !shared.content.latency.is_zero() {
@@ -151,7 +151,7 @@ async fn discover(
         return StatusCode::NOT_FOUND.into_response();
     };
     let content = &shared.content;
-    // The root refers to `width` nodes, and each of those is the start of a chain.
+    // The root refers to `width` nodes, each of which starts a chain.
     let count = match level {
         0 => content.width,
         level if level < content.depth => 1,
@@ -162,7 +162,7 @@ async fn discover(
     let end = (start + page).min(count);
     let references: Vec<_> = (start..end)
         .map(|at| {
-            // Roots with different numbers have nothing in common.
+            // Roots with different numbers have no nodes in common.
             let index = if level == 0 { index * count + at } else { index };
             json!({
                 "digest": digest(level + 1, index), "kind": "SBOM_CYCLONEDX_JSON",
@@ -207,7 +207,7 @@ async fn content(State(shared): State<Arc<Shared>>) -> Response {
     Body::from(shared.content.artifact.clone()).into_response()
 }
 
-/// Pages of evidence, `rows` rows in all, as the backend spells them.
+/// Returns pages of evidence, `rows` rows in all, in the backend's casing.
 pub fn evidence_pages(rows: usize, page: usize) -> Vec<Bytes> {
     let pages = rows.div_ceil(page);
     let body = |at: usize| {

@@ -1,4 +1,4 @@
-//! What the service's clients meet: decisions, a deadline, a cancellation, new policies.
+//! The clients of the example: decisions, a deadline, a cancellation, new policies.
 
 use std::error::Error;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn expect(what: &str, holds: bool) -> Result<(), Box<dyn Error>> {
     if holds { Ok(()) } else { Err(what.into()) }
 }
 
-/// Waits until something holds, some seconds at most.
+/// Waits until `holds` returns `true`, for some seconds at most.
 async fn until(holds: impl Fn() -> bool) -> bool {
     for _ in 0..1000 {
         if holds() {

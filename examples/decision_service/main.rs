@@ -59,7 +59,7 @@ struct Service {
 }
 
 impl Service {
-    /// The policies as they are now; who has them goes on with them.
+    /// Returns the current policies; a request keeps the ones that it started with.
     fn policies(&self) -> Policies {
         self.policies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -96,7 +96,7 @@ async fn decide(
     let query = policies.query_path(&path.split('/').collect::<Vec<_>>());
     // axum drops this future when the client leaves, which cancels the evaluation and its calls.
     match policies.evaluate_async(query, input, options).await.result {
-        // As OPA has it: nothing where the rule isn't defined, which is no "allowed".
+        // As in OPA: no result if the rule is undefined, which doesn't mean "allowed".
         Ok(output) => {
             let value = output.value().map(|value| format!("\"result\":{}", value.to_json()));
             let body = format!("{{{}}}", value.unwrap_or_default());

@@ -1,4 +1,5 @@
-//! Asks OPA and us for many generated programs and says what differs; see `docs/conformance.md`.
+//! Asks OPA and this crate about many generated programs and reports differences; see
+//! `docs/conformance.md`.
 
 use rego_platform::rego;
 

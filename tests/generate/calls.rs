@@ -1,8 +1,9 @@
-//! Calls of built-in functions with edge values: each function, with values of every type, with the
-//! edges of what it takes, and with damaged forms of arguments that OPA was asked about before.
+//! Calls of built-in functions with edge values: each function, with values of every type, with
+//! edge values of its own types, and with damaged arguments of calls that OPA was asked about
+//! before.
 //!
-//! The arguments are an input that is an array, so that no type checker sees them. A case is its
-//! seed: one function and some forty calls, with strict errors or without.
+//! The arguments are an input that is an array, so that no type checker sees them. A case is
+//! defined by its seed: one function and some forty calls, with strict errors or without.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -17,11 +18,12 @@ use super::subject;
 mod opa_sample;
 use opa_sample::decode;
 
-/// Calls in a case.
+/// The number of calls in a case.
 const CALLS: usize = 40;
 
-/// The functions with the kinds of their arguments. Not here: functions of the network and of chance,
-/// those that can't be called from a policy, `graphql.*`, and `rego.metadata.*`, which take nothing.
+/// The functions with the kinds of their arguments. Left out are functions of the network and
+/// random ones, those that can't be called from a policy, `graphql.*`, and `rego.metadata.*`, which
+/// have no arguments.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("abs", "number"),
     ("all", "collection"),
@@ -224,24 +226,24 @@ const DEPRECATED: &[&str] = &[
     "set_diff",
 ];
 
-/// How many seeds ask about every function once.
+/// Returns the number of seeds that cover every function once.
 pub fn round() -> u64 {
     FUNCTIONS.len() as u64
 }
 
-/// The names of the functions that are asked about.
+/// Returns the names of the covered functions.
 pub fn functions() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
-/// The calls of a seed: neighbouring seeds ask about neighbouring functions.
+/// Returns the calls of a seed: neighbouring seeds have neighbouring functions.
 pub fn case(seed: u64) -> Case {
     let (name, kinds) = FUNCTIONS[(seed % round()) as usize];
     let kinds: Vec<&str> = kinds.split_whitespace().collect();
     let mut random = Random::new(seed);
     let calls = (0..CALLS).map(|call| {
         if call < 2 {
-            // Values of any type: the errors of types.
+            // Values of any type: the type errors.
             let arguments = kinds.iter().map(|_| any(&mut random));
             return list('[', arguments.collect::<Vec<_>>(), ']');
         }
@@ -257,9 +259,9 @@ pub fn case(seed: u64) -> Case {
     let arguments = arguments.join(", ");
     let rule = match name {
         "walk" => "r := [x | walk(input[0], x)]".to_owned(),
-        // The digits are as in the text, which JSON may not allow.
+        // The digits are kept as in the text, in a form that JSON may not allow.
         "to_number" => "r := to_number(input[0]) + 0".to_owned(),
-        // Signatures aren't the same twice.
+        // Signatures differ each time.
         "io.jwt.encode_sign" | "io.jwt.encode_sign_raw" => {
             format!("r := array.slice(split({name}({arguments}), \".\"), 0, 2)")
         }
@@ -288,8 +290,8 @@ fn arguments(name: &str, kinds: &[&str], random: &mut Random) -> Vec<String> {
     kinds.iter().map(one).collect()
 }
 
-/// Calls that would keep OPA busy for ever, and those in which it is known to be wrong: it takes
-/// IPv4 in IPv6 for longer addresses when it merges networks.
+/// Returns `true` for calls that would keep OPA busy forever, and for those where it is known to be
+/// wrong: when it merges networks, it takes IPv4 within IPv6 for longer addresses.
 fn is_left_out(name: &str, arguments: &[String]) -> bool {
     let beyond = |limit: f64| {
         arguments
@@ -332,7 +334,7 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// Some of the texts of a list, one after the other.
+/// Some of the texts of a list, joined.
 fn joined(name: &str, least: usize, most: usize, random: &mut Random) -> String {
     let count = least + random.below(most - least + 1);
     quoted(&(0..count).map(|_| raw(name, random)).collect::<String>())
@@ -410,7 +412,7 @@ fn scalar(random: &mut Random) -> String {
     }
 }
 
-/// A value with sets and keys of any type.
+/// A value with sets, and with keys of any type.
 fn value(depth: usize, random: &mut Random) -> String {
     if depth == 0 || random.chance(50) {
         return scalar(random);
@@ -429,7 +431,7 @@ fn value(depth: usize, random: &mut Random) -> String {
     }
 }
 
-/// A value with few keys, so that paths lead somewhere.
+/// A value with few keys, so that paths often lead somewhere.
 fn document(depth: usize, random: &mut Random) -> String {
     if depth == 0 {
         return scalar(random);
@@ -881,8 +883,8 @@ fn argument(kind: &str, random: &mut Random) -> String {
     }
 }
 
-/// The arguments of calls that OPA was asked about, by function: certificates, keys, tokens, schemas,
-/// templates, requests.
+/// The arguments of calls that OPA was asked about, by function: certificates, keys, tokens,
+/// schemas, templates, requests.
 fn samples() -> &'static BTreeMap<String, Vec<Vec<Value>>> {
     static SAMPLES: OnceLock<BTreeMap<String, Vec<Vec<Value>>>> = OnceLock::new();
     SAMPLES.get_or_init(|| {
@@ -899,7 +901,7 @@ fn samples() -> &'static BTreeMap<String, Vec<Vec<Value>>> {
     })
 }
 
-/// Arguments of one call, of several calls mixed, of a related function, or damaged.
+/// The arguments of one call, of several calls mixed, of a related function, or damaged.
 fn sample(name: &str, count: usize, random: &mut Random) -> Vec<String> {
     let samples = samples();
     let family = name.rsplit_once('.').map_or(name, |(family, _)| family);
@@ -928,7 +930,7 @@ fn sample(name: &str, count: usize, random: &mut Random) -> Vec<String> {
     (0..count).map(argument).collect()
 }
 
-/// A value with one thing changed somewhere in it.
+/// A value with one random change.
 fn damaged(value: &Value, random: &mut Random) -> Value {
     match value {
         Value::String(text) => {

@@ -1,36 +1,36 @@
-//! A case: policies, and what is asked of them. And what an answer is.
+//! A case (policies, and the queries to them), and the form of an answer.
 
 use std::collections::BTreeMap;
 
-/// Policies and what is asked of them.
+/// Policies and the queries to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// Texts by path.
+    /// The texts, by path.
     pub files: Vec<(String, String)>,
     /// `v0`, `v1` or `v2`.
     pub version: &'static str,
-    /// Queries; each is asked with each input.
+    /// The queries; each is evaluated with each input.
     pub queries: Vec<String>,
-    /// Inputs as JSON texts.
+    /// The inputs as JSON texts.
     pub inputs: Vec<String>,
-    /// The inputs are constants in Rego's syntax instead.
+    /// Set if the inputs are constants in Rego's syntax instead.
     pub term_inputs: bool,
-    /// Data as JSON text.
+    /// The data as JSON text.
     pub data: String,
-    /// Whether a failure of a built-in function is the result's error.
+    /// `true` if a failure of a built-in function is the result's error.
     pub strict_errors: bool,
     /// The compiler's strict mode.
     pub strict: bool,
-    /// OPA is asked without its index of rules, or without its early exit.
+    /// OPA evaluates without its rule index, or without its early exit.
     pub without: Option<&'static str>,
-    /// Where it is from, for whoever wants to see it again.
+    /// The origin, to find the case again.
     pub origin: String,
-    /// The productions of the grammar that it uses.
+    /// The grammar's productions that it uses.
     pub productions: Vec<&'static str>,
 }
 
 impl Case {
-    /// One file, asked for some rules of it.
+    /// Creates a case of one file with queries for some of its rules.
     pub fn new(text: String, queries: Vec<String>, inputs: Vec<String>) -> Self {
         Self {
             files: vec![("policy.rego".to_owned(), text)],
@@ -47,7 +47,7 @@ impl Case {
         }
     }
 
-    /// As a person reads it.
+    /// Returns the case in readable form.
     pub fn show(&self) -> String {
         let mut out = String::new();
         if !self.origin.is_empty() {
@@ -72,7 +72,7 @@ impl Case {
     }
 }
 
-/// An error: its code, its message, its line (0: none) and its file.
+/// An error: its code, its message, its line (0 if unknown) and its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     pub code: String,
@@ -82,30 +82,30 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// As a person reads it.
+    /// Returns the error in readable form.
     pub fn show(&self) -> String {
         format!("{}:{}: {}: {}", self.file, self.row, self.code, self.message)
     }
 }
 
-/// What a query gives with an input.
+/// The answer of a query with an input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// The bindings of each solution by name, in canonical text, sorted. The value of a query that is
-    /// a reference alone is called `value`.
+    /// The bindings of each solution by name, in canonical text, sorted. The value of a query that
+    /// is a single reference is called `value`.
     pub rows: Vec<BTreeMap<String, String>>,
-    /// What ended the evaluation.
+    /// The error that ended the evaluation.
     pub error: Option<Fault>,
-    /// The first failure of a built-in function, where that ended nothing.
+    /// The first failure of a built-in function, if it didn't end the evaluation.
     pub failure: Option<Fault>,
     /// Calls of host functions: `name[args]`, in order.
     pub calls: Vec<String>,
-    /// What was printed: the line, the text.
+    /// The prints: line and text.
     pub prints: Vec<(u32, String)>,
 }
 
 impl Answer {
-    /// As a person reads it.
+    /// Returns the answer in readable form.
     pub fn show(&self) -> String {
         let mut out = match &self.error {
             Some(fault) => format!("error {}", fault.show()),
@@ -130,8 +130,8 @@ impl Answer {
         out
     }
 
-    /// Whether it has a value that says something: neither undefined nor empty.
-    pub fn is_telling(&self) -> bool {
+    /// Returns `true` if the value is neither undefined nor empty.
+    pub fn is_nonempty(&self) -> bool {
         self.error.is_none()
             && self.rows.iter().any(|row| {
                 row.is_empty()
@@ -142,19 +142,19 @@ impl Answer {
     }
 }
 
-/// What a case gives: the errors of its compilation, or an answer (or the errors of the query) for
-/// each query and input, queries first.
+/// The outcome of a case: the errors of its compilation, or an answer (or the errors of the query)
+/// for each query and input, queries first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// It doesn't compile.
     Refused(Vec<Fault>),
     /// It compiles.
     Answers(Vec<Result<Answer, Vec<Fault>>>),
-    /// It can't be told: a panic, a broken question.
+    /// It can't be determined: a panic, an invalid question.
     Broken(String),
 }
 
-/// A function of the host that programs may call: its name, its types, and how it answers.
+/// A function of the host that programs can call: its name, its types, and its answer.
 pub struct HostFunction {
     pub name: &'static str,
     pub args: &'static [&'static str],
@@ -162,20 +162,20 @@ pub struct HostFunction {
     pub answer: HostAnswer,
 }
 
-/// How a host function answers.
+/// The answer of a host function.
 #[derive(Clone, Copy)]
 pub enum HostAnswer {
-    /// Its first argument.
+    /// The first argument.
     Echo,
-    /// Nothing.
+    /// Undefined.
     Undefined,
     /// A failure.
     Error(&'static str),
     /// A failure that ends the evaluation.
     Halt(&'static str),
-    /// A number below 1,000 made of its arguments.
+    /// A number below 1,000, computed from the arguments.
     Hash,
-    /// By its arguments: canonical text, and a constant (nothing: undefined; `!`: a failure).
+    /// By the arguments: canonical text, and a constant (empty for undefined; `!` for a failure).
     Cases(&'static [(&'static str, &'static str)]),
 }
 

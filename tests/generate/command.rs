@@ -1,19 +1,19 @@
-//! The command: asks OPA and us for many cases and says what differs.
+//! The command: asks OPA and this crate about many cases and reports differences.
 //!
-//! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A NAME]`,
-//! `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`,
-//! `store-calls FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options
-//! `--oracle PATH`, `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--all` (words and
-//! places of errors too), `--shrink N` (how many of each kind), `--found FILE`.
+//! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A
+//! NAME]`, `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `store-calls
+//! FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options `--oracle PATH`,
+//! `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--all` (also wording and positions of
+//! errors), `--shrink N` (the number of each kind), `--found FILE`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-use super::case::{Case, Outcome};
+use super::case::{Case, CaseOutcome};
 use super::compare::{Compared, Verdict, compare};
 use super::grammar::{self, Dialect};
 use super::oracle::Oracle;
-use super::report::{Report, shape};
+use super::report::{Report, message_pattern};
 use super::{calls, compliance, shrink, small, stages, stored, subject};
 
 struct Settings {
@@ -28,9 +28,9 @@ struct Settings {
     journal: Option<String>,
 }
 
-/// Runs the command with the arguments of the process.
+/// Runs the command with the process's arguments.
 pub fn main() {
-    // Deep programs need a deep stack.
+    // Deep programs need a large stack.
     let worker = std::thread::Builder::new().stack_size(256 << 20).spawn(run);
     let result = worker.map(std::thread::JoinHandle::join);
     match result {
@@ -72,7 +72,7 @@ fn settings() -> Settings {
     settings
 }
 
-/// The dialect of a seed where all are asked for.
+/// Returns the dialect of a seed, for `--dialect all`.
 fn dialect(name: &str, seed: u64) -> Dialect {
     match name {
         "v0" => Dialect::V0,
@@ -216,11 +216,11 @@ fn stages_of(settings: &Settings, cases: impl Iterator<Item = Case>) -> std::io:
     Ok(counts.iter().filter(|(kind, _)| *kind != "same").map(|(_, count)| *count).sum())
 }
 
-fn outcome(case: &Case, outcome: &Outcome) -> String {
+fn outcome(case: &Case, outcome: &CaseOutcome) -> String {
     match outcome {
-        Outcome::Refused(faults) => faults.iter().map(|fault| fault.show() + "\n").collect(),
-        Outcome::Broken(why) => why.clone(),
-        Outcome::Answers(answers) => {
+        CaseOutcome::Refused(faults) => faults.iter().map(|fault| fault.show() + "\n").collect(),
+        CaseOutcome::Broken(why) => why.clone(),
+        CaseOutcome::Answers(answers) => {
             let mut out = format!("{} queries\n", case.queries.len());
             for answer in answers {
                 let _ = match answer {
@@ -242,7 +242,7 @@ fn difference(case: &Case, one: &Compared) -> String {
     )
 }
 
-/// The case with nothing but the query and input of a difference.
+/// Returns the case with only the query and input of a difference.
 fn narrowed(case: &Case, one: &Compared) -> Case {
     let mut narrow = case.clone();
     narrow.queries = case.queries.get(one.query).cloned().into_iter().collect();
@@ -250,7 +250,7 @@ fn narrowed(case: &Case, one: &Compared) -> Case {
     narrow
 }
 
-/// Asks for many cases: OPA on one side, us on the other, at the same time.
+/// Asks about many cases: OPA and this crate, at the same time.
 fn many(
     settings: &Settings,
     cases: impl Iterator<Item = Case> + Send + 'static,
@@ -283,10 +283,10 @@ fn many(
     while let Ok(case) = receive.recv() {
         let opa = oracle.next()?;
         if settings.only_opa {
-            if let Outcome::Broken(why) = &opa {
+            if let CaseOutcome::Broken(why) = &opa {
                 println!("{}\nBROKEN {why}", case.show());
             }
-            report.add(&case, &opa, &[], &Outcome::Answers(Vec::new()));
+            report.add(&case, &opa, &[], &CaseOutcome::Answers(Vec::new()));
             continue;
         }
         if let Some(path) = &settings.journal {
@@ -295,7 +295,7 @@ fn many(
         let ours = subject::ask(&case);
         let mut compared = compare(&case, &opa, &ours);
         let mut opa = opa;
-        // On a machine that is busy elsewhere OPA may be out of time, which strict errors hide.
+        // On a busy machine OPA may run out of time, which strict errors hide.
         if compared.iter().any(|one| one.verdict.is_wrong()) {
             opa = judge.ask(&case)?;
             compared = compare(&case, &opa, &subject::ask(&case));
@@ -312,7 +312,7 @@ fn many(
         }
         let mut done: HashSet<Verdict> = HashSet::new();
         for one in &compared {
-            let allowed = one.verdict <= Verdict::OtherPlace
+            let allowed = one.verdict <= Verdict::OtherPosition
                 && one.verdict != Verdict::OtherReason
                 && !(settings.all && one.verdict != Verdict::Agree);
             if allowed || one.verdict == Verdict::Unknown {
@@ -321,7 +321,7 @@ fn many(
             if !done.insert(one.verdict) {
                 continue;
             }
-            // A few of each kind are shrunk.
+            // A few differences of each kind are shrunk.
             let kind = cause(&mut judge, &case, one) + &kind(one);
             let count = shown.entry(kind.clone()).or_default();
             *count += 1;
@@ -357,20 +357,20 @@ fn many(
 
 fn kind(one: &Compared) -> String {
     let what = match one.verdict {
-        Verdict::Refused | Verdict::FalselyWrong => shape(&one.ours),
-        Verdict::FalselyTaken => shape(&one.opa),
-        Verdict::OtherReason => shape(&one.opa) + &shape(&one.ours),
+        Verdict::Refused | Verdict::FalselyRefused => message_pattern(&one.ours),
+        Verdict::FalselyAccepted => message_pattern(&one.opa),
+        Verdict::OtherReason => message_pattern(&one.opa) + &message_pattern(&one.ours),
         Verdict::Panic => one.ours.clone(),
         Verdict::Error => {
-            shape(&one.opa).chars().take(60).collect::<String>()
-                + &shape(&one.ours).chars().take(60).collect::<String>()
+            message_pattern(&one.opa).chars().take(60).collect::<String>()
+                + &message_pattern(&one.ours).chars().take(60).collect::<String>()
         }
         _ => String::new(),
     };
     format!("{:?} {}", one.verdict, what.split("; ").next().unwrap_or_default())
 }
 
-/// Whether a difference comes of what OPA's index or early exit skip.
+/// Returns the part of OPA that a difference comes from: its index or its early exit.
 fn cause(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
     let mut narrow = narrowed(case, one);
     let ours = subject::ask(&narrow);
@@ -384,7 +384,7 @@ fn cause(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
     String::new()
 }
 
-/// A difference at its smallest.
+/// Returns a shrunk difference.
 fn shrunk(judge: &mut Oracle, case: &Case, one: &Compared) -> String {
     let wanted = one.verdict;
     let about = kind(one);

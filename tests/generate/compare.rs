@@ -1,78 +1,78 @@
-//! What of two outcomes of a case differs.
+//! The difference between two outcomes of a case.
 
-use super::case::{Answer, Case, Fault, Outcome};
+use super::case::{Answer, Case, CaseOutcome, Fault};
 use super::subject::is_refusal;
 
-/// How an answer of ours stands to OPA's.
+/// The relation of this crate's answer to OPA's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// The same.
     Agree,
     /// Both refuse to compile, for different reasons (the first error's code differs).
     OtherReason,
-    /// The same but for the wording of an error.
-    OtherWords,
-    /// The same but for the place of an error.
-    OtherPlace,
-    /// We say that we don't take what OPA takes.
+    /// The same except for the wording of an error.
+    OtherWording,
+    /// The same except for the position of an error.
+    OtherPosition,
+    /// Refused as unsupported, while OPA accepts it.
     Refused,
-    /// We say that a policy is wrong that OPA takes.
-    FalselyWrong,
-    /// We take what OPA says is wrong.
-    FalselyTaken,
-    /// Another value, or a value for undefined, or undefined for a value.
+    /// Refused as wrong, while OPA accepts it.
+    FalselyRefused,
+    /// Accepted, while OPA refuses it.
+    FalselyAccepted,
+    /// Another value, or a value instead of undefined, or undefined instead of a value.
     Value,
-    /// An error for none, none for an error, or one of another kind.
+    /// An error instead of none, none instead of an error, or one of another kind.
     Error,
-    /// Another first failure of a built-in function, where errors aren't strict.
+    /// Another first failure of a built-in function, without strict errors.
     Failure,
     /// Other calls of host functions.
     Calls,
     /// Other prints.
     Prints,
-    /// We panicked.
+    /// This crate panicked.
     Panic,
-    /// OPA couldn't tell.
+    /// OPA couldn't answer.
     Unknown,
 }
 
 impl Verdict {
-    /// Whether something is wrong with us.
+    /// Returns `true` if this crate is wrong.
     pub fn is_wrong(self) -> bool {
-        self >= Self::FalselyWrong && self <= Self::Panic
+        self >= Self::FalselyRefused && self <= Self::Panic
     }
 }
 
-/// One difference, or none.
+/// One comparison.
 #[derive(Debug, Clone)]
 pub struct Compared {
     pub verdict: Verdict,
-    /// Which query and which input.
+    /// The query and the input.
     pub query: usize,
     pub input: usize,
-    /// OPA's answer and ours.
+    /// OPA's answer and this crate's.
     pub opa: String,
     pub ours: String,
 }
 
 /// Compares the outcomes of a case; an entry for each query and input, or one for all.
-pub fn compare(case: &Case, opa: &Outcome, ours: &Outcome) -> Vec<Compared> {
+pub fn compare(case: &Case, opa: &CaseOutcome, ours: &CaseOutcome) -> Vec<Compared> {
     let one = |verdict, opa: String, ours: String| {
         vec![Compared { verdict, query: 0, input: 0, opa, ours }]
     };
     match (opa, ours) {
-        (Outcome::Broken(why), _) => one(Verdict::Unknown, why.clone(), String::new()),
-        (_, Outcome::Broken(why)) => one(Verdict::Panic, brief(opa), why.clone()),
-        (Outcome::Refused(opa), Outcome::Refused(ours)) => {
+        (CaseOutcome::Broken(why), _) => one(Verdict::Unknown, why.clone(), String::new()),
+        (_, CaseOutcome::Broken(why)) => one(Verdict::Panic, brief(opa), why.clone()),
+        (CaseOutcome::Refused(opa), CaseOutcome::Refused(ours)) => {
             one(refusals(opa, ours), show(opa), show(ours))
         }
-        (Outcome::Refused(faults), Outcome::Answers(_)) => {
-            one(Verdict::FalselyTaken, show(faults), "compiles".to_owned())
+        (CaseOutcome::Refused(faults), CaseOutcome::Answers(_)) => {
+            one(Verdict::FalselyAccepted, show(faults), "compiles".to_owned())
         }
-        (Outcome::Answers(_), Outcome::Refused(faults)) => {
+        (CaseOutcome::Answers(_), CaseOutcome::Refused(faults)) => {
             one(refused(faults), "compiles".to_owned(), show(faults))
         }
-        (Outcome::Answers(opa), Outcome::Answers(ours)) => {
+        (CaseOutcome::Answers(opa), CaseOutcome::Answers(ours)) => {
             let mut list = Vec::new();
             // A query that doesn't compile has one entry for all inputs.
             let inputs = case.inputs.len().max(1);
@@ -106,11 +106,11 @@ pub fn compare(case: &Case, opa: &Outcome, ours: &Outcome) -> Vec<Compared> {
     }
 }
 
-fn brief(outcome: &Outcome) -> String {
+fn brief(outcome: &CaseOutcome) -> String {
     match outcome {
-        Outcome::Refused(faults) => show(faults),
-        Outcome::Answers(_) => "compiles".to_owned(),
-        Outcome::Broken(why) => why.clone(),
+        CaseOutcome::Refused(faults) => show(faults),
+        CaseOutcome::Answers(_) => "compiles".to_owned(),
+        CaseOutcome::Broken(why) => why.clone(),
     }
 }
 
@@ -126,17 +126,17 @@ fn show(faults: &[Fault]) -> String {
 }
 
 fn refused(faults: &[Fault]) -> Verdict {
-    // A refusal is one only where nothing else is said to be wrong.
+    // It counts as unsupported only if all errors say so.
     if faults.iter().all(|fault| is_refusal(&fault.code)) {
         Verdict::Refused
     } else {
-        Verdict::FalselyWrong
+        Verdict::FalselyRefused
     }
 }
 
 fn refusals(opa: &[Fault], ours: &[Fault]) -> Verdict {
     let first = |faults: &[Fault]| faults.first().map(|fault| (fault.row, fault.file.clone()));
-    // OPA stops at ten errors of a stage, which needn't be the first in the text.
+    // OPA stops at ten errors of a stage, which aren't necessarily the first in the text.
     let known = |one: &Fault| opa.iter().any(|other| other.code == one.code);
     let alike =
         if opa.len() >= 10 { ours.iter().any(known) } else { ours.first().is_some_and(known) };
@@ -144,10 +144,10 @@ fn refusals(opa: &[Fault], ours: &[Fault]) -> Verdict {
         return Verdict::OtherReason;
     }
     if first(opa) != first(ours) {
-        return Verdict::OtherPlace;
+        return Verdict::OtherPosition;
     }
     if opa.first().map(|fault| &fault.message) != ours.first().map(|fault| &fault.message) {
-        return Verdict::OtherWords;
+        return Verdict::OtherWording;
     }
     Verdict::Agree
 }
@@ -155,7 +155,7 @@ fn refusals(opa: &[Fault], ours: &[Fault]) -> Verdict {
 fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) -> Verdict {
     let (opa, ours) = match (opa, ours) {
         (Err(opa), Err(ours)) => return refusals(opa, ours),
-        (Err(_), Ok(_)) => return Verdict::FalselyTaken,
+        (Err(_), Ok(_)) => return Verdict::FalselyAccepted,
         (Ok(_), Err(ours)) => return refused(ours),
         (Ok(opa), Ok(ours)) => (opa, ours),
     };
@@ -163,7 +163,7 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
     if opa.error.as_ref().is_some_and(|fault| fault.code == "eval_cancel_error") {
         return Verdict::Unknown;
     }
-    // OPA asked the network, which is not there.
+    // OPA tried to use the network, which isn't available.
     if opa.show().contains("jsonschema: Get ") {
         return Verdict::Unknown;
     }
@@ -191,17 +191,17 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
     for (opa, ours) in [(&opa.error, &ours.error), (&opa.failure, &ours.failure)] {
         if let (Some(opa), Some(ours)) = (opa, ours) {
             if (opa.row, &opa.file) != (ours.row, &ours.file) {
-                return Verdict::OtherPlace;
+                return Verdict::OtherPosition;
             }
             if opa.message != ours.message {
-                return Verdict::OtherWords;
+                return Verdict::OtherWording;
             }
         }
     }
     Verdict::Agree
 }
 
-/// The same solutions; what a query of one expression has as its value matters where OPA gives one.
+/// Compares solutions; the value of a query of a single expression matters if OPA has one.
 fn same_rows(opa: &Answer, ours: &Answer) -> bool {
     opa.rows.len() == ours.rows.len()
         && opa.rows.iter().zip(&ours.rows).all(|(opa, ours)| {
@@ -214,8 +214,8 @@ fn same_rows(opa: &Answer, ours: &Answer) -> bool {
         })
 }
 
-/// A host's end of the evaluation is an error of a built-in function in OPA, and what
-/// `rego.parse_module` finds is one of ours.
+/// Maps the codes of equivalent errors: a host's end of the evaluation is an error of a built-in
+/// function in OPA, and a finding of `rego.parse_module` is one in this crate.
 fn kind(code: &str) -> &str {
     match code {
         "eval_host_error" | "rego_parse_error" => "eval_builtin_error",

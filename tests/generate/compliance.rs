@@ -1,11 +1,11 @@
-//! OPA's own compliance cases, from its module by way of the oracle's `-cases`; none is kept here.
+//! OPA's own compliance cases, from its module through the oracle's `-cases`; none is stored here.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use serde_json::Value as Json;
 
-use super::case::{Case, Outcome};
+use super::case::{Case, CaseOutcome};
 use super::compare::{Verdict, compare};
 use super::oracle::Oracle;
 use super::subject;
@@ -17,7 +17,8 @@ struct Compliance {
     wanted: Wanted,
 }
 
-/// What OPA's tests want: checked where our answer isn't OPA's own, as with random numbers.
+/// The expectation of OPA's test: checked if this crate's answer isn't OPA's own, as with random
+/// numbers.
 struct Wanted {
     rows: Option<Json>,
     code: Option<String>,
@@ -68,9 +69,9 @@ fn read(line: &str) -> Option<Compliance> {
     })
 }
 
-/// Whether an outcome is what OPA's test wants.
-fn meets(wanted: &Wanted, ours: &Outcome) -> bool {
-    let Outcome::Answers(answers) = ours else { return false };
+/// Returns `true` if an outcome is what OPA's test expects.
+fn is_as_expected(wanted: &Wanted, ours: &CaseOutcome) -> bool {
+    let CaseOutcome::Answers(answers) = ours else { return false };
     let Some(Ok(answer)) = answers.first() else { return false };
     if wanted.code.is_some() || wanted.text.is_some() {
         let Some(error) = &answer.error else { return false };
@@ -116,7 +117,7 @@ fn meets(wanted: &Wanted, ours: &Outcome) -> bool {
     want == got
 }
 
-/// Canonical text with arrays for sets.
+/// Returns canonical text with arrays in place of sets.
 fn arrays(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut quoted, mut escaped) = (false, false);
@@ -141,8 +142,8 @@ fn arrays(text: &str) -> String {
     out
 }
 
-/// Asks OPA and us for all cases whose file contains `only`. Gives how many disagree.
-/// With `itself`, OPA is asked twice: a check of the harness.
+/// Asks OPA and this crate about all cases whose file contains `only`. Returns the number of
+/// disagreements. With `itself`, OPA is asked twice: a check of the harness.
 pub fn run(
     oracle: &str,
     directory: &str,
@@ -157,7 +158,7 @@ pub fn run(
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut refusals: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0_usize;
-    // OPA holds certificates against the clock.
+    // OPA checks certificates against the clock.
     let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| now.as_nanos() as i64);
     for one in lines
         .lines()
@@ -170,7 +171,7 @@ pub fn run(
         }
         let opa = judge.ask(&one.case)?;
         let ours = if itself { opa.clone() } else { subject::ask_at(&one.case, now) };
-        if itself && !meets(&one.wanted, &ours) {
+        if itself && !is_as_expected(&one.wanted, &ours) {
             println!("OPA itself: {} ({})\n{}{opa:?}\n", one.note, one.file, one.case.show());
         }
         let compared = compare(&one.case, &opa, &ours);
@@ -182,12 +183,12 @@ pub fn run(
         };
         match verdict {
             Verdict::Agree => agree += 1,
-            _ if meets(&one.wanted, &ours) => met += 1,
-            Verdict::OtherReason | Verdict::OtherWords | Verdict::OtherPlace => words += 1,
+            _ if is_as_expected(&one.wanted, &ours) => met += 1,
+            Verdict::OtherReason | Verdict::OtherWording | Verdict::OtherPosition => words += 1,
             Verdict::Refused => {
                 refused += 1;
                 if let Some(worst) = worst {
-                    *refusals.entry(super::report::shape(&worst.ours)).or_default() += 1;
+                    *refusals.entry(super::report::message_pattern(&worst.ours)).or_default() += 1;
                 }
             }
             _ => {

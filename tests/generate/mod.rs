@@ -1,13 +1,13 @@
-//! Programs that nobody thought of, asked of OPA and of us.
+//! Generated programs, evaluated by OPA and by this crate.
 //!
 //! Owns the generators (`small`: every small program; `grammar`: random programs from the grammar),
-//! the question to OPA (`oracle`), the same question to our own language (`subject`), the comparison
-//! (`compare`), and the shrinking of what differs (`shrink`). Used by the integration tests, which
+//! the questions to OPA (`oracle`), the same questions to this crate (`subject`), the comparison
+//! (`compare`), and the shrinking of differences (`shrink`). Used by the integration tests, which
 //! have OPA's answers stored, and by the example `opa`, which asks OPA.
 //!
-//! The crate that includes this room has `rego` at its root: the language side of the crate.
+//! The crate that includes this module has `rego` at its root: the language side of the crate.
 
-// Each user needs a part of it; it is test code.
+// Each user needs only a part of it; it is test code.
 #![allow(dead_code, missing_docs)]
 #![allow(
     clippy::unwrap_used,

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
-use super::case::{Answer, Case, Fault, HOST, HostAnswer, Outcome};
+use super::case::{Answer, Case, CaseOutcome, Fault, HOST, HostAnswer};
 
 /// A running oracle.
 pub struct Oracle {
@@ -15,16 +15,16 @@ pub struct Oracle {
     answers: BufReader<ChildStdout>,
 }
 
-/// Asks; to be used on a thread of its own where many questions are asked.
+/// The asking side; used on its own thread if there are many questions.
 pub struct Questions(BufWriter<ChildStdin>);
 
 impl Questions {
-    /// Asks for a case.
+    /// Asks about a case.
     pub fn ask(&mut self, case: &Case) -> std::io::Result<()> {
         writeln!(self.0, "{}", question(case))
     }
 
-    /// Sends what was asked.
+    /// Sends the buffered questions.
     pub fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
     }
@@ -39,13 +39,13 @@ impl Oracle {
         Ok(Self { child, questions, answers: BufReader::with_capacity(1 << 16, answers) })
     }
 
-    /// The side that asks, to be moved to another thread; dropping it ends the oracle.
+    /// Takes the asking side, to move it to another thread; dropping it ends the oracle.
     pub fn questions(&mut self) -> Option<Questions> {
         self.questions.take().map(Questions)
     }
 
-    /// Asks for a case and waits for its outcome.
-    pub fn ask(&mut self, case: &Case) -> std::io::Result<Outcome> {
+    /// Asks about a case and waits for its outcome.
+    pub fn ask(&mut self, case: &Case) -> std::io::Result<CaseOutcome> {
         let answer = self.send(&question(case))?;
         Ok(outcome(&answer))
     }
@@ -63,13 +63,13 @@ impl Oracle {
         self.read()
     }
 
-    /// Asks for a case and waits for the answer as it comes.
+    /// Asks about a case and returns the raw answer.
     pub fn raw(&mut self, case: &Case) -> std::io::Result<Json> {
         self.send(&question(case))
     }
 
-    /// The next outcome of those asked for.
-    pub fn next(&mut self) -> std::io::Result<Outcome> {
+    /// Returns the next outcome of the cases asked about.
+    pub fn next(&mut self) -> std::io::Result<CaseOutcome> {
         Ok(outcome(&self.read()?))
     }
 
@@ -90,8 +90,8 @@ impl Drop for Oracle {
     }
 }
 
-/// The question that a case is, as a line. Inputs and data go as they are: their numbers keep their
-/// digits.
+/// Returns the question about a case, as one line. Inputs and data are copied unchanged, so that
+/// their numbers keep their digits.
 pub fn question(case: &Case) -> String {
     let modules: serde_json::Map<String, Json> =
         case.files.iter().map(|(path, text)| (path.clone(), json!(text))).collect();
@@ -144,7 +144,7 @@ fn text(json: &Json) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
 
-/// A fault as the oracle writes it.
+/// Parses a fault in the oracle's form.
 pub fn fault(json: &Json) -> Fault {
     Fault {
         code: text(&json["code"]),
@@ -158,20 +158,20 @@ fn faults(json: &Json) -> Option<Vec<Fault>> {
     Some(json.as_array()?.iter().map(fault).collect())
 }
 
-/// The outcome that an answer is.
-pub fn outcome(json: &Json) -> Outcome {
+/// Parses an answer to an outcome.
+pub fn outcome(json: &Json) -> CaseOutcome {
     if let Some(faults) = faults(&json["errors"]) {
-        return Outcome::Refused(faults);
+        return CaseOutcome::Refused(faults);
     }
     let Some(results) = json["results"].as_array() else {
-        return Outcome::Broken(json.to_string());
+        return CaseOutcome::Broken(json.to_string());
     };
     if let Some(broken) =
         results.iter().find(|one| one.get("panic").is_some() || one.get("failed").is_some())
     {
-        return Outcome::Broken(broken.to_string());
+        return CaseOutcome::Broken(broken.to_string());
     }
-    Outcome::Answers(results.iter().map(answer).collect())
+    CaseOutcome::Answers(results.iter().map(answer).collect())
 }
 
 fn answer(json: &Json) -> Result<Answer, Vec<Fault>> {

@@ -1,35 +1,35 @@
-//! What a run of many cases found: counts, and the cases that differ, shrunk.
+//! The results of a run of many cases: counts, and the cases that differ, shrunk.
 
 use std::collections::BTreeMap;
 
-use super::case::{Case, Outcome};
+use super::case::{Case, CaseOutcome};
 use super::compare::{Compared, Verdict};
 
-/// What a run found.
+/// The results of a run.
 #[derive(Default)]
 pub struct Report {
     pub programs: usize,
-    /// Programs that OPA compiles.
+    /// The programs that OPA compiles.
     pub compiled: usize,
     pub answers: usize,
-    /// Answers of OPA with a value, with one that isn't empty, with an error.
+    /// OPA's answers with a value, with a nonempty one, with an error.
     pub defined: usize,
     pub telling: usize,
     pub errors: usize,
-    /// Answers in which a host function was called, or something printed.
+    /// The answers in which a host function was called, or something printed.
     pub calls: usize,
     pub prints: usize,
     pub verdicts: BTreeMap<Verdict, usize>,
-    /// For each production: programs with it, those that OPA compiles.
+    /// For each production: the programs with it, and those that OPA compiles.
     pub productions: BTreeMap<&'static str, (usize, usize)>,
-    /// Why OPA refuses.
+    /// The reasons why OPA refuses.
     pub opa_refusals: BTreeMap<String, usize>,
-    /// Why we refuse what OPA takes.
+    /// The reasons why this crate refuses what OPA accepts.
     pub refusals: BTreeMap<String, usize>,
 }
 
-/// A message without what is particular to a program.
-pub fn shape(message: &str) -> String {
+/// Returns a message without the parts that depend on the program.
+pub fn message_pattern(message: &str) -> String {
     let mut out = String::new();
     let mut word = String::new();
     let flush = |word: &mut String, out: &mut String| {
@@ -53,53 +53,59 @@ pub fn shape(message: &str) -> String {
 
 impl Report {
     /// Counts a case.
-    pub fn add(&mut self, case: &Case, opa: &Outcome, compared: &[Compared], ours: &Outcome) {
+    pub fn add(
+        &mut self,
+        case: &Case,
+        opa: &CaseOutcome,
+        compared: &[Compared],
+        ours: &CaseOutcome,
+    ) {
         self.programs += 1;
-        let compiled = matches!(opa, Outcome::Answers(_));
+        let compiled = matches!(opa, CaseOutcome::Answers(_));
         for production in &case.productions {
             let entry = self.productions.entry(production).or_default();
             entry.0 += 1;
             entry.1 += usize::from(compiled);
         }
         match opa {
-            Outcome::Answers(answers) => {
+            CaseOutcome::Answers(answers) => {
                 self.compiled += 1;
                 for answer in answers.iter().flatten() {
                     self.answers += 1;
                     self.defined += usize::from(answer.error.is_none() && !answer.rows.is_empty());
-                    self.telling += usize::from(answer.is_telling());
+                    self.telling += usize::from(answer.is_nonempty());
                     self.errors += usize::from(answer.error.is_some());
                     self.calls += usize::from(!answer.calls.is_empty());
                     self.prints += usize::from(!answer.prints.is_empty());
                 }
             }
-            Outcome::Refused(faults) => {
+            CaseOutcome::Refused(faults) => {
                 if let Some(fault) = faults.first() {
                     *self
                         .opa_refusals
-                        .entry(format!("{}: {}", fault.code, shape(&fault.message)))
+                        .entry(format!("{}: {}", fault.code, message_pattern(&fault.message)))
                         .or_default() += 1;
                 }
             }
-            Outcome::Broken(_) => {}
+            CaseOutcome::Broken(_) => {}
         }
         for one in compared {
             *self.verdicts.entry(one.verdict).or_default() += 1;
         }
         if compared
             .iter()
-            .any(|one| matches!(one.verdict, Verdict::Refused | Verdict::FalselyWrong))
-            && let Outcome::Refused(faults) = ours
+            .any(|one| matches!(one.verdict, Verdict::Refused | Verdict::FalselyRefused))
+            && let CaseOutcome::Refused(faults) = ours
             && let Some(fault) = faults.first()
         {
             *self
                 .refusals
-                .entry(format!("{}: {}", fault.code, shape(&fault.message)))
+                .entry(format!("{}: {}", fault.code, message_pattern(&fault.message)))
                 .or_default() += 1;
         }
     }
 
-    /// As a person reads it.
+    /// Returns the results in readable form.
     pub fn show(&self, productions: bool) -> String {
         let share = |part: usize, whole: usize| {
             if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
@@ -144,7 +150,7 @@ impl Report {
         out
     }
 
-    /// How many answers are wrong.
+    /// Returns the number of wrong answers.
     pub fn wrong(&self) -> usize {
         self.verdicts
             .iter()

@@ -1,10 +1,10 @@
 //! Makes a case smaller while it still shows the same.
 //!
-//! Works on tokens of the text, not on a tree: it shrinks any case, also one that doesn't parse.
+//! Works on tokens of the text, not on a tree, so it shrinks any case, even one that doesn't parse.
 
 use super::case::Case;
 
-/// A smaller case for which `holds` is still true, after at most `tries` tries.
+/// Returns a smaller case for which `holds` is still true, after at most `tries` tries.
 pub fn shrink(case: &Case, tries: usize, holds: &mut dyn FnMut(&Case) -> bool) -> Case {
     let mut best = case.clone();
     let mut left = tries;
@@ -13,7 +13,7 @@ pub fn shrink(case: &Case, tries: usize, holds: &mut dyn FnMut(&Case) -> bool) -
         fewer(&mut best, &mut left, holds);
         for file in 0..best.files.len() {
             lines(&mut best, file, &mut left, holds);
-            pieces(&mut best, file, &mut left, holds);
+            token_runs(&mut best, file, &mut left, holds);
         }
         inputs(&mut best, &mut left, holds);
         if best == before || left == 0 {
@@ -39,7 +39,7 @@ fn attempt(
     good
 }
 
-/// Files, queries and inputs.
+/// Removes files, queries and inputs.
 fn fewer(best: &mut Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool) {
     let mut i = 0;
     while best.files.len() > 1 && i < best.files.len() {
@@ -70,7 +70,7 @@ fn fewer(best: &mut Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool
     }
 }
 
-/// Runs of lines, long ones first.
+/// Removes runs of lines, long ones first.
 fn lines(best: &mut Case, file: usize, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool) {
     let count = best.files[file].1.lines().count();
     let mut size = count.next_power_of_two() / 2;
@@ -93,9 +93,14 @@ fn lines(best: &mut Case, file: usize, left: &mut usize, holds: &mut dyn FnMut(&
     }
 }
 
-/// Pieces of text: runs of tokens between separators and brackets are dropped, brackets are taken
-/// off, brackets are replaced by what is in them, tokens by simpler ones.
-fn pieces(best: &mut Case, file: usize, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool) {
+/// Simplifies runs of tokens: those between separators and brackets are dropped, brackets are
+/// removed or replaced by their content, tokens replaced by simpler ones.
+fn token_runs(
+    best: &mut Case,
+    file: usize,
+    left: &mut usize,
+    holds: &mut dyn FnMut(&Case) -> bool,
+) {
     let mut at = 0;
     loop {
         let text = best.files[file].1.clone();
@@ -125,7 +130,7 @@ fn pieces(best: &mut Case, file: usize, left: &mut usize, holds: &mut dyn FnMut(
     }
 }
 
-/// A token: where it begins and ends.
+/// A token: its start and end.
 type Token = (usize, usize);
 
 fn tokens(text: &str) -> Vec<Token> {
@@ -164,7 +169,7 @@ fn tokens(text: &str) -> Vec<Token> {
     list
 }
 
-/// The token that closes the bracket at `open`.
+/// Returns the token that closes the bracket at `open`.
 fn closing(text: &str, tokens: &[Token], open: usize) -> Option<usize> {
     let mut depth = 0_i32;
     for (index, (from, to)) in tokens.iter().enumerate().skip(open) {
@@ -182,7 +187,7 @@ fn closing(text: &str, tokens: &[Token], open: usize) -> Option<usize> {
     None
 }
 
-/// Edits that begin at a token: from, to, what instead.
+/// Returns the edits that start at a token: start, end, replacement.
 fn edits<'a>(text: &'a str, tokens: &[Token], at: usize) -> Vec<(usize, usize, &'a str)> {
     let word = |index: usize| tokens.get(index).map_or("", |(from, to)| &text[*from..*to]);
     let (start, first_end) = tokens[at];
@@ -219,7 +224,7 @@ fn edits<'a>(text: &'a str, tokens: &[Token], at: usize) -> Vec<(usize, usize, &
             list.push((start, *end, ""));
         }
     }
-    // A bracket: what is in it instead, or with a name before it; a small constant instead.
+    // A bracket: replaced by its content, alone or with the name before it, or by a small constant.
     if matches!(word(at), "(" | "[" | "{")
         && let Some(close) = closing(text, tokens, at)
     {
@@ -263,7 +268,7 @@ fn edits<'a>(text: &'a str, tokens: &[Token], at: usize) -> Vec<(usize, usize, &
     list
 }
 
-/// Members and elements of the inputs.
+/// Removes members and elements of the inputs.
 fn inputs(best: &mut Case, left: &mut usize, holds: &mut dyn FnMut(&Case) -> bool) {
     for which in 0..=best.inputs.len() {
         loop {

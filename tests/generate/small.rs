@@ -1,14 +1,14 @@
-//! Every small program: bodies of one and two statements over few variables, in every place that
+//! Every small program: bodies of one and two statements over few variables, in every position that
 //! takes a body; bodies of three by sampling.
 //!
-//! A program has one body in all places, each a rule of its own. Where a place doesn't take the body
-//! (an unsafe variable in a head, say), the program doesn't compile, and OPA's refusal is compared;
-//! each place is then asked for alone.
+//! A program has the same body in all positions, each in a rule of its own. If a position doesn't
+//! accept the body (an unsafe variable in a head, for example), the program doesn't compile, and
+//! OPA's refusal is compared; then each position is tried alone.
 
 use super::case::Case;
 use super::random::Random;
 
-/// Statements, and the variables that they bind.
+/// The statements, and the variables that they bind.
 const STATEMENTS: &[(&str, &str)] = &[
     // Binding.
     ("x := input.a", "x"),
@@ -149,13 +149,13 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("some q, p in {y: 1, x: 2}; svc.ask(q)", ""),
     ("some x in input.l; y := 7; svc.ask(x)", "x y"),
     ("some x, y in {input.b: 1, input.a: 2}; print(x)", "x y"),
-    // Data whose names are numbers, rules whose paths are of different lengths.
+    // Data whose keys are numbers, rules whose paths have different lengths.
     ("x := data.d.n[1]", "x"),
     ("data.d.n[x] = y", "x y"),
     ("data.d.o.c[\"0\"] == x", ""),
     ("m[x] = y", "x y"),
     ("m[input.s].n", ""),
-    // What is called how often, and what isn't.
+    // The number of calls.
     ("k[x]; k[x]", ""),
     ("k[1]; k[x]; k[_]", ""),
     ("j[x]; j[x] == y", ""),
@@ -177,7 +177,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("{y, x}[_] == svc.ask(x)", ""),
     ("$\"{input.nope}, {x}\" == \"<undefined>, 1\"", ""),
     ("print($\"{input.o[y]} of {x}\")", ""),
-    // What `rego.v2` has.
+    // Syntax of `rego.v2`.
     ("x == 1 and input.l[_] == x", ""),
     ("x == 1 and input.nope", ""),
     ("svc.none(x) or svc.ask(x)", ""),
@@ -188,7 +188,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("{1: z | some z in input.l} != {}", ""),
 ];
 
-/// Modifiers put on the first statement in one of the places.
+/// Modifiers, added to the first statement in one of the positions.
 const MODIFIERS: &[&str] = &[
     "with input as {\"a\": 1, \"l\": [1], \"o\": {\"q\": 1}, \"b\": \"a\", \"s\": \"b\"}",
     "with input.a as 2",
@@ -216,7 +216,7 @@ const MODIFIERS: &[&str] = &[
     "with data.small.k as {1}",
 ];
 
-/// Keywords that v1 has only where they are imported.
+/// Keywords that v1 has only if they are imported.
 const IMPORTS: &str =
     "import future.keywords.and\nimport future.keywords.not\nimport future.keywords.or\n";
 
@@ -324,7 +324,7 @@ m[k] := {"v": v} if some k, v in input.o
 m[k].n := 1 if some k in [input.s, "n"]
 "#;
 
-/// Inputs with something of every type, empty, missing and failing.
+/// Inputs with values of every type, empty, missing and failing ones.
 pub const INPUTS: &[&str] = &[
     r#"{"a":1,"b":2,"s":"a","l":[1,2],"o":{"a":1,"b":2},"g":[[1,2],[2,1],[1,2,3]],"u":[{"n":1},{"n":2,"m":3},{"n":"a"}],"t":true,"f":false,"z":null,"e":0}"#,
     r#"{"a":"a","b":"a","s":"c","l":["a","b"],"o":{"a":"a"},"g":[],"u":[],"t":false,"f":true,"e":1}"#,
@@ -332,8 +332,8 @@ pub const INPUTS: &[&str] = &[
     r"{}",
 ];
 
-/// Places for a body: how a rule is made of it and the variables that it binds. `@` stands for
-/// statements with `; ` between them, `#` for a term of what they bind.
+/// Positions of a body: the rule made from it and the variables that it binds. `@` stands for
+/// statements separated by `; `, `#` for a term of the variables.
 const PLACES: &[(&str, &str)] = &[
     ("t_complete", "t_complete := # if { @ }"),
     ("t_true", "t_true if { @ }"),
@@ -361,8 +361,8 @@ const PLACES: &[(&str, &str)] = &[
     ("t_outer", "t_outer := [y | y := input.b; count([# | @]) >= 0]"),
 ];
 
-/// The cases: all bodies of one and of two statements (every `every`th of them), and as many of
-/// three.
+/// Returns the cases: all bodies of one and of two statements (every `every`th of them), and as
+/// many of three.
 pub fn cases(every: u64) -> impl Iterator<Item = Case> + Send {
     let every = every.max(1);
     let count = STATEMENTS.len() as u64;
@@ -378,8 +378,8 @@ pub fn cases(every: u64) -> impl Iterator<Item = Case> + Send {
     .flat_map(|(index, body)| programs(index as u64, &body))
 }
 
-/// The programs of a body: the places that take it together as one program, those that probably
-/// don't alone.
+/// Returns the programs of a body: the positions that accept it together as one program, the ones
+/// that probably don't alone.
 fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     let chosen: Vec<(&str, &str)> = body
         .iter()
@@ -396,7 +396,7 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     }
     let strict_errors = index.is_multiple_of(2);
     let mut list = Vec::new();
-    // What isn't bound here is bound before, in one program; in the other it is left unsafe. A third
+    // An unbound variable is bound before, in one program; in the other it is left unsafe. A third
     // has `x` and `y` from outside.
     let mentions = |name: &str| texts.iter().any(|text| words(text).any(|word| word == name));
     let missing: Vec<&str> =
@@ -420,8 +420,8 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     if first.starts_with("some") || first.starts_with("print") {
         return list;
     }
-    // A statement by itself has all modifiers that replace something it names; of the other bodies a
-    // third has one, mostly such a one.
+    // A single statement gets all modifiers that replace something it names; of the other bodies a
+    // third gets one, mostly one of these.
     let about: Vec<&str> = MODIFIERS.iter().copied().filter(|it| is_about(it, first)).collect();
     let modifiers = match texts.len() {
         1 => about,
@@ -440,7 +440,7 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     list
 }
 
-/// Whether a modifier replaces something that a statement names.
+/// Returns `true` if a modifier replaces something that a statement names.
 fn is_about(modifier: &str, statement: &str) -> bool {
     modifier.split("with ").filter_map(|one| one.split(' ').next()).any(|target| {
         let name = target.strip_prefix("data.small.").unwrap_or(target);

@@ -1,4 +1,4 @@
-//! Our modules after each compile stage, beside OPA's.
+//! Modules after each compile stage, beside OPA's.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::rego::syntax::{ParseOptions, parse_module};
 use super::case::{Case, Fault, HOST};
 use super::oracle;
 
-/// The question for the stages of a case.
+/// Returns the question about the stages of a case.
 pub fn question(case: &Case) -> Json {
     let modules: serde_json::Map<String, Json> =
         case.files.iter().map(|(path, text)| (path.clone(), json!(text))).collect();
@@ -24,7 +24,7 @@ pub fn question(case: &Case) -> Json {
     json!({"ask": "stages", "modules": modules, "version": case.version, "strict": case.strict, "host": host})
 }
 
-/// The built-in functions and the host's.
+/// Returns the built-in functions and the host's.
 pub fn functions() -> Arc<Functions> {
     let mut functions: Functions =
         crate::rego::builtins::all().iter().map(Function::from).collect();
@@ -37,14 +37,14 @@ pub fn functions() -> Arc<Functions> {
     Arc::new(functions)
 }
 
-/// A parser's message without what OPA adds to it; ours is apart from the message. And without a
-/// place that it says twice.
+/// Returns a parser's message without OPA's additions (this crate's hint is separate from the
+/// message), and without a position that it repeats.
 fn without_hint(message: &str) -> &str {
     let message = message.rsplit_once("rego_parse_error: ").map_or(message, |(_, rest)| rest);
     message.split_once(" (hint: ").map_or(message, |(rest, _)| rest)
 }
 
-/// What differs, as its kind and a text that shows it; nothing if nothing does.
+/// Returns a difference, as its kind and a text that shows it; `None` if there is none.
 pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(String, String)> {
     let theirs: Vec<Fault> = opa["errors"]
         .as_array()
@@ -93,7 +93,7 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
             _ => None,
         };
     }
-    // OPA's texts of unchanged modules are left out: they are as they were.
+    // OPA leaves out the texts of unchanged modules.
     let mut last: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
     let mut wanted = std::collections::BTreeMap::new();
     for stage in opa["stages"].as_array().into_iter().flatten() {
@@ -145,7 +145,7 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
             theirs.sort();
             ours.dedup();
             theirs.dedup();
-            // OPA counts its errors, and doesn't know where all of them are.
+            // OPA limits the number of its errors, and doesn't know the positions of all of them.
             theirs.retain(|one| one.message != "error limit reached");
             let named = |one: &Fault| (one.code.clone(), one.message.clone());
             let placed = |faults: &[Fault]| -> Vec<(String, String)> {

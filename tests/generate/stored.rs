@@ -1,4 +1,5 @@
-//! Programs with OPA's answers in a file, compressed or not: what is compared where no Go is.
+//! Programs with OPA's answers in a file, compressed or not: the comparison where Go isn't
+//! available.
 
 use std::io::{BufRead, BufReader, Write as _};
 
@@ -6,14 +7,14 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 
-use super::case::{Case, Outcome};
+use super::case::{Case, CaseOutcome};
 use super::compare::{Compared, compare};
 use super::grammar::{self, Dialect};
 use super::oracle::{self, Oracle};
 use super::report::Report;
 use super::{small, subject};
 
-/// `count` random programs from a seed on, and every `small`th small one.
+/// Returns `count` random programs from a seed on, and every `small`th small one.
 pub fn programs(from: u64, count: u64, small: u64) -> impl Iterator<Item = Case> {
     let random = (from..from + count).map(|seed| {
         grammar::program(
@@ -34,7 +35,7 @@ pub fn store(
     let mut stored = 0;
     for case in cases {
         let answer = oracle.raw(&case)?;
-        if matches!(oracle::outcome(&answer), Outcome::Broken(_)) {
+        if matches!(oracle::outcome(&answer), CaseOutcome::Broken(_)) {
             continue;
         }
         writeln!(out, "{}", line(&case, &answer))?;
@@ -83,7 +84,8 @@ fn unreadable() -> std::io::Error {
     std::io::Error::other("a stored case can't be read")
 }
 
-/// Asks OPA again for what a file holds, and for other cases, and writes all with the answers.
+/// Asks OPA again about the contents of a file, and about other cases, and writes all with the
+/// answers.
 pub fn remember(path: &str, oracle: &mut Oracle, cases: &[Case]) -> std::io::Result<usize> {
     let mut known = Vec::new();
     if std::fs::exists(path)? {
@@ -101,7 +103,8 @@ pub fn remember(path: &str, oracle: &mut Oracle, cases: &[Case]) -> std::io::Res
     Ok(known.len())
 }
 
-/// Compares what is stored with our answers: the report, and the cases in which we are wrong.
+/// Compares stored answers with this crate's: returns the report, and the cases in which this crate
+/// is wrong.
 pub fn check(path: &str) -> std::io::Result<(Report, Vec<(Case, Compared)>)> {
     let mut report = Report::default();
     let mut wrong = Vec::new();

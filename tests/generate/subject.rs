@@ -1,4 +1,4 @@
-//! The same questions, asked of our own language.
+//! The same questions to this crate.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,30 +15,30 @@ use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
-use super::case::{Answer, Case, Fault, HOST, HostAnswer, Outcome};
+use super::case::{Answer, Case, CaseOutcome, Fault, HOST, HostAnswer};
 
-/// When every evaluation takes place, as in the oracle.
+/// The time of every evaluation, as in the oracle.
 const NOW: i64 = 1_700_000_000_123_456_789;
 const TIME: Duration = Duration::from_secs(5);
 
-/// What we make of a case.
-pub fn ask(case: &Case) -> Outcome {
+/// Returns this crate's outcome of a case.
+pub fn ask(case: &Case) -> CaseOutcome {
     ask_at(case, NOW)
 }
 
-/// What we make of a case at a time, in nanoseconds since 1970.
-pub fn ask_at(case: &Case, now: i64) -> Outcome {
+/// Returns this crate's outcome of a case at a time, in nanoseconds since 1970.
+pub fn ask_at(case: &Case, now: i64) -> CaseOutcome {
     match catch_unwind(AssertUnwindSafe(|| outcome(case, now))) {
         Ok(outcome) => outcome,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Outcome::Broken(format!("panic: {}", text.unwrap_or_default()))
+            CaseOutcome::Broken(format!("panic: {}", text.unwrap_or_default()))
         }
     }
 }
 
-/// A version by the name that the oracle has for it.
+/// Returns a version by the oracle's name for it.
 pub fn version(name: &str) -> BaseVersion {
     match name {
         "v0" => BaseVersion::V0,
@@ -48,12 +48,12 @@ pub fn version(name: &str) -> BaseVersion {
     }
 }
 
-/// JSON text as a value.
+/// Parses JSON text to a value.
 pub fn json(text: &str) -> Option<Value> {
     Value::from_json(text).ok()
 }
 
-/// A constant in Rego's syntax as a value.
+/// Parses a constant in Rego's syntax to a value.
 pub fn term(text: &str) -> Option<Value> {
     let program = Program::compile(Vec::new(), &Options::default()).ok()?;
     let query = program.query(&format!("x := {text}")).ok()?;
@@ -84,10 +84,10 @@ pub fn compile(case: &Case) -> Result<Program, LoadError> {
     Program::compile(sources.collect(), &options)
 }
 
-fn outcome(case: &Case, now: i64) -> Outcome {
+fn outcome(case: &Case, now: i64) -> CaseOutcome {
     let program = match compile(case) {
         Ok(program) => program,
-        Err(error) => return Outcome::Refused(faults(&error)),
+        Err(error) => return CaseOutcome::Refused(faults(&error)),
     };
     let inputs: Vec<Option<Value>> = case
         .inputs
@@ -111,7 +111,7 @@ fn outcome(case: &Case, now: i64) -> Outcome {
             }
         }
     }
-    Outcome::Answers(answers)
+    CaseOutcome::Answers(answers)
 }
 
 fn answer(strict: bool, evaluated: Evaluated, recorder: &Recorder<'_>) -> Answer {
@@ -167,7 +167,7 @@ fn faults(error: &LoadError) -> Vec<Fault> {
     faults.collect()
 }
 
-/// The codes of our own refusals: what OPA would take.
+/// Returns `true` for codes of this crate's own refusals, of what OPA would accept.
 pub fn is_refusal(code: &str) -> bool {
     code == ProblemCode::Unsupported.as_str()
         || code == ProblemCode::Limit.as_str()
@@ -175,7 +175,7 @@ pub fn is_refusal(code: &str) -> bool {
         || code == "eval_unsupported_error"
 }
 
-/// A host that answers as the oracle's does, and writes down what it is asked.
+/// A host that answers as the oracle's does, and records its calls.
 struct Recorder<'a> {
     sources: &'a Sources,
     calls: RefCell<Vec<String>>,
@@ -239,7 +239,7 @@ impl Host for Recorder<'_> {
     }
 }
 
-/// A value as the oracle writes it.
+/// Returns a value in the oracle's form.
 pub fn canonical(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value);

@@ -1,4 +1,4 @@
-//! Tokens: where they come from, when they are replaced, and that nothing shows them.
+//! Tokens: their origin, their replacement, and that no output shows them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::emulator::{CLEAN_IMAGE, start};
 use crate::functions::{ask, client_as, misbehave, paths};
 use crate::support::HANG;
 
-/// Hands out its tokens one after the other, the last one for ever.
+/// Returns its tokens one after the other, the last one forever.
 struct Several {
     tokens: Vec<String>,
     asked: Arc<AtomicUsize>,
@@ -27,7 +27,7 @@ impl TokenProvider for Several {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst);
         let token = self.tokens[asked.min(self.tokens.len() - 1)].clone();
         Box::pin(async move {
-            // A provider takes its time; meanwhile others ask.
+            // A provider takes its time; meanwhile other calls ask.
             tokio::time::sleep(Duration::from_millis(20)).await;
             Token::new(token)
         })
@@ -54,7 +54,7 @@ fn a_provider_is_asked_once_and_again_when_its_token_is_refused() {
     assert_eq!(asked.load(Ordering::SeqCst), 2, "one token for all, one in its place");
     ask(&platform, "discover", &image).unwrap();
     assert_eq!(asked.load(Ordering::SeqCst), 2);
-    // A provider that only has the refused one: its refusal is the answer, after two questions.
+    // A provider that has only the refused token: its refusal is the answer, after two requests.
     let (platform, asked) = with(&emulator, &["refused-by-the-service"]);
     let error = ask(&platform, "discover", &image).unwrap_err();
     assert_eq!((error.kind(), asked.load(Ordering::SeqCst)), (ErrorKind::Unauthenticated, 2));
@@ -82,7 +82,7 @@ fn an_expired_token_is_replaced_before_anything_is_sent() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// A provider that misbehaves in its own way.
+/// A faulty provider.
 struct Bad(fn() -> TokenFuture<'static>);
 
 impl TokenProvider for Bad {
@@ -115,13 +115,13 @@ fn a_provider_that_hangs_fails_or_panics_ends_the_call_not_the_process() {
         }
         assert!(platform.token().is_err());
         assert!(started.elapsed() < HANG);
-        // What needs no token still works.
+        // Requests without a token still work.
         platform.infoz().unwrap();
     }
 }
 
 #[test]
-fn a_token_that_runs_out_between_two_calls_is_told_so() {
+fn a_token_that_expires_between_two_calls_is_reported() {
     let emulator = start(EmulatorOptions::default());
     let (platform, _) = with(&emulator, &["ci"]);
     misbehave(&emulator, &["discover:status=401:count=1"]);
@@ -155,7 +155,7 @@ fn nothing_shows_a_secret() {
 }
 
 #[test]
-fn what_no_header_can_carry_is_refused_and_not_repeated() {
+fn values_that_no_header_can_carry_are_refused_and_not_repeated() {
     for name in ["", " ", "a\r\nx-evil: 1", "a\0", "é", "a\tb", "a\u{7f}"] {
         let error = Platform::builder().organization(name).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{name:?}");
@@ -212,7 +212,7 @@ fn jwt(claims: &str) -> String {
 
 proptest! {
     #[test]
-    fn a_token_is_an_api_token_exactly_by_its_audience_and_expires_when_it_says(
+    fn a_token_is_an_api_token_exactly_by_its_audience_and_expires_by_its_claim(
         audiences in prop::collection::vec("(user-auth|api-token-auth)\\.(platform|other)|[a-z.-]{0,20}", 0..4),
         as_string in any::<bool>(),
         expires in prop::option::of(0_i64..4_000_000_000),

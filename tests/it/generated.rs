@@ -1,14 +1,14 @@
-//! Generated programs, and those that were answered wrongly once, against OPA's stored answers.
+//! Generated programs, and those that were once answered wrongly, against OPA's stored answers.
 
 use crate::generate::calls;
 use crate::generate::grammar::{Dialect, program};
 use crate::generate::report::Report;
 use crate::generate::stored;
 
-/// Compares a stored file; nothing in it may differ.
+/// Compares a stored file; there must be no differences.
 fn check(file: &str) -> Report {
     let path = format!("{}/testdata/{file}", env!("CARGO_MANIFEST_DIR"));
-    // Deep programs need a deep stack.
+    // Deep programs need a large stack.
     let check = std::thread::Builder::new()
         .stack_size(64 << 20)
         .spawn(move || stored::check(&path).unwrap());
@@ -33,8 +33,8 @@ fn check(file: &str) -> Report {
 #[test]
 fn generated_programs_have_the_answers_that_opa_gave() {
     let report = check("generated.jsonl.gz");
-    // That there is something to compare: half of the programs compile, a quarter of the answers say
-    // something.
+    // There must be something to compare: half of the programs compile, and a quarter of the
+    // answers aren't empty.
     assert!(report.answers > 5_000, "{}", report.show(false));
     assert!(
         report.compiled * 2 > report.programs && report.telling * 4 > report.answers,
@@ -44,9 +44,9 @@ fn generated_programs_have_the_answers_that_opa_gave() {
 }
 
 #[test]
-fn what_was_answered_wrongly_once_is_answered_as_opa_does() {
+fn programs_once_answered_wrongly_are_answered_as_by_opa() {
     let report = check("mended.jsonl");
-    // All of it compiles, and nearly all of it says something.
+    // All of it compiles, and nearly all answers aren't empty.
     assert_eq!(report.compiled, report.programs, "{}", report.show(false));
     assert!(report.answers >= 70, "{}", report.show(false));
 }
@@ -61,20 +61,20 @@ fn calls_of_built_in_functions_have_the_answers_that_opa_gave() {
     );
 }
 
-/// Every built-in function is asked about, or there is a reason why it isn't.
+/// Every built-in function is covered, or there is a reason why it isn't.
 #[test]
 fn every_built_in_function_is_asked_about() {
     const NOT_ASKED: &[&str] = &[
-        // Of the network and of chance, or what the host says.
+        // Functions of the network and random ones, or those that the host answers.
         "http.send",
         "net.lookup_ip_addr",
         "opa.runtime",
         "rand.intn",
         "uuid.rfc4122",
-        // They take nothing but where they are called.
+        // Functions without arguments, which depend on where they are called.
         "rego.metadata.chain",
         "rego.metadata.rule",
-        // The compiler's, operators, and notes.
+        // The compiler's own, operators, and notes.
         "assign",
         "eq",
         "internal.member_2",

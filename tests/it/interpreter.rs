@@ -1,5 +1,5 @@
-//! The cases of `docs/interpreter.md`: what regorus 0.14.1 answers otherwise than OPA, or not at all.
-//! The answers are those of OPA 1.22.2.
+//! The cases of `docs/interpreter.md`: programs that regorus 0.14.1 answers differently from OPA,
+//! or not at all. The answers are those of OPA 1.22.2.
 
 use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;
@@ -244,7 +244,7 @@ fn functions_are_remembered_and_depth_ends_nothing() {
 }
 
 #[test]
-fn what_would_not_end_is_refused() {
+fn a_program_that_would_not_end_is_refused() {
     let literal = format!("package p\nr := {}{}", "[".repeat(3000), "]".repeat(3000));
     let sum = format!("package p\nr := 1{}", " + 1".repeat(15_000));
     let conflict = "package p\nallow := false";

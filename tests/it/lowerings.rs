@@ -1,10 +1,10 @@
-//! What each construct becomes in the core, one snapshot for each lowering.
+//! The core of each construct, one snapshot for each lowering.
 
 use rego_platform::rego::program::{HostFunction, Options, Program, SourceText};
 use rego_platform::rego::syntax::BaseVersion;
 use rego_platform::rego::value::Value;
 
-/// The core of a policy.
+/// Returns the core of a policy.
 fn core(policy: &str) -> String {
     let function = HostFunction {
         name: "platform.evidence".to_owned(),

@@ -1,7 +1,7 @@
 //! Tests through real HTTP and through the command.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
-// Texts are put together here as they read best.
+// Texts are assembled here in the most readable way.
 #![allow(clippy::format_push_string, clippy::format_collect, clippy::needless_for_each)]
 #![allow(clippy::doc_markdown, clippy::explicit_auto_deref, clippy::single_match_else)]
 

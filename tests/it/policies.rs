@@ -1,5 +1,5 @@
-//! The shipped policies over the shipped data: what each of them says about its inputs, evaluated
-//! in passes and one call at a time, and what it makes of missing and hostile answers.
+//! The shipped policies over the shipped data: their verdicts on their inputs, in passes and one
+//! call at a time, and on missing and hostile answers.
 
 use std::path::{Path, PathBuf};
 
@@ -64,14 +64,14 @@ fn value(output: &QueryOutput) -> Json {
     as_json(output.value().unwrap())
 }
 
-/// The messages of a set of violations, in its order.
+/// Returns the messages of a set of violations, in its order.
 fn messages(value: &Json) -> Vec<String> {
     let list = value.as_array().unwrap_or_else(|| panic!("not a list: {value}"));
     let message = |v: &Json| v.as_str().or(v["message"].as_str()).unwrap().to_owned();
     list.iter().map(message).collect()
 }
 
-/// The verdict rule's answer: the same in passes and one call after another.
+/// Returns the verdict rule's answer: the same in passes and one call after another.
 fn verdict(platform: &Platform, name: &str, rule: &str, input: &str) -> Json {
     let evaluated = batched(platform, name, rule, input);
     let output = evaluated.result.unwrap_or_else(|e| panic!("{name}: {}", e.report()));
@@ -224,7 +224,7 @@ fn a_review_by_hand_is_shown() {
         ["the AI review of `payments-api.openvex.json` was skipped; \
              `security@acme.example` approved it"]
     );
-    // The AI is off for the other organization, and nobody approved anything there.
+    // The AI is off for the other organization, and no document was approved there.
     let other = builder(&emulator).token(token(&emulator, "globex-ci")).build().unwrap();
     let notes = r#"{"documents": [{"name": "notes", "digest":
         "sha256:882ee3b7f6847fffd751afebb5f4f000098af868eb65be8f010c3c42a21822a9"}]}"#;
@@ -254,7 +254,7 @@ fn every_policy_is_tested() {
         .filter_map(|name| name.strip_suffix(".rego").map(str::to_owned))
         .filter(|name| !name.ends_with("_test"))
         .collect();
-    // It asks functions that are off by default, and so stands apart.
+    // It calls functions that are off by default, and so has its own folder.
     found.push("release_gate".to_owned());
     found.sort();
     assert_eq!(found, POLICIES.map(|(name, _)| name));
@@ -272,7 +272,7 @@ fn one_input_serves_all_policies() {
         let passed = verdict(&platform, name, rule, &input("release/pass"));
         assert_eq!(passed, json!([]), "{name}");
         let failed = verdict(&platform, name, rule, &input("release/fail"));
-        // Both releases stand on the same base image.
+        // Both releases have the same base image.
         assert_eq!(messages(&failed).is_empty(), name == "base_image_provenance", "{name}");
     }
 }
@@ -295,7 +295,7 @@ fn an_input_without_anything_passes_nowhere() {
     }
 }
 
-/// The call at `index` fails: what a policy says then is never that it passes.
+/// If the call at `index` fails, a policy never passes.
 #[test]
 fn no_policy_passes_when_a_call_fails() {
     let emulator = emulator();
@@ -307,7 +307,7 @@ fn no_policy_passes_when_a_call_fails() {
         let requests = emulator.requests().len();
         assert!(requests > 0, "{name} asks nothing");
         for index in (0..requests).step_by(requests.div_ceil(8)) {
-            // Not one of those that are tried again.
+            // Not one of the failures that are retried.
             emulator
                 .set_faults(vec![format!("*:status=501:after={index}:count=1").parse().unwrap()]);
             let evaluated = batched(&platform(&emulator), name, rule, &text);
@@ -316,12 +316,12 @@ fn no_policy_passes_when_a_call_fails() {
     }
 }
 
-/// A host may ask for "not found" to be undefined: then what isn't there is a violation.
+/// A host may choose that "not found" is undefined: then a missing resource is a violation.
 #[test]
 fn no_policy_passes_on_what_is_not_found() {
     let emulator = emulator();
     let platform = builder(&emulator).not_found(NotFound::Undefined).build().unwrap();
-    // What lists and prompts don't find is an error still: their 404 is somebody else's.
+    // A 404 of a list or a prompt is still an error: it comes from another server.
     let mut verdicts = 0;
     for (name, rule) in POLICIES {
         let text = input(&format!("{name}/pass"));
@@ -332,7 +332,7 @@ fn no_policy_passes_on_what_is_not_found() {
         for index in (0..requests).step_by(requests.div_ceil(8)) {
             let fault = format!("*:status=404:after={index}:count=1");
             emulator.set_faults(vec![fault.parse().unwrap()]);
-            // What the content store doesn't have is an error still: the platform has it.
+            // Content that the store lacks is still an error: the platform has it.
             if let Ok(output) = batched(&platform, name, rule, &text).result {
                 let found = messages(&value(&output));
                 assert!(!found.is_empty(), "{name} passes without the answer to call {index}");
@@ -344,7 +344,7 @@ fn no_policy_passes_on_what_is_not_found() {
 }
 
 #[test]
-fn independent_calls_travel_together() {
+fn independent_calls_are_sent_together() {
     let emulator = emulator();
     let platform = platform(&emulator);
     for (name, rule) in POLICIES {
@@ -361,7 +361,7 @@ fn independent_calls_travel_together() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_evidence_is_named() {
     let emulator = emulator();
     let platform = platform(&emulator);
     let unevaluated = r#"{"project_version_id": "2fb90197-269e-5a23-8348-44b594d0d003"}"#;
@@ -379,7 +379,7 @@ fn what_is_missing_is_named() {
         messages(&violations),
         ["attestation `build` doesn't say whether it has policy violations"]
     );
-    // An image that nobody attested.
+    // An image without attestations.
     let older =
         r#"{"image": "sha256:f48d2c5c7620217fdb41c0fd0dbe0630db8b31b90ee7ef35fa84d41089edaa37"}"#;
     for (name, expected) in [

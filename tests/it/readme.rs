@@ -1,8 +1,8 @@
-//! The commands in the README and in `docs` do what is shown there.
+//! The commands in the README and in `docs` print what is shown there.
 //!
-//! In a `console` block, a line that begins with `$ ` is a command; `# status N` behind it is its
-//! exit status; the lines that follow are its standard output, where `...` stands for any number
-//! of lines and, inside a line, for any text.
+//! In a `console` block, a line that begins with `$ ` is a command; `# status N` after it is its
+//! exit status; the lines that follow are its standard output, in which `...` stands for any number
+//! of lines and, within a line, for any text.
 
 use std::path::Path;
 use std::process::Command;
@@ -70,7 +70,7 @@ fn commands_do_what_is_shown() {
     assert!(examples.len() > 10);
     let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
     let home = tempfile::tempdir().unwrap();
-    // The examples write there; it may be elsewhere while tests are built.
+    // The examples write there; it may not exist while tests are built.
     std::fs::create_dir_all(root.join("target")).unwrap();
     let path = format!(
         "{}:{}",

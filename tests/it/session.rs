@@ -1,4 +1,4 @@
-//! The author's session in `docs/` comes out as it says.
+//! The author's session in `docs/` runs as written.
 
 #![cfg(unix)]
 
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn an_authors_session_comes_out_as_it_says() {
+fn the_authors_session_runs_as_written() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
     let home = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What several tests start with: the emulator over the shipped data, and a platform that asks it.
+//! Shared setup of tests: the emulator over the shipped data, and a platform that asks it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use rego_platform::{Error, Platform, PlatformBuilder, Token};
 pub const CLEAN_IMAGE: &str =
     "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
 
-/// Longer than anything takes that ends, on however busy a machine.
+/// A time limit that only a hang exceeds, even on a busy machine.
 pub const HANG: Duration = Duration::from_secs(60);
 
 pub fn emulator() -> Emulator {
@@ -23,7 +23,7 @@ pub fn emulator() -> Emulator {
     Emulator::start(Dataset::load(&folder).unwrap(), EmulatorOptions::default()).unwrap()
 }
 
-/// A builder for a platform that asks `emulator`, with pauses short enough for tests.
+/// Returns a builder for a platform that asks `emulator`, with pauses short enough for tests.
 pub fn builder(emulator: &Emulator) -> PlatformBuilder {
     Platform::builder()
         .controlplane_url(emulator.controlplane_url())
@@ -54,7 +54,7 @@ pub fn try_policies(modules: &[(&str, &str)]) -> Result<Policies, Error> {
     Policies::load(&sources, all)
 }
 
-/// The value of a query over one module, whose functions are `platform`'s.
+/// Returns the value of a query over one module, with `platform`'s functions.
 pub fn value(platform: &Platform, module: &str, query: &str) -> Result<Value, Error> {
     let mut load = LoadOptions::default();
     load.product = platform.product().clone();

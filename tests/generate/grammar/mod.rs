@@ -1,8 +1,8 @@
 //! Random programs from the grammar of Rego: every production, well-scoped most of the time.
 //!
-//! A program has one to four files in one to three packages; rules refer to rules that stand before
-//! them (seldom to others: recursion). Names come from a small pool, so that they collide. Terms are
-//! made for a type, and most of what refers to `input` and `data` finds something of that type.
+//! A program has one to four files in one to three packages; rules refer to earlier rules (seldom
+//! to later ones, which is recursion). Names come from a small pool, so that they collide. Terms
+//! are generated for a type, and most references to `input` and `data` find something of that type.
 
 mod rules;
 mod statements;
@@ -11,7 +11,7 @@ mod terms;
 use super::case::Case;
 use super::random::Random;
 
-/// What a term should be.
+/// The intended type of a term.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
     Number,
@@ -39,7 +39,7 @@ struct Variable {
     kind: Type,
 }
 
-/// What may be referred to in a body.
+/// The names that a body can refer to.
 #[derive(Debug, Clone, Default)]
 struct Scope {
     variables: Vec<Variable>,
@@ -55,23 +55,23 @@ enum Kind {
     Set(Type),
     Object(Type),
     Function(Vec<Type>, Type),
-    /// A general reference in the head: objects or sets within one another.
+    /// A general reference in the head: nested objects or sets.
     Tree(Type),
 }
 
 #[derive(Debug, Clone)]
 struct Known {
     package: &'static str,
-    /// Its name, or path within the package.
+    /// Its name, or its path within the package.
     name: String,
     kind: Kind,
 }
 
-/// A file in the making.
+/// A file that is being generated.
 struct File {
     package: &'static str,
     imports: Vec<String>,
-    /// Names for packages: package, how to write it.
+    /// Names for packages: the package, and its name in the file.
     aliases: Vec<(&'static str, String)>,
     input: Option<&'static str>,
     rules: Vec<String>,
@@ -86,13 +86,13 @@ struct Generator {
     /// A budget of nodes; without it terms are leaves.
     fuel: i32,
     next: usize,
-    /// Names that the rule in the making uses anywhere.
+    /// Names that the rule being generated uses anywhere.
     used: Vec<String>,
 }
 
 const PACKAGES: &[&str] = &["lib", "p", "p.q", "a.b.c"];
 
-/// The program of a seed.
+/// Generates the program of a seed.
 pub fn program(seed: u64, dialect: Dialect) -> Case {
     let mut random = Random::new(seed);
     let strict_errors = random.chance(60);
@@ -156,7 +156,7 @@ impl Generator {
         self.random.below(end)
     }
 
-    /// An index by weights.
+    /// Returns an index, by weights.
     fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut at = self.random.below(weights.iter().sum());
         for (index, weight) in weights.iter().enumerate() {
@@ -176,7 +176,7 @@ impl Generator {
         let count = [1, 1, 1, 2, 2, 3][self.below(6)];
         let mut plan: Vec<&'static str> =
             (0..count).map(|_| PACKAGES[self.random.below(PACKAGES.len())]).collect();
-        // The last one is `p`, so that most is asked of one package.
+        // The last file is `p`, so that most queries go to one package.
         if let Some(last) = plan.last_mut() {
             *last = "p";
         }
@@ -293,7 +293,7 @@ impl Generator {
                 }
             }
         }
-        // The last rules are the interesting ones: they refer to those before.
+        // The last rules are the most interesting: they refer to earlier ones.
         if queries.len() > 6 {
             queries.drain(..queries.len() - 6);
         }

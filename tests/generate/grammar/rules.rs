@@ -4,7 +4,7 @@ use super::{Dialect, Generator, Kind, Known, Scope, Type};
 
 impl Generator {
     fn name(&mut self, letter: &str) -> String {
-        // Sometimes a further definition of what there is, in this file or another.
+        // Sometimes another definition of an existing rule, in this file or another.
         self.next += 1;
         format!("{letter}{}", self.next)
     }
@@ -18,7 +18,7 @@ impl Generator {
             }
     }
 
-    /// A rule, or several definitions of one.
+    /// Generates a rule, or several definitions of one.
     pub(super) fn rule(&mut self) {
         match self.weighted(&[24, 20, 16, 20, 10, 8]) {
             0 => self.complete(),
@@ -51,7 +51,7 @@ impl Generator {
         format!("{{\n\t{}\n}}", body.join("\n\t"))
     }
 
-    /// `head if body` or, of old, `head { body }`.
+    /// Returns `head if body` or, in the old syntax, `head { body }`.
     fn definition(&mut self, head: &str, body: &[String], old: bool) -> String {
         let block = self.block(body);
         if old { format!("{head} {block}") } else { format!("{head} if {block}") }
@@ -274,7 +274,7 @@ impl Generator {
         }
     }
 
-    /// General references in heads.
+    /// Generates general references in heads.
     fn tree(&mut self) {
         let name = self.name("t");
         let kind = self.any_type(1);

@@ -1,10 +1,10 @@
-//! Statements: what stands in bodies.
+//! Statements of bodies.
 
 use super::{Dialect, Generator, Kind, Known, Scope, Type, Variable};
 
 const NAMES: &[&str] = &["x", "y", "z", "i", "k", "v", "w", "u", "j"];
 
-/// Whether a text has a name as a word.
+/// Counts the occurrences of a name as a word.
 fn mentions(text: &str, name: &str) -> usize {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|word| *word == name)
@@ -18,20 +18,20 @@ impl Scope {
         self.own.push(name.to_owned());
     }
 
-    /// Declared by `some`.
+    /// Adds a name declared by `some`.
     fn declare(&mut self, name: &str, kind: Type) {
         self.bind(name, kind);
         self.due.push(name.to_owned());
     }
 
-    /// The scope of a body within.
+    /// Returns the scope of a nested body.
     pub(super) fn inner(&self) -> Self {
         Self { variables: self.variables.clone(), ..Self::default() }
     }
 }
 
 impl Generator {
-    /// A body of so many statements.
+    /// Generates a body of `count` statements.
     pub(super) fn body(&mut self, scope: &mut Scope, count: usize, depth: usize) -> Vec<String> {
         let mut body: Vec<String> = (0..count).map(|_| self.statement(scope, depth)).collect();
         if body.len() > 1 && self.chance(8) {
@@ -41,7 +41,7 @@ impl Generator {
         body
     }
 
-    /// Uses what was declared and isn't used: OPA wants that.
+    /// Uses the declared names that aren't used, as OPA requires.
     pub(super) fn use_up(&mut self, scope: &mut Scope, body: &mut Vec<String>, head: &str) {
         for name in std::mem::take(&mut scope.due) {
             let text = format!("{head} {}", body.join(" "));
@@ -62,9 +62,9 @@ impl Generator {
         }
     }
 
-    /// A name that this body hasn't declared yet, most of the time.
+    /// Returns a name that this body hasn't declared yet, most of the time.
     fn fresh(&mut self, scope: &Scope) -> String {
-        // Names that are used elsewhere in the rule collide with them: wanted, but not always.
+        // Names that are used elsewhere in the rule collide: sometimes this is wanted.
         let collide = self.chance(20);
         for _ in 0..8 {
             let name = self.one(NAMES);
@@ -82,7 +82,7 @@ impl Generator {
         format!("n{}", self.next)
     }
 
-    /// A name that nothing binds yet; `=` and references bind it.
+    /// Returns a name that nothing binds yet; `=` and references bind it.
     fn unbound(&mut self, scope: &Scope) -> String {
         let collide = self.chance(20);
         for _ in 0..6 {
@@ -101,13 +101,13 @@ impl Generator {
         format!("n{}", self.next)
     }
 
-    /// A statement, `with` modifiers included.
+    /// Generates a statement, including `with` modifiers.
     pub(super) fn statement(&mut self, scope: &mut Scope, depth: usize) -> String {
         self.fuel -= 1;
-        // What a modifier refers to is bound by other statements.
+        // The names in a modifier are bound by other statements.
         let modifiers =
             if depth > 0 && self.chance(9) { Some(self.modifiers(scope, depth)) } else { None };
-        // A modifier must not meet a declaration, and what it stands on must not bind.
+        // A modifier can't be on a declaration, and its statement must not bind.
         let (text, takes) = match self.weighted(&[22, 16, 10, 14, 8, 8, 5, 3, 4, 4, 3, 4, 3, 6, 3])
         {
             0 if self.chance(12) => (self.member(scope, depth, false), true),
@@ -258,7 +258,7 @@ impl Generator {
         if self.chance(25) { format!("{value} = {name}") } else { format!("{name} = {value}") }
     }
 
-    /// A pattern with new and known variables.
+    /// Generates a pattern with new and known variables.
     fn pattern(&mut self, scope: &mut Scope, depth: usize) -> String {
         match self.below(if depth == 0 { 4 } else { 7 }) {
             0 if self.chance(50) => self.literal(&Type::Number),
@@ -300,7 +300,7 @@ impl Generator {
         }
     }
 
-    /// What gives several solutions.
+    /// Generates an expression with several solutions.
     pub(super) fn iteration(&mut self, scope: &mut Scope, depth: usize) -> String {
         let of = [Type::Number, Type::String, Type::Number, Type::Any][self.below(4)].clone();
         let kind = match self.below(4) {
@@ -403,8 +403,7 @@ impl Generator {
         }
     }
 
-    /// A statement about a rule made before.
-    /// What shows in which order, and how often, things are evaluated.
+    /// Generates an expression that shows the order and number of evaluations.
     fn how_often(&mut self, scope: &mut Scope) -> String {
         self.hit("order and number of calls");
         let (a, b) = (self.fresh(scope), self.fresh(scope));
@@ -571,7 +570,7 @@ impl Generator {
         format!("not {text}")
     }
 
-    /// A reference to a rule that binds nothing.
+    /// Generates a reference to a rule that binds nothing.
     fn of_a_rule_bound(&mut self, scope: &mut Scope) -> String {
         if self.known.is_empty() {
             return self.boolean(scope, 0);
@@ -628,7 +627,7 @@ impl Generator {
         }
         let count = 1 + self.below(2);
         let mut body = self.body(&mut inner, count, depth - 1);
-        // Its variables stand before the body: one mention in it is a use.
+        // Its variables precede the body: one mention in the body is a use.
         let before: String = inner.due.iter().map(|name| format!(" {name}")).collect();
         self.use_up(&mut inner, &mut body, &before);
         format!("every {names} in {domain} {{ {} }}", body.join("; "))
@@ -650,7 +649,7 @@ impl Generator {
         format!("print({})", args.join(", "))
     }
 
-    /// `and`, `or` and their operands.
+    /// Generates `and`, `or` and their operands.
     fn logic(&mut self, scope: &mut Scope, depth: usize) -> String {
         let mut inner = scope.clone();
         inner.own.clear();
@@ -689,7 +688,7 @@ impl Generator {
         text
     }
 
-    /// `with` modifiers.
+    /// Generates `with` modifiers.
     fn modifiers(&mut self, scope: &mut Scope, depth: usize) -> String {
         let mut text = self.modifier(scope, depth);
         if self.chance(20) {

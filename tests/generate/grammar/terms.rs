@@ -2,7 +2,7 @@
 
 use super::{Dialect, Generator, Kind, Scope, Type};
 
-/// Inputs that programs are asked with; the first has what references look for.
+/// The inputs of programs; the first has what references look for.
 pub(super) const INPUTS: &[&str] = &[
     r#"{"n":3,"m":2.5,"z":0,"neg":-1,"s":"a","t":"b,c","e":"","yes":true,"no":false,"nil":null,"xs":[1,2,3],"ys":[3,1,2,2],"ss":["a","b","c"],"mix":[1,"a",null,true,[1],{"k":1}],"none":[],"grid":[[1,2],[3]],"o":{"a":1,"b":2},"os":{"x":"a","y":"b"},"eo":{},"deep":{"a":{"b":{"c":[1,{"d":"x"}]}}},"us":[{"n":"a","r":["x","y"],"age":3},{"n":"b","r":[],"age":0},{"n":"c"}]}"#,
     r#"{"n":1,"m":1.10,"z":0,"s":"b","t":"","yes":true,"no":true,"nil":null,"xs":[2,5],"ys":[],"ss":["a"],"mix":[],"none":[],"grid":[[],[1]],"o":{"a":3},"os":{},"eo":{},"deep":{"a":{"b":1}},"us":[]}"#,
@@ -20,7 +20,7 @@ pub(super) const DATA: &[&str] = &[
     r#"{"d":{"n":0,"s":"b","xs":[],"ss":[],"o":{},"us":{},"yes":false},"p":{"base":{"k":[1,2]},"n":7},"lib":{"conf":"z"}}"#,
 ];
 
-/// Where something of a type is found.
+/// References that lead to something of a type.
 const SOURCES: &[(&str, &str)] = &[
     ("n", "input.n"),
     ("n", "input.m"),
@@ -104,7 +104,7 @@ const STRINGS: &[&str] = &[
 ];
 
 impl Generator {
-    /// Any type, scalars more often.
+    /// Returns any type, scalars more often.
     pub(super) fn any_type(&mut self, depth: usize) -> Type {
         let deep = if depth == 0 { 0 } else { 1 };
         match self.weighted(&[5, 5, 3, 1, 3 * deep, 3 * deep, 3 * deep, 2]) {
@@ -119,7 +119,7 @@ impl Generator {
         }
     }
 
-    /// A term of a type, most of the time.
+    /// Generates a term of a type, most of the time.
     pub(super) fn term(&mut self, kind: &Type, scope: &mut Scope, depth: usize) -> String {
         self.fuel -= 1;
         if self.chance(1) {
@@ -133,7 +133,7 @@ impl Generator {
         let leaf = depth == 0 || self.fuel <= 0;
         let kind =
             if *kind == Type::Any { self.any_type(usize::from(!leaf)) } else { kind.clone() };
-        // A variable or another reference, often.
+        // Often a variable or another reference.
         if self.chance(30)
             && let Some(name) = self.variable(&kind, scope)
         {
@@ -159,7 +159,7 @@ impl Generator {
         if leaf { self.literal(&kind) } else { self.made(&kind, scope, depth - 1) }
     }
 
-    /// A variable of a type, if there is one.
+    /// Returns a variable of a type, if there is one.
     pub(super) fn variable(&mut self, kind: &Type, scope: &Scope) -> Option<String> {
         let fitting: Vec<String> = scope
             .variables
@@ -177,7 +177,7 @@ impl Generator {
         Some(fitting[at].clone())
     }
 
-    /// A reference to `input` or `data`.
+    /// Generates a reference to `input` or `data`.
     pub(super) fn source(&mut self, kind: &Type, scope: &mut Scope) -> String {
         if self.chance(3) {
             self.hit("reference to nothing");
@@ -231,7 +231,7 @@ impl Generator {
         path
     }
 
-    /// The value of a rule, a member of it, or a call of a function.
+    /// Generates the value of a rule, a member of it, or a call of a function.
     pub(super) fn rule_value(
         &mut self,
         kind: &Type,
@@ -296,7 +296,7 @@ impl Generator {
         })
     }
 
-    /// A rule as this file names it.
+    /// Returns a rule's name in this file.
     pub(super) fn path(&mut self, rule: &super::Known) -> String {
         if rule.package == self.file.package && self.chance(85) {
             return rule.name.clone();
@@ -354,7 +354,7 @@ impl Generator {
         }
     }
 
-    /// A constant.
+    /// Generates a constant.
     pub(super) fn literal(&mut self, kind: &Type) -> String {
         match kind {
             Type::Number => {
@@ -402,7 +402,7 @@ impl Generator {
         }
     }
 
-    /// A call, an operator, a composite.
+    /// Generates a call, an operator, or a composite.
     fn made(&mut self, kind: &Type, scope: &mut Scope, depth: usize) -> String {
         match kind {
             Type::Number => self.number(scope, depth),
@@ -416,7 +416,7 @@ impl Generator {
         }
     }
 
-    /// A call of a built-in function with terms of types.
+    /// Generates a call of a built-in function with terms of these types.
     fn call(
         &mut self,
         name: &'static str,
@@ -568,7 +568,7 @@ impl Generator {
                     "is_set",
                     "is_boolean",
                 ][self.below(7)];
-                // What isn't of the type is undefined in some versions, false in others.
+                // A value of another type is undefined in some versions, false in others.
                 self.call(name, &[Type::Any], scope, depth)
             }
             8 => {
@@ -608,7 +608,7 @@ impl Generator {
         }
     }
 
-    /// `x in xs`, `k, v in xs`
+    /// Generates `x in xs` or `k, v in xs`.
     pub(super) fn member(&mut self, scope: &mut Scope, depth: usize, parentheses: bool) -> String {
         let text = self.membership(scope, depth);
         if parentheses { format!("({text})") } else { text }
@@ -641,7 +641,7 @@ impl Generator {
         format!("{element} in {list}")
     }
 
-    /// A collection of some type.
+    /// Returns a collection of some type.
     pub(super) fn collection(&mut self) -> Type {
         let of = [Type::Number, Type::String, Type::Any][self.below(3)].clone();
         match self.below(4) {
@@ -797,7 +797,7 @@ impl Generator {
     fn comprehension(&mut self, of: &Type, scope: &mut Scope, depth: usize) -> (String, String) {
         let mut inner = scope.inner();
         let mut body = self.inner_body(&mut inner, depth);
-        // What the body binds is what a comprehension is about.
+        // A comprehension is about the names that its body binds.
         let head = match self.variable(of, &inner) {
             Some(name) if self.chance(60) => name,
             _ => self.term(of, &mut inner, depth),
@@ -808,7 +808,7 @@ impl Generator {
         (head, body.join("; "))
     }
 
-    /// The body of a comprehension.
+    /// Generates the body of a comprehension.
     pub(super) fn inner_body(&mut self, inner: &mut Scope, depth: usize) -> Vec<String> {
         let count = [1, 1, 2, 2, 3][self.below(5)];
         let mut body = vec![self.iteration(inner, depth.min(1))];

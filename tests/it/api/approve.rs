@@ -1,4 +1,4 @@
-//! Approvals: sent once, whatever becomes of them.
+//! Approvals: sent only once, whatever happens to them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::hostile::{TOKEN, blocking};
 use crate::hostile::script::{http, ok, status};
 use crate::hostile::server::{Server, Step};
 
-/// Nobody can tell whether it was approved: it must not be asked for again.
+/// It can't be known whether it was approved: it must not be sent again.
 #[test]
 fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
     let broken: Vec<(&str, Vec<Step>)> = vec![
@@ -31,7 +31,7 @@ fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
         ("timeout", status(408, &[], "")),
         ("moved", status(307, &[("location", "/elsewhere")], "")),
         ("nothing", ok(b"{}".to_vec())),
-        ("nobody", ok(br#"{"result":{}}"#.to_vec())),
+        ("empty", ok(br#"{"result":{}}"#.to_vec())),
     ];
     for (name, steps) in broken {
         let server = Server::start(move |_| steps.clone());
@@ -50,7 +50,7 @@ fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
     }
 }
 
-/// Gives another token each time.
+/// Returns another token each time.
 struct Fresh(AtomicUsize);
 
 impl rego_platform::TokenProvider for Fresh {

@@ -1,4 +1,4 @@
-//! The typed client over the shipped data: what the emulator serves arrives whole.
+//! The typed client over the shipped data: the emulator's answers arrive complete.
 
 use futures_util::TryStreamExt as _;
 use rego_platform::api::*;
@@ -60,7 +60,7 @@ fn every_answer_is_kept_as_it_was_served() {
 }
 
 #[test]
-fn async_and_blocking_say_the_same_inside_and_outside_of_runtimes() {
+fn async_and_blocking_answers_are_equal_inside_and_outside_runtimes() {
     let emulator = start(EmulatorOptions { max_page_size: Some(1), ..EmulatorOptions::default() });
     let platform = client(&emulator);
     let (api, blocking) = (platform.api(), platform.api().blocking());
@@ -136,7 +136,7 @@ fn a_person_approves_what_is_pending_once() {
     assert!(again.to_string().contains("isn't pending"), "{again}");
     let unknown = api.approve("00000000-0000-0000-0000-000000000000", None).unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Protocol);
-    // API tokens may not.
+    // API tokens aren't allowed to.
     let ci = client(&emulator).api().blocking();
     assert_eq!(ci.approve(PENDING, None).unwrap_err().kind(), ErrorKind::PermissionDenied);
 }

@@ -41,7 +41,7 @@ fn tables_have_a_line_for_each_row() {
         &["infoz"],
         &version,
         &compliance,
-        &["projects", "--project-name", "nobody"],
+        &["projects", "--project-name", "unknown"],
     ];
     let text: String = all
         .iter()
@@ -87,16 +87,16 @@ fn a_person_approves_and_a_token_of_ci_may_not() {
 }
 
 #[test]
-fn what_fails_is_no_answer() {
+fn a_failure_is_not_an_answer() {
     let sandbox = Sandbox::new();
-    let nobody = "00000000-0000-0000-0000-000000000000";
+    let unknown = "00000000-0000-0000-0000-000000000000";
     let run = |arguments: &[&str]| {
         let output = sandbox.local(&[&["api"], arguments].concat()).output().code(2);
         assert_eq!(output.stdout, "");
         output
     };
-    run(&["product-version", BACK_OFFICE, nobody]).says("no version");
-    run(&["product-compliance", nobody]).says("not found");
+    run(&["product-version", BACK_OFFICE, unknown]).says("no version");
+    run(&["product-compliance", unknown]).says("not found");
     run(&["projects", "--project-name", ""]).says("`filters.project_name` is empty");
     run(&["products", "--fault", "*:status=401"]).says("refused the token");
     run(&["products", "--record", "x.json"]).says("`--record` means nothing to `api`");

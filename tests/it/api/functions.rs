@@ -1,4 +1,4 @@
-//! The read functions: off by default, and otherwise as the five are.
+//! The read functions: off by default, and otherwise like the five.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn they_are_rows_of_the_table_that_are_off() {
     }
 }
 
-/// Reached or not, called or mocked: a function that is off is none.
+/// Reached or not, called or mocked: a function that is off doesn't exist.
 #[test]
 fn off_is_refused_at_load_with_the_way_to_turn_it_on() {
     for name in OPTIONAL {
@@ -59,7 +59,7 @@ fn off_is_refused_at_load_with_the_way_to_turn_it_on() {
             let decides: Vec<_> = error.diagnostics().iter().filter_map(|d| d.setting).collect();
             assert_eq!(decides.first(), Some(&Setting::Function(name)), "{text}");
             let refused = load(&text, FunctionSet::all());
-            // The filters of one of them are wrong still.
+            // The filters of one of them are still wrong.
             assert!(name == "product_compliance" || refused.is_ok(), "{text}");
         }
         let others = OPTIONAL.iter().filter(|other| **other != name);
@@ -90,7 +90,8 @@ fn all_on(emulator: &rego_platform::emulator::Emulator) -> rego_platform::Platfo
     client_as(emulator, "ci").functions(FunctionSet::all()).build().unwrap()
 }
 
-/// What is served is in what a policy sees; what isn't is there with its default, resources apart.
+/// Checks that what is served is in what a policy sees; absent fields have their default, except
+/// resources.
 fn within(served: &Value, seen: &Value, place: &str) {
     match (served, seen) {
         (Value::Object(served), Value::Object(seen)) => {
@@ -109,7 +110,7 @@ fn within(served: &Value, seen: &Value, place: &str) {
                 within(served, seen, &format!("{place}[{index}]"));
             }
         }
-        // `100.0` and `100` are one number to a policy.
+        // `100.0` and `100` are the same number to a policy.
         (Value::Number(served), Value::Number(seen)) => {
             assert_eq!(served.as_f64(), seen.as_f64(), "{place}");
         }
@@ -265,15 +266,15 @@ by_function if {
 "#;
     let policies = load(text, FunctionSet::all()).unwrap();
     let everything = rego_platform::Platform::builder().functions(FunctionSet::all());
-    let nobody = options(&everything.build().unwrap());
+    let offline = options(&everything.build().unwrap());
     for rule in ["data.p.by_value", "data.p.by_function"] {
-        let value = evaluate(&policies, rule, "{}", &nobody).result.unwrap();
+        let value = evaluate(&policies, rule, "{}", &offline).result.unwrap();
         assert_eq!(value.value(), Some(&Rego::from(true)), "{rule}");
     }
 }
 
 #[test]
-fn a_cut_list_is_told_and_checks_know_the_functions() {
+fn a_cut_list_is_reported_and_checks_know_the_functions() {
     let emulator = start(EmulatorOptions::default());
     let policies =
         support::policies(&[("p.rego", "package p\nx := platform.projects({\"limit\": 1})")]);

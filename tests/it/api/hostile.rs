@@ -1,4 +1,5 @@
-//! The typed client against a service that lies and breaks; approvals and pages have their own files.
+//! The typed client against a service that lies and breaks; approvals and pages have their own
+//! files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub fn blocking(server: &Server) -> BlockingApiClient {
 
 type Operation = (&'static str, fn(&BlockingApiClient) -> Result<(), Error>);
 
-/// Every operation, with what it is asked for in the samples.
+/// Every operation, with the arguments of the samples.
 const OPERATIONS: &[Operation] = &[
     ("version", |api| api.product_version("p", "v").map(drop)),
     ("products", |api| api.products().collect::<Result<Vec<_>, _>>().map(drop)),
@@ -79,7 +80,7 @@ fn an_answer_without_its_envelope_is_a_protocol_error() {
 }
 
 #[test]
-fn statuses_decide_the_kind_whatever_the_body_says() {
+fn the_status_decides_the_kind_whatever_the_body() {
     let refusal = r#"{"code":7,"message":"why it is","details":[]}"#;
     for (code, kind) in [
         (400, ErrorKind::InvalidArgument),
@@ -106,7 +107,7 @@ fn statuses_decide_the_kind_whatever_the_body_says() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_refused() {
+fn an_answer_about_something_else_is_refused() {
     for version in [
         json!({"id": "w", "product_id": "p"}),
         json!({"product_id": "p"}),
@@ -168,7 +169,7 @@ fn public_operations_carry_no_token() {
     assert!(server.requests()[1].header("accept").unwrap().starts_with("application/yaml"));
 }
 
-/// Every place in a value, as a JSON pointer.
+/// Every position in a value, as a JSON pointer.
 fn places(value: &Value, here: &str, out: &mut Vec<String>) {
     let mut inner = |name: &str, value: &Value| places(value, &format!("{here}/{name}"), out);
     match value {
@@ -196,7 +197,7 @@ fn a_wrong_shape_anywhere_is_a_protocol_error_to_hosts_and_policies_alike() {
     for (index, place) in all.iter().enumerate() {
         let wrongs =
             [json!(null), json!(-1.5), json!("x"), json!([[]]), json!({"a": {}}), json!(true)];
-        // One at each place, two at some.
+        // One at each position, two at some.
         for wrong in [&wrongs[index % wrongs.len()], &wrongs[index / 7 % wrongs.len()]] {
             let mut bad = right.clone();
             *bad.pointer_mut(place).unwrap() = wrong.clone();
@@ -206,7 +207,7 @@ fn a_wrong_shape_anywhere_is_a_protocol_error_to_hosts_and_policies_alike() {
             for error in [typed.as_ref().err(), seen.as_ref().err()].into_iter().flatten() {
                 assert_eq!(error.kind(), ErrorKind::Protocol, "{place} = {wrong}");
             }
-            // A policy reads null in a list as the default; a host is told.
+            // A policy sees null in a list as the default; a host gets an error.
             assert!(typed.is_err() || seen.is_ok(), "{place} = {wrong}: {seen:?}");
             if typed.is_ok() { read += 1 } else { refused += 1 }
         }

@@ -52,7 +52,7 @@ proptest! {
         let stream = platform.api().environments(&filters);
         let rows = runtime().block_on(stream.try_collect::<Vec<_>>()).unwrap();
         prop_assert_eq!(ids(rows), expected.clone());
-        // What a policy sees is the same list.
+        // A policy sees the same list.
         let answer = platform.call("environments", &[Rego::new_object()]).unwrap();
         let answer = serde_json::to_value(answer).unwrap();
         let rows = answer["environments"].as_array().unwrap();

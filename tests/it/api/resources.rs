@@ -1,4 +1,4 @@
-//! Resources lose nothing: JSON before is JSON after, in either casing.
+//! Resources lose nothing: JSON is the same after reading and writing, in either casing.
 
 use proptest::prelude::*;
 use rego_platform::api::*;
@@ -13,7 +13,7 @@ fn through<T: Serialize + DeserializeOwned>(value: &Value) -> Result<Value, Stri
     Ok(serde_json::to_value(read).unwrap())
 }
 
-/// `createdAt` for `created_at`, in every object.
+/// Converts `created_at` to `createdAt`, in every object.
 fn camel(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(camel).collect(),
@@ -33,10 +33,10 @@ fn camel(value: &Value) -> Value {
 #[track_caller]
 fn kept<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(sample: Value) {
     assert_eq!(through::<T>(&sample).unwrap(), sample);
-    // A field that isn't known would keep the other casing.
+    // An unknown field would keep the other casing.
     assert_eq!(through::<T>(&camel(&sample)).unwrap(), sample);
     assert_eq!(through::<T>(&json!({})).unwrap(), json!({}));
-    // Without any one field it is read too, and with null it is as without.
+    // It can be read without any one field, and null is the same as absent.
     let fields = sample.as_object().unwrap();
     for key in fields.keys() {
         let mut less = fields.clone();
@@ -100,7 +100,7 @@ fn fields_have_their_types() {
 }
 
 #[test]
-fn what_is_not_documented_that_way_is_refused() {
+fn a_value_of_an_undocumented_type_is_refused() {
     for bad in [
         json!({"id": 7}),
         json!({"created_at": "yesterday"}),
@@ -122,7 +122,7 @@ fn what_is_not_documented_that_way_is_refused() {
     }
     let twice = r#"{"inputs":{"a":"1","a":"2"}}"#;
     assert!(serde_json::from_str::<Workflow>(twice).is_err());
-    // A 64-bit count that comes as a number is the documented string afterwards.
+    // A 64-bit count that comes as a number becomes the documented string.
     let number = json!({"workflow_runs_count": 18_446_744_073_709_551_615_u64});
     let text = json!({"workflow_runs_count": "18446744073709551615"});
     assert_eq!(through::<ProjectVersion>(&number).unwrap(), text);
@@ -141,9 +141,9 @@ proptest! {
     }
 }
 
-/// Sections hold sections: what nests too deeply is refused, on a thread of the usual size too.
+/// Sections contain sections: too deep a nesting is refused, on a thread of the usual size too.
 #[test]
-fn what_nests_too_deeply_is_refused() {
+fn too_deep_a_nesting_is_refused() {
     let nested = |depth: usize| {
         let open =
             r#"{"sub_sections":[{"requirements":[{"frameworks":[{"sections":["#.repeat(depth);

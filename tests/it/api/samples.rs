@@ -1,6 +1,6 @@
 //! Every resource of interface section 2 with every field filled, written from the interface.
 //!
-//! Values that are nobody's default; keys of maps have no underscore, so that their casing stays.
+//! No value is a default; keys of maps have no underscore, so that their casing stays.
 
 use serde_json::{Value, json};
 

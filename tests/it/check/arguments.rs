@@ -27,7 +27,7 @@ fn literals_are_checked_by_each_function() {
         (r#"a := platform.evidence_prompt(" ", "x")"#, &[(wrong, 1, 31)]),
         (r#"a := platform.evidence_prompt(input.d, " ")"#, &[(wrong, 1, 40)]),
         (r"a := platform.evidence_prompt(input.d, input.p)", &[]),
-        // One argument more, for the result, is refused; the others are looked at all the same.
+        // One more argument, for the result, is refused; the others are checked all the same.
         (r#"a if platform.discover(1, "", input.x)"#, &[(wrong, 1, 24)]),
     ]);
     for (digest, expected) in [
@@ -125,7 +125,7 @@ fn names_lead_to_literals() {
 }
 
 #[test]
-fn what_a_test_replaces_may_have_any_arguments() {
+fn a_mocked_call_may_have_any_arguments() {
     let policy = "package p\ndeny contains \"1\" if input.x\n";
     let test = "package p_test\nmock(_, _) := {}\n\
         test_a if platform.discover(\"d1\", \"\") == {} with platform.discover as mock\n\
@@ -144,7 +144,7 @@ fn no_evaluation_starts_with_a_wrong_argument() {
     let output = sandbox.run(&["eval", "-d", &policy, "data.p.x"]).output().code(2);
     assert_eq!(output.stdout, "");
     output.says("error[invalid-argument]: `platform.evidence`").says("did you mean `kind`?");
-    // Nobody is there to be asked: a wrong argument is found before that.
+    // No service is configured: a wrong argument is found before that.
     let warned = sandbox.write("q.rego", "package q\nimport data.z\nx := 1\n");
     let output = sandbox.local(&["eval", "-d", &warned, "data.q.x", "--format", "raw"]).output();
     assert_eq!(output.code(0).silent().stdout, "1\n", "warnings don't stop an evaluation");

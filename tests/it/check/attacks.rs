@@ -1,4 +1,4 @@
-//! Policies that would keep a check busy, were it not bounded.
+//! Policies that would keep a check busy if it had no limits.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -6,12 +6,13 @@ use std::time::Instant;
 use super::findings;
 use crate::support::HANG;
 
-/// A rule whose statements are these.
+/// Returns a rule with these statements.
 fn policy(statements: &str) -> String {
     format!("package p\ndeny contains \"1\" if input.x\na if {{\n{statements}}}\n")
 }
 
-/// Statements that double a value again and again, from `first`, and `last` with the last of them.
+/// Returns statements that double a value repeatedly, starting with `first`, and `last` with the
+/// last of them.
 fn doubled(first: &str, last: &str) -> String {
     let mut text = format!("\tv0 := {first}\n");
     for n in 1..60 {

@@ -9,7 +9,7 @@ fn document(arguments: &[&str]) -> Value {
     Sandbox::new().run(&[&["capabilities"], arguments].concat()).output().code(0).silent().json()
 }
 
-/// Refuses what OPA's reader of types refuses or overlooks.
+/// Refuses everything that OPA's reader of types refuses or ignores.
 fn check_type(ty: &Value) {
     let object = ty.as_object().unwrap();
     let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
@@ -118,7 +118,7 @@ fn merging_keeps_everything_else_and_can_be_done_again() {
 }
 
 #[test]
-fn what_is_no_capabilities_document_is_refused() {
+fn an_invalid_capabilities_document_is_refused() {
     let sandbox = Sandbox::new();
     for (text, why) in [
         ("[]", "isn't an object"),

@@ -46,7 +46,7 @@ fn cut_lists_are_not_taken_for_whole_ones() {
 }
 
 #[test]
-fn what_comes_out_the_same_is_fine() {
+fn uses_that_a_cut_does_not_change_are_fine() {
     table(&[
         (r#"a if count(platform.evidence({"limit": 1}).results) > 0"#, &[]),
         (r#"a if count(platform.evidence({"limit": 1}).results) == 0"#, &[]),

@@ -19,10 +19,10 @@ use crate::cli::Sandbox;
 /// A finding: code, line and column.
 type Finding = (String, u64, u64);
 
-/// A policy's rules, and what is found: code, line and column.
+/// A policy's rules, and the findings: code, line and column.
 type Case<'a> = (&'a str, &'a [(&'a str, u64, u64)]);
 
-/// What `check --format json` finds in these files, in one folder.
+/// Returns the findings of `check --format json` in these files, in one folder.
 #[track_caller]
 fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
     let sandbox = Sandbox::new();
@@ -43,9 +43,9 @@ fn finding(value: &Value) -> Finding {
     (value["code"].as_str().unwrap().to_owned(), place("line"), place("column"))
 }
 
-/// Checks a table: a policy's rules, and what is found, with lines from the first rule on.
+/// Checks a table: a policy's rules, and the findings, with lines from the first rule on.
 ///
-/// What a policy needs besides, a package and a verdict, is added.
+/// A package and a verdict are added to each policy.
 #[track_caller]
 fn table(cases: &[Case<'_>]) {
     for (rules, expected) in cases {

@@ -3,7 +3,7 @@
 use super::{findings, table};
 
 #[test]
-fn what_no_load_accepts_is_found_in_tests_too() {
+fn code_that_does_not_load_is_found_in_tests_too() {
     let policy = "package p\ndeny contains \"1\" if platform.discoverr(input.d, \"\")\n";
     let test = "package p_test\nimport data.p\n\
         test_a if p.deny with platform.evidenc as {}\ntest_b if http.send({})\n\

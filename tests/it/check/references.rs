@@ -1,4 +1,4 @@
-//! References into loaded packages to what isn't there.
+//! References into loaded packages to rules that don't exist.
 
 use super::findings;
 use crate::cli::Sandbox;
@@ -6,7 +6,7 @@ use crate::cli::Sandbox;
 const ONE: &str = "package release.one\n\ndeny contains \"1\" if input.x\n\nhelper.a := 1\n\n\
     helper.b := 2\n\ntable[x] := 1 if some x in input.y\n\nf(x) := x\n";
 
-/// What is found at a value in a module that imports the package.
+/// Returns the findings at a value in a module that imports the package.
 fn found(value: &str) -> Vec<(String, u64, u64)> {
     let two = format!(
         "package release.two\n\nimport data.release.one\n\ndeny contains one.f(\"1\")\n\n\
@@ -21,7 +21,7 @@ fn found(value: &str) -> Vec<(String, u64, u64)> {
 }
 
 #[test]
-fn what_is_not_there_is_found() {
+fn references_to_missing_rules_are_found() {
     for value in [
         "one.denny",
         "one[\"denny\"][_]",
@@ -41,7 +41,7 @@ fn what_is_not_there_is_found() {
 }
 
 #[test]
-fn what_is_there_or_may_be_is_not() {
+fn references_to_rules_that_exist_or_may_exist_are_fine() {
     for value in [
         "one.deny",
         "one.deny[_].message",
@@ -61,7 +61,7 @@ fn what_is_there_or_may_be_is_not() {
 }
 
 #[test]
-fn imports_and_tests_are_looked_at() {
+fn imports_and_tests_are_checked() {
     let tests = "package release_test\n\nimport data.release.one.denny as denied\n\n\
         test_nothing_is_denied if not denied\n";
     let found = findings(&[

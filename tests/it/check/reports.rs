@@ -7,7 +7,7 @@ use crate::cli::{BINARY, Output, Sandbox};
 const POLICY: &str = "package p\n\nimport data.unused\n\n\
     deny contains \"ü\" if platform.evidence({\"knd\": [\"SARIF\"]})\n";
 
-/// A folder with one bad policy, and the command run within it.
+/// A folder with one wrong policy, and the command run within it.
 fn run(policy: &str, arguments: &[&str]) -> Output {
     let sandbox = Sandbox::new();
     sandbox.write("my policies/p.rego", policy);
@@ -41,7 +41,7 @@ fn the_core_is_printed_beside_its_source() {
         "{}",
         output.stdout
     );
-    // What doesn't load has no core.
+    // A policy that doesn't load has no core.
     run("package p\n\nallow if x\n", &["check", "--print-core", "my policies"]).code(2);
 }
 
@@ -59,7 +59,7 @@ fn sarif_points_at_what_is_meant() {
         let place = &result["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "my%20policies/p.rego");
     }
-    // `ü` before it is one column, as `columnKind` says.
+    // `ü` before it is one column, as `columnKind` states.
     let region = &results[1]["locations"][0]["physicalLocation"]["region"];
     let column = |name: &str| usize::try_from(region[name].as_u64().unwrap()).unwrap();
     let line = POLICY.lines().nth(column("startLine") - 1).unwrap();
@@ -87,8 +87,8 @@ fn every_code_is_described_once() {
     }
 }
 
-/// The codes in the sources, after `Diagnostic::error(` and `Diagnostic::warning(`, or handed on
-/// by helpers as a string of its own with a hyphen in it.
+/// Collects the codes in the sources: those after `Diagnostic::error(` and `Diagnostic::warning(`,
+/// and strings with a hyphen that are passed to helpers.
 fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
     let pattern = regex::Regex::new(r#"Diagnostic::(error|warning)\(\s*"([a-z-]+)""#).unwrap();
     let helpers = regex::Regex::new(
@@ -113,7 +113,7 @@ fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn the_status_says_what_counts() {
+fn the_exit_status_depends_on_the_level() {
     let warned = "package p\nimport data.unused\ndeny contains \"1\" if input.x\n";
     run(warned, &["check", "my policies"]).code(1);
     let output = run(warned, &["check", "--level", "error", "my policies"]).code(0);
@@ -125,7 +125,7 @@ fn the_status_says_what_counts() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_no_pass() {
+fn policies_that_cannot_be_checked_do_not_pass() {
     run(POLICY, &["check", "no such"]).code(2).says("no such");
     run(POLICY, &["check"]).code(1);
     run(POLICY, &["check", "my policies", "--local", "x"]).code(2).says("means nothing");

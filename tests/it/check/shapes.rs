@@ -1,4 +1,4 @@
-//! What a gate would refuse is found before it.
+//! Findings that a gate would refuse.
 
 use super::findings;
 use crate::cli::Sandbox;
@@ -47,7 +47,7 @@ fn verdict_rules_have_the_shape_that_a_gate_reads() {
 }
 
 #[test]
-fn what_a_gate_refuses_by_name_is_found() {
+fn names_that_a_gate_refuses_are_found() {
     let found = of("deny contains \"x\"\nresult := {\"violations\": []}");
     assert_eq!(found, [("switched-off".to_owned(), 2, 1)]);
     let found = of("deny contains \"x\"\nviolation contains \"x\"");
@@ -55,7 +55,7 @@ fn what_a_gate_refuses_by_name_is_found() {
 }
 
 #[test]
-fn policy_documents_and_bundles_are_looked_at() {
+fn policy_documents_and_bundles_are_checked() {
     let sandbox = Sandbox::new();
     let document = |rego: &str| {
         let rego = rego.replace('\n', "\n    ");
@@ -76,7 +76,7 @@ fn policy_documents_and_bundles_are_looked_at() {
 }
 
 #[test]
-fn what_has_one_right_answer_is_put_right() {
+fn findings_with_one_right_answer_are_fixed() {
     let sandbox = Sandbox::new();
     let old = sandbox.write(
         "old.rego",
@@ -90,7 +90,7 @@ fn what_has_one_right_answer_is_put_right() {
     );
     let output = sandbox.run(&["check", "--fix", &old, &names]).output().code(1);
     assert!(output.stderr.contains("right in 2 files"), "{output:#?}");
-    // What has no one answer stays.
+    // Findings without a single right answer stay.
     assert!(output.stdout.contains("[verdict-shape]"), "{output:#?}");
     assert!(!output.stdout.contains("did you mean"), "{output:#?}");
     assert_eq!(
@@ -103,7 +103,7 @@ fn what_has_one_right_answer_is_put_right() {
          found := platform.discover(input.x, \"\")\n\tfound.kind == \"SARIF\"\n\told.allow\n\t\
          count(found.references) > 1\n}\n\nwarn contains 42\n"
     );
-    // Nothing else was touched, and nothing is left to do.
+    // Nothing else was changed, and nothing is left to fix.
     let output = sandbox.run(&["check", "--fix", &names]).output();
     assert!(!output.stderr.contains("right in"), "{output:#?}");
 }

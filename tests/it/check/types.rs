@@ -1,9 +1,9 @@
-//! Types of what comes from outside: the functions' results, and what schemas say.
+//! Types of data from outside: the functions' results, and input with a schema.
 
 use super::table;
 use crate::cli::Sandbox;
 
-/// Which are errors and which aren't is what OPA 1.22.2 says with the merged capabilities.
+/// The errors are those of OPA 1.22.2 with the merged capabilities.
 #[test]
 fn documented_fields_have_their_types() {
     let wrong = "type-error";
@@ -33,7 +33,7 @@ fn documented_fields_have_their_types() {
         table(&[(&format!("{discover}{rule}"), &[(wrong, line, column)])]);
     }
     for rule in [
-        // Fields that aren't documented, and what OPA's checker says nothing of.
+        // Fields that aren't documented, and code that OPA's checker accepts.
         "a if d.metadata.size == 3",
         "a if d.references[_].metadata.labels[0].x",
         "a if true in d.kind",
@@ -61,7 +61,7 @@ const SCHEMA: &str =
     r#"{"properties": {"digest": {"type": "string"}, "size": {"type": "number"}}}"#;
 
 #[test]
-fn a_schema_says_what_input_is() {
+fn a_schema_gives_input_its_type() {
     let sandbox = Sandbox::new();
     let schema = sandbox.write("schema.json", SCHEMA);
     let policy = sandbox.write(
@@ -87,7 +87,7 @@ fn a_schema_says_what_input_is() {
     let found = sandbox.run(&["check", "-s", &schema, &policy]).output().code(1).stdout;
     assert!(found.contains("did you mean `digest`?"), "{found}");
     assert!(found.contains("match error; left: number; right: string"), "{found}");
-    // Without it, the policy is fine; and so is a query of what is there.
+    // Without it, the policy is fine; and so is a query of an existing field.
     sandbox.run(&["check", &policy]).output().code(0);
     sandbox.run(&["eval", "-s", &schema, "-i", &input, "input.size"]).output().code(0);
     let output = sandbox.run(&["eval", "-s", &schema, "input.sizes"]).output().code(2);
@@ -115,7 +115,7 @@ fn annotations_name_schemas_of_a_folder() {
         findings.iter().map(|it| it["position"]["line"].as_u64().unwrap()).collect()
     };
     assert_eq!(lines(&["--schema", schemas.to_str().unwrap()]), [7, 13, 15, 16]);
-    // Without the folder, only what stands in the policy itself is known.
+    // Without the folder, only the schema in the policy itself is known.
     assert_eq!(lines(&[]), [13]);
     sandbox.write("schemas/d/acl.yaml", "{\"$ref\": \"https://schemas.example/acl.json\"}");
     sandbox.write("schemas/input.json", "{\"type\": \"text\"}");
@@ -130,7 +130,7 @@ fn annotations_name_schemas_of_a_folder() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn an_invalid_schema_is_refused() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("p.rego", "package p\n\ndeny contains \"1\" if input.x\n");
     for (text, why) in [

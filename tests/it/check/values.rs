@@ -1,11 +1,11 @@
-//! What the service isn't known to send.
+//! Values that the service isn't known to send.
 
 use super::{findings, table};
 
 const VALUE: &str = "unknown-value";
 const FIELD: &str = "unknown-field";
 
-/// Rules after `d`, what a digest is, and where something is found: column and line.
+/// Rules after `d`, the result of `discover`, and the position of a finding: column and line.
 #[track_caller]
 fn found(code: &str, cases: &[(&str, u64, u64)]) {
     for (rules, line, column) in cases {
@@ -75,7 +75,7 @@ fn near_misses_of_known_values() {
 }
 
 #[test]
-fn values_of_other_types_where_opa_says_nothing() {
+fn values_of_other_types_that_opa_accepts() {
     found(
         VALUE,
         &[
@@ -84,7 +84,7 @@ fn values_of_other_types_where_opa_says_nothing() {
             ("a if count(d.references) != \"3\"", 1, 6),
         ],
     );
-    // The type checker's own are said once.
+    // The type checker's findings aren't repeated.
     found("type-error", &[("a if d.public == \"no\"", 1, 6)]);
 }
 
@@ -111,7 +111,7 @@ fn values_are_followed() {
         found(VALUE, &[(&rules, line, column)]);
     }
     for rules in [
-        // What else comes in isn't known.
+        // Other data from outside has no known values.
         format!("a if bad(d)\nb if bad(input)\nbad(r) if r.{compare}"),
         format!("x := d if input.x else := input\na if x.{compare}"),
         format!("a(x) if x.{compare}"),

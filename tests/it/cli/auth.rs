@@ -1,4 +1,4 @@
-//! `auth status`: what it says and how it ends.
+//! `auth status`: its output and its exit status.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn all_is_well() {
 }
 
 #[test]
-fn a_token_that_the_service_refuses_is_no_good() {
+fn a_token_that_the_service_refuses_is_not_ok() {
     let sandbox = Sandbox::new();
     let exp = chrono::Utc::now().timestamp() + 5 * 3600 + 30;
     let forged = jwt(&json!({"aud": "user-auth.platform", "exp": exp}));
@@ -68,7 +68,7 @@ fn a_token_that_the_service_refuses_is_no_good() {
 }
 
 #[test]
-fn an_address_that_fails_says_nothing_of_the_token() {
+fn a_failing_address_leaves_the_token_undetermined() {
     let sandbox = Sandbox::new();
     let fault = ["auth", "status", "--format", "json", "--fault", "evidence:status=500"];
     let found = sandbox.local(&fault).output().code(2).json();
@@ -78,7 +78,7 @@ fn an_address_that_fails_says_nothing_of_the_token() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_missing_setting_is_named() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["auth", "status"]).output().code(2);
     for text in ["PLATFORM_TOKEN", "PLATFORM_CONTROLPLANE_URL", "PLATFORM_BASE_URL"] {
@@ -87,7 +87,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn an_expired_token_is_no_good() {
+fn an_expired_token_is_not_ok() {
     let sandbox = Sandbox::new();
     let exp = chrono::Utc::now().timestamp() - 3 * 3600 - 30;
     let token = jwt(&json!({"aud": ["api-token-auth.platform"], "exp": exp}));
@@ -100,9 +100,9 @@ fn an_expired_token_is_no_good() {
 }
 
 #[test]
-fn an_address_out_of_reach_is_no_good() {
+fn an_unreachable_address_is_not_ok() {
     let sandbox = Sandbox::new();
-    // Bound and never accepted from: a port that nobody else gets.
+    // Bound without accepting: no other process gets the port.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let arguments = ["auth", "status", "--format", "json", "--timeout", "500ms"];

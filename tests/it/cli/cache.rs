@@ -1,4 +1,4 @@
-//! Artifacts on disk, and recordings, when the disk or another process gets in the way.
+//! Artifacts on disk, and recordings, when the disk or another process interferes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,7 +61,7 @@ fn a_broken_entry_is_fetched_anew() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_no_failure() {
+fn a_cache_that_cannot_be_written_does_not_fail_a_call() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("cache", "a file where the folder should be");
     is_sbom(&download(&sandbox, &service).output().code(0));
@@ -131,7 +131,7 @@ fn an_earlier_recording_survives_a_failure_to_write() {
     };
     assert!(record("").status.success());
     let before = std::fs::read(&recording).unwrap();
-    // No file may grow: what a full disk does.
+    // No file may grow, as on a full disk.
     assert!(!record("trap '' XFSZ; ulimit -f 0;").status.success());
     assert_eq!(std::fs::read(&recording).unwrap(), before);
     #[cfg(unix)]

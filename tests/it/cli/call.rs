@@ -136,7 +136,7 @@ fn not_found_is_undefined_only_when_asked_for() {
 }
 
 #[test]
-fn what_the_service_says_gives_no_commands() {
+fn text_from_the_service_gives_no_commands() {
     let sandbox = Sandbox::new();
     let body = r#"discover:status=400:body={"message":"x\n::error::owned\u001b[2J"}"#;
     let run = sandbox.local(&["call", "discover", CLEAN_IMAGE, "--fault", body]);

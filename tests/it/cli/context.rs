@@ -1,10 +1,10 @@
-//! Where token, organization and addresses come from, and what is said when they are wrong.
+//! The origins of token, organization and addresses, and the messages when they are wrong.
 
 use serde_json::{Value, json};
 
 use super::{CANARY, Sandbox, jwt, restrict, service};
 
-/// The status as JSON, whatever its exit status.
+/// Returns the status as JSON, whatever the exit status.
 fn status(run: super::Run) -> Value {
     run.output().json()
 }
@@ -152,7 +152,7 @@ fn token_options_that_are_wrong_are_refused() {
 }
 
 #[test]
-fn an_address_that_is_wrong_names_who_said_it() {
+fn an_invalid_address_names_its_origin() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&["auth", "status", "--base-url", ""]);
     run.output().code(2).says("is empty (from option `--base-url`)");
@@ -193,7 +193,7 @@ fn a_user_token_in_ci_earns_one_warning() {
 }
 
 #[test]
-fn a_missing_token_says_what_to_set() {
+fn a_missing_token_names_the_variable_to_set() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["call", "evidence"]).output().code(2).says("there is no token");
     output.says("`PLATFORM_TOKEN`");
@@ -221,7 +221,7 @@ fn the_emulator_never_meets_the_real_context() {
     let sandbox = Sandbox::new();
     sandbox.config(
         "platform",
-        "organization = 'nobody'\n[auth]\ntoken = 'canary-9f2c'\n[endpoints]\nevidence = '/x'\n\
+        "organization = 'unknown'\n[auth]\ntoken = 'canary-9f2c'\n[endpoints]\nevidence = '/x'\n\
          [platform]\nurl = 'https://real.example'\n",
     );
     let run = sandbox.local(&["call", "evidence", "search=nothing"]).env("PLATFORM_TOKEN", CANARY);

@@ -1,4 +1,4 @@
-//! Lists that the policy's own `limit` cut: said wherever a result is.
+//! Lists that the policy's own `limit` cut: reported wherever a result is.
 
 use rego_platform::evaluate::{EvaluateOptions, Evaluated};
 use serde_json::json;
@@ -18,7 +18,7 @@ fn evaluated(query: &str, options: impl FnOnce(&mut EvaluateOptions)) -> Evaluat
 }
 
 #[test]
-fn the_ledger_says_so_when_the_service_had_more_and_only_then() {
+fn the_ledger_marks_a_cut_list_exactly_if_the_service_had_more() {
     let all = r#"count(platform.evidence({"project_name": "payments-api"}).results)"#;
     let all = evaluated(all, |_| ());
     let count = all.result.unwrap().value().unwrap().as_i64().unwrap();
@@ -50,7 +50,7 @@ fn eval_warns_and_a_replay_does_too() {
 }
 
 #[test]
-fn every_report_of_a_gate_says_so() {
+fn every_report_of_a_gate_shows_a_cut_list() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write(
         "p.rego",
@@ -69,7 +69,7 @@ fn every_report_of_a_gate_says_so() {
 }
 
 #[test]
-fn tests_warn_once_and_their_report_says_which() {
+fn tests_warn_once_and_their_report_names_the_call() {
     let sandbox = Sandbox::new();
     let file = sandbox.write(
         "a_test.rego",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Sandbox;
 
-/// A running emulator and what it exports.
+/// A running emulator and its exports.
 struct Served {
     child: Child,
     exports: Vec<(String, String)>,
@@ -34,7 +34,7 @@ fn serve(sandbox: &Sandbox, arguments: &[&str]) -> Served {
     Served { child, exports }
 }
 
-/// Ends it politely and waits.
+/// Sends a signal and waits for the end.
 #[cfg(unix)]
 fn signal(served: &mut Served, name: &str) -> Option<i32> {
     let id = served.child.id().to_string();
@@ -80,7 +80,7 @@ fn the_product_names_the_variables_and_faults_apply() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_options_are_refused() {
     let sandbox = Sandbox::new();
     let data = "testdata/platform";
     for (arguments, says) in [

@@ -26,7 +26,7 @@ fn a_policy_asks_the_service() {
 }
 
 #[test]
-fn a_failed_call_is_no_verdict() {
+fn a_failed_call_is_not_a_verdict() {
     let sandbox = Sandbox::new();
     let arguments = ["data.release.allow", "--fault", "discover:status=403"];
     let output = eval(&sandbox, &arguments).code(2).says("platform.discover").says("403");

@@ -1,4 +1,4 @@
-//! What people who come from `opa` and `conftest` type.
+//! Command lines of people who come from `opa` and `conftest`.
 
 use super::{Output, Sandbox};
 
@@ -43,7 +43,7 @@ fn policies_and_inputs_are_named_as_elsewhere() {
     run(&sandbox, &["gate", "-d", "p", "--no-input", "good.json"]).code(2);
     let output = run(&sandbox, &["gate", "-d", "q/*.rego", "good.json"]).code(2);
     assert!(output.stderr.contains("nothing matches the glob `q/*.rego`"), "{output:#?}");
-    // A report of a command line that doesn't parse goes where it was to go.
+    // A report of a command line that doesn't parse goes to its intended destination.
     let output = run(&sandbox, &["gate", "-d", "p", "good.json", "-o", "json", "--nope"]).code(2);
     assert_eq!(output.json()["exit"], 2);
     let output = run(
@@ -81,7 +81,7 @@ fn packages_are_chosen_by_globs_and_in_lists() {
 }
 
 #[test]
-fn no_fail_turns_violations_into_status_0_and_says_so() {
+fn no_fail_turns_violations_into_status_0_and_is_reported() {
     let sandbox = folder();
     let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "--no-fail", "-fjson"]).code(0);
     let report = output.json();
@@ -89,7 +89,7 @@ fn no_fail_turns_violations_into_status_0_and_says_so() {
     let options = report["inventory"]["options"].as_array().unwrap();
     let used = options.iter().find(|option| option["name"] == "--no-fail").unwrap();
     assert_eq!(used["effect"], "took_effect", "{used}");
-    // No verdict stays none.
+    // A missing verdict stays missing.
     sandbox.write("p/broken.rego", "package broken\n\ndeny := 1\n");
     run(&sandbox, &["gate", "-d", "p", "bad.json", "--no-fail"]).code(2);
     let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "--no-fail", "--attest", "a"]);
@@ -97,7 +97,7 @@ fn no_fail_turns_violations_into_status_0_and_says_so() {
 }
 
 #[test]
-fn quiet_says_nothing_of_what_passed() {
+fn quiet_hides_what_passed() {
     let sandbox = folder();
     run(&sandbox, &["gate", "-q", "-d", "p", "good.json", "-n", "release.images"]).code(0).empty();
     let output = run(&sandbox, &["gate", "-q", "-d", "p", "good.json", "bad.json"]).code(1);

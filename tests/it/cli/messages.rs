@@ -1,9 +1,9 @@
-//! What authors get wrong most often, and the next step that the message names.
+//! The most frequent mistakes of authors, and the next step that each message names.
 
 use super::Sandbox;
 use crate::emulator::CLEAN_IMAGE;
 
-/// Rules, and what `check` says about them.
+/// Rules, and parts of `check`'s messages about them.
 const POLICIES: &[(&str, &str)] = &[
     ("x := http.send({\"url\": \"https://a.b\"})", "`--allow-host HOST[:PORT]` allows one"),
     ("x := platform.evidence({\"kind\": \"SARIF\"})", "write `[\"SARIF\"]`"),
@@ -25,7 +25,7 @@ const POLICIES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn check_says_what_to_write_instead() {
+fn check_suggests_what_to_write_instead() {
     let sandbox = Sandbox::new();
     for (rule, says) in POLICIES {
         let policy = sandbox.write("p.rego", format!("package p\n\n{rule}\n"));

@@ -1,4 +1,4 @@
-//! The command itself, run as a process of its own with an environment of its own.
+//! The command, run as a process with an environment of its own.
 
 mod auth;
 mod cache;
@@ -23,10 +23,10 @@ use serde_json::Value;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_rego-platform");
 
-/// What no output may ever hold.
+/// A secret that must be in no output.
 pub const CANARY: &str = "canary-9f2c";
 
-/// A home directory of its own.
+/// A separate home directory.
 pub struct Sandbox {
     dir: tempfile::TempDir,
 }
@@ -37,7 +37,7 @@ pub struct Run {
     stdin: Vec<u8>,
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Output {
     pub code: Option<i32>,
@@ -68,7 +68,7 @@ impl Sandbox {
         self.write(&format!("config/{product}/config.toml"), content)
     }
 
-    /// A command line, in the crate's folder, with nothing in its environment but a home.
+    /// Returns a command line, run in the crate's folder, with only a home in its environment.
     pub fn run(&self, arguments: &[&str]) -> Run {
         let mut command = Command::new(BINARY);
         command
@@ -97,18 +97,18 @@ impl Run {
         self
     }
 
-    /// In this folder, instead of the crate's.
+    /// Runs it in this folder instead of the crate's.
     pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// The bare command, for tests that look after the process themselves.
+    /// Returns the command, for tests that manage the process themselves.
     pub fn command(self) -> Command {
         self.command
     }
 
-    /// Runs it; the canary is in no output.
+    /// Runs it, and checks that the canary is in no output.
     pub fn output(self) -> Output {
         let (output, stdout) = self.bytes();
         Output { stdout: String::from_utf8(stdout).unwrap(), ..output }
@@ -118,7 +118,7 @@ impl Run {
     pub fn bytes(mut self) -> (Output, Vec<u8>) {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap();
-        // A command that doesn't read its input may be gone already.
+        // A command that doesn't read its input may have ended already.
         let _ = child.stdin.take().unwrap().write_all(&self.stdin);
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -129,49 +129,49 @@ impl Run {
 }
 
 impl Output {
-    /// The run ended with `code`.
+    /// Checks that the run ended with `code`.
     #[track_caller]
     pub fn code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Standard error holds `text`.
+    /// Checks that standard error contains `text`.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "`{text}` isn't in {self:#?}");
         self
     }
 
-    /// Nothing was printed on standard error.
+    /// Checks that nothing was printed on standard error.
     #[track_caller]
     pub fn silent(self) -> Self {
         assert_eq!(self.stderr, "");
         self
     }
 
-    /// Nothing was printed on standard output.
+    /// Checks that nothing was printed on standard output.
     #[track_caller]
     pub fn empty(self) -> Self {
         assert_eq!(self.stdout, "");
         self
     }
 
-    /// Standard output as JSON.
+    /// Returns standard output as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 }
 
-/// A token with these claims. Nobody checks its signature before the service does.
+/// Returns a token with these claims. Only the service checks its signature.
 pub fn jwt(claims: &Value) -> String {
     let base64 = base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let part = |text: &str| base64.encode(text);
     format!("{}.{}.{CANARY}", part(r#"{"alg":"HS256","typ":"JWT"}"#), part(&claims.to_string()))
 }
 
-/// The shipped data set behind an emulator of the test's own.
+/// The shipped data set behind an emulator for one test.
 pub fn service() -> Emulator {
     crate::emulator::start(EmulatorOptions::default())
 }

@@ -8,7 +8,7 @@ use crate::emulator::CLEAN_IMAGE;
 use crate::support::HANG;
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let sandbox = Sandbox::new();
     for arguments in [
         &["completions", "zsh"][..],
@@ -74,7 +74,7 @@ fn a_slow_service_ends_at_the_deadline() {
 }
 
 #[test]
-fn the_log_is_this_crates_own_and_holds_no_secret() {
+fn the_log_has_only_this_crates_events_and_no_secret() {
     let sandbox = Sandbox::new();
     let service = service();
     let token = service.token("ci").unwrap();

@@ -1,4 +1,4 @@
-//! Recordings that aren't what they were.
+//! Recordings that were changed.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use super::Sandbox;
 use crate::emulator::{BINARY, CLEAN_IMAGE};
 use crate::support;
 
-/// A recording of one answer and one failure, and the queries that it answers.
+/// Returns a recording of one answer and one failure, and the queries for them.
 fn recorded(sandbox: &Sandbox) -> (Value, [String; 2]) {
     let queries = [
         format!("platform.discover(\"{CLEAN_IMAGE}\", \"\").kind"),
@@ -51,7 +51,7 @@ fn a_failure_of_an_unknown_kind_is_refused() {
         let text =
             whole.to_string().replace("\"kind\":\"not found\"", &format!("\"kind\":\"{kind}\""));
         assert_ne!(text, whole.to_string());
-        // Also where only the other call is asked for: such a file isn't understood.
+        // Even if only the other call is needed: such a file isn't understood.
         let output = replay(&sandbox, &text, &answer).code(2);
         let output = output.says("isn't a recording").says("isn't a kind of failure");
         assert!(!output.stderr.contains('\u{1b}'), "{output:#?}");
@@ -59,7 +59,7 @@ fn a_failure_of_an_unknown_kind_is_refused() {
 }
 
 #[test]
-fn what_stands_there_twice_is_refused() {
+fn a_duplicate_key_is_refused() {
     let sandbox = Sandbox::new();
     let (whole, [answer, _]) = recorded(&sandbox);
     let text = whole.to_string();
@@ -74,7 +74,7 @@ fn what_stands_there_twice_is_refused() {
 }
 
 #[test]
-fn a_recording_is_its_owners_alone_and_holds_no_secret() {
+fn a_recording_is_private_and_contains_no_secret() {
     let sandbox = Sandbox::new();
     let service = super::service();
     let token = service.token("user").unwrap();
@@ -89,7 +89,7 @@ fn a_recording_is_its_owners_alone_and_holds_no_secret() {
         .code(0);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains(BINARY));
-    // Neither the token nor the URL that the content store's own token is in.
+    // Neither the token nor the URL with the content store's ticket.
     let store = service.store_url();
     for shown in [&text, &output.stdout, &output.stderr] {
         assert!(!shown.contains(&token) && !shown.contains("ticket=") && !shown.contains(&store));
@@ -124,7 +124,7 @@ fn queries() -> [String; 3] {
     ]
 }
 
-/// What the queries end with when `text` answers; none when it is refused.
+/// Returns the results of the queries when `text` answers; `None` when it is refused.
 fn replayed(text: &[u8]) -> Option<Vec<Evaluated>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("recording.json");
@@ -135,7 +135,7 @@ fn replayed(text: &[u8]) -> Option<Vec<Evaluated>> {
     options.answers = Answers::Replay(Replay::new(recording).into());
     let policies = support::policies(&[]);
     let each = queries().map(|query| support::evaluate(&policies, &query, "{}", &options));
-    assert!(emulator.requests().is_empty(), "a replay asks nobody");
+    assert!(emulator.requests().is_empty(), "a replay sends no requests");
     Some(each.into())
 }
 
@@ -177,7 +177,7 @@ proptest! {
             return Ok(());
         }
         let found = answers(&text);
-        // Content hashes to its digest, and an answer is about what was asked.
+        // Content hashes to its digest, and an answer is about the question.
         prop_assert!(found[0] == right[0] || found[0].is_err(), "{:?}", found[0]);
         prop_assert!(found[1] == right[1] || found[1].is_err(), "{:?}", found[1]);
         // A failure stays one.

@@ -14,7 +14,7 @@ fn post(emulator: &Emulator, token: &str, body: &str) -> Answer {
     send(|client| client.post(url).bearer_auth(token).body(body)).unwrap()
 }
 
-/// The statuses that polling sees, and the operation at its end.
+/// Returns the statuses seen by polling, and the final operation.
 fn run(emulator: &Emulator, token: &str, body: &Value) -> (Vec<String>, Value) {
     let answer = post(emulator, token, &body.to_string());
     assert_eq!(answer.status, 200, "{}", answer.json());
@@ -56,7 +56,7 @@ fn content_and_prompt_choose_the_answer() {
     };
     let operation = ask("injection: accepted for now", "check");
     assert_eq!(output(&operation)["violations"][0], "a threat is accepted without a mitigation");
-    let operation = ask("something nobody canned", "check");
+    let operation = ask("something without an answer", "check");
     assert_eq!(output(&operation), json!({"skipped": true, "violations": []}));
     let operation = ask("text", "Please FAIL");
     assert_eq!(operation["status"], "ASYNC_OPERATION_STATUS_FAILED");
@@ -69,7 +69,7 @@ fn content_and_prompt_choose_the_answer() {
 }
 
 #[test]
-fn where_the_feature_is_off_every_analysis_is_skipped() {
+fn every_analysis_is_skipped_if_the_feature_is_off() {
     let emulator = start(EmulatorOptions::default());
     let notes = "sha256:882ee3b7f6847fffd751afebb5f4f000098af868eb65be8f010c3c42a21822a9";
     for body in [

@@ -33,7 +33,7 @@ fn a_pending_revision_is_approved_once_by_its_reviewer() {
     let again = post(&emulator, &target(PENDING), "user", "{}");
     assert_eq!((again.status, &again.json()["code"]), (400, &9.into()));
     assert!(again.json()["message"].as_str().unwrap().contains("isn't pending"));
-    // In memory only.
+    // It is kept in memory only.
     let fresh = start(EmulatorOptions::default());
     assert_eq!(post(&fresh, &target(PENDING), "user", "{}").status, 200);
 }
@@ -57,7 +57,7 @@ fn the_body_and_the_note_are_optional() {
 }
 
 #[test]
-fn what_is_not_pending_or_not_there_is_refused() {
+fn a_revision_that_is_missing_or_not_pending_is_refused() {
     let emulator = start(EmulatorOptions::default());
     for (revision, status, code) in [
         (APPROVED, 400, 9),

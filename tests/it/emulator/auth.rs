@@ -1,4 +1,4 @@
-//! Tokens, organizations, paid plans, and what each address doesn't have.
+//! Tokens, organizations, paid plans, and requests to the wrong address.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,7 +28,7 @@ fn tokens_are_jwts_and_the_same_each_time() {
         assert_eq!(one.token(name), two.token(name), "{name}");
         assert!(one.token(name).is_some(), "{name}");
     }
-    assert_eq!(one.token("nobody"), None);
+    assert_eq!(one.token("unknown"), None);
     assert_eq!(Some(one.default_token()), one.token("ci"));
     assert_eq!(claims(&one.token("user").unwrap())["aud"][0], "user-auth.platform");
     let ci = claims(&one.token("ci").unwrap());
@@ -100,7 +100,7 @@ fn a_user_token_chooses_among_its_organizations_and_an_api_token_does_not() {
     assert_eq!(organization(&as_organization(&emulator, "user", "acme")), "acme");
     assert_eq!(organization(&as_organization(&emulator, "user", "globex")), "globex");
     assert_eq!(organization(&as_organization(&emulator, "ci", "globex")), "acme");
-    for other in ["hobby", "nobody", ""] {
+    for other in ["hobby", "unknown", ""] {
         let answer = as_organization(&emulator, "user", other);
         assert_eq!(answer.status, 403, "{other}");
         assert_eq!(answer.json()["code"], 7);

@@ -7,7 +7,7 @@ use rego_platform::emulator::EmulatorOptions;
 use super::specification::{document, of_backend, send_all};
 use super::*;
 
-/// For every schema below `schema`, the fields of each object that is an instance of it.
+/// Collects, for every schema below `schema`, the fields of each object that is an instance of it.
 fn collect(
     document: &Value,
     schema: &Value,

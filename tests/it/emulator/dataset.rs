@@ -20,7 +20,7 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What is wrong with the shipped data set after `change`.
+/// Returns the problems of the shipped data set after `change`.
 fn problems(change: impl FnOnce(&Path)) -> Vec<Diagnostic> {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("data");
@@ -115,7 +115,7 @@ fn resources_are_refused_with_file_and_line() {
     refused("environments.yaml", "organization: acme", "organization: acne", "`acne`");
     refused("assessments.yaml", "confidence_score: 0.82", "confidence_score: high", "high");
     refused("assessments.yaml", "type: ASSESSMENT", "kind: ASSESSMENT", "no field `kind`");
-    refused("assessments.yaml", "reviewer: omar@", "reviewer: nobody@", "no user `nobody@");
+    refused("assessments.yaml", "reviewer: omar@", "reviewer: unknown@", "no user `unknown@");
     refused(back_office, "user_email: dana@", "user_mail: dana@", "no field `user_mail`");
     refused(back_office, "size_bytes: \"493\"", "size_bytes: 493", "`size_bytes` should be a text");
     refused(
@@ -124,7 +124,7 @@ fn resources_are_refused_with_file_and_line() {
         "uploaded_at: x2026",
         "`uploaded_at` should be a time",
     );
-    refused(back_office, "approved_by: omar@", "approved_by: nobody@", "no user `nobody@");
+    refused(back_office, "approved_by: omar@", "approved_by: unknown@", "no user `unknown@");
     refused(back_office, "optional: true", "optional: perhaps", "`true` or `false`");
     refused(back_office, "parameters: {severity: error}", "parameters: {severity: 1}", "of texts");
 }
@@ -175,7 +175,7 @@ fn duplicates_are_refused_at_the_second() {
 }
 
 #[test]
-fn files_that_nobody_reads_are_refused() {
+fn files_that_are_not_read_are_refused() {
     let found = problems(|root| {
         std::fs::rename(root.join("compliance.yaml"), root.join("complianse.yaml")).unwrap();
     });
@@ -194,7 +194,7 @@ fn files_that_nobody_reads_are_refused() {
 }
 
 #[test]
-fn every_problem_is_told_at_once() {
+fn every_problem_is_reported_at_once() {
     let found = problems(|root| {
         std::fs::write(root.join("evidence/a.yaml"), "nonsense").unwrap();
         std::fs::write(root.join("prompts.yaml"), "- 1").unwrap();
@@ -236,7 +236,7 @@ fn links_out_of_the_folder_are_refused_and_links_within_are_not() {
 }
 
 #[test]
-fn a_folder_that_is_none_is_a_configuration_error() {
+fn a_missing_folder_is_a_configuration_error() {
     let error = Dataset::load(Path::new("no/such/folder")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("`no/such/folder`") && error.hint().is_some());
@@ -264,7 +264,7 @@ fn it_starts_and_stops_inside_runtimes_of_either_flavour() {
 }
 
 #[test]
-fn a_taken_port_is_said() {
+fn a_port_in_use_is_reported() {
     let first = start(EmulatorOptions::default());
     let listen = first.controlplane_url().replace("http://", "").parse().unwrap();
     let options = EmulatorOptions { listen, ..EmulatorOptions::default() };
@@ -274,7 +274,7 @@ fn a_taken_port_is_said() {
 }
 
 #[test]
-fn loopback_is_told_apart() {
+fn loopback_addresses_are_recognized() {
     for (address, loopback) in [
         ("127.0.0.1:80", true),
         ("127.8.8.8:80", true),

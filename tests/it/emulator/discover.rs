@@ -56,7 +56,7 @@ fn snake_case_and_left_out_defaults_are_options() {
 }
 
 #[test]
-fn the_graphs_are_as_deep_and_as_large_as_they_say() {
+fn the_graphs_have_their_documented_depth_and_size() {
     let emulator = start(EmulatorOptions::default());
     for (image, nodes, violations_at) in [(CLEAN_IMAGE, 158, None), (BAD_IMAGE, 12, Some(2))] {
         let mut depths = BTreeMap::from([(image.to_owned(), 0)]);
@@ -67,7 +67,7 @@ fn the_graphs_are_as_deep_and_as_large_as_they_say() {
             for digest in &front {
                 let target = format!("/discover/{digest}?pagination.limit=100");
                 let answer = control(&emulator, &target);
-                // The one digest with two kinds has no references under either.
+                // The only digest with two kinds has no references under either.
                 if answer.status == 400 && digest == AMBIGUOUS {
                     continue;
                 }
@@ -138,7 +138,7 @@ fn an_ambiguous_digest_names_its_kinds() {
 }
 
 #[test]
-fn what_is_not_there_is_404_and_what_is_wrong_is_400() {
+fn a_missing_artifact_is_404_and_an_invalid_request_is_400() {
     let emulator = start(EmulatorOptions::default());
     let unknown = format!("sha256:{}", "0".repeat(64));
     let of_another_organization =

@@ -91,7 +91,7 @@ fn a_store_on_every_address_is_named_as_the_caller_names_the_service() {
 }
 
 #[test]
-fn what_cannot_be_downloaded_is_refused() {
+fn an_artifact_that_is_not_downloadable_is_refused() {
     let emulator = start(EmulatorOptions::default());
     for (digest, status) in [
         (STORED_ONLY, 403),

@@ -1,4 +1,4 @@
-//! Misbehaviour on request.
+//! Faults on request.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn discover(emulator: &Emulator) -> Result<Answer, reqwest::Error> {
 }
 
 #[test]
-fn a_status_hits_as_often_as_it_says() {
+fn a_status_fault_affects_as_many_requests_as_its_count() {
     let emulator = faulty(&["discover:status=503:after=1:count=2:retry-after=7"]);
     let statuses: Vec<u16> = (0..5).map(|_| discover(&emulator).unwrap().status).collect();
     assert_eq!(statuses, [200, 503, 503, 200, 200]);
@@ -74,7 +74,7 @@ fn a_cut_body_ends_short_of_its_length() {
     let emulator = faulty(&["discover:cut=100"]);
     let error = discover(&emulator).err().unwrap();
     assert!(error.is_body() || error.is_decode(), "{error:?}");
-    // On the wire: the head says more than what comes, and then the connection ends.
+    // On the wire: the head announces more than is sent, and then the connection ends.
     let raw = raw_get(&emulator.controlplane_url(), "/infoz", &[]);
     assert!(raw.ends_with('}'), "only discover is cut: {raw}");
     let authorization = format!("Authorization: Bearer {}", emulator.default_token());
@@ -180,7 +180,7 @@ fn faults_are_read_from_text() {
     }
 }
 
-/// What the server writes until it closes the connection.
+/// Returns the server's bytes until it closes the connection.
 fn raw_get(base: &str, target: &str, headers: &[&str]) -> String {
     use std::io::{Read as _, Write as _};
     let address = base.strip_prefix("http://").unwrap();

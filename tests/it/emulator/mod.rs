@@ -69,11 +69,11 @@ impl Answer {
     }
 }
 
-/// Sends what `build` makes, follows nothing.
+/// Sends the request of `build`, and follows no redirects.
 pub fn send(
     build: impl FnOnce(&reqwest::Client) -> reqwest::RequestBuilder,
 ) -> Result<Answer, reqwest::Error> {
-    // The default provider can be set once in a process; the second time is fine too.
+    // The default provider can be set only once per process; the second attempt may fail.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let redirect = reqwest::redirect::Policy::none();
@@ -86,7 +86,7 @@ pub fn send(
     })
 }
 
-/// `GET`, with a token of the data set where one is named.
+/// Sends a `GET`, with a token of the data set if one is named.
 pub fn get(url: &str, token: Option<&str>) -> Answer {
     send(|client| match token {
         Some(token) => client.get(url).bearer_auth(token),
@@ -95,24 +95,24 @@ pub fn get(url: &str, token: Option<&str>) -> Answer {
     .unwrap()
 }
 
-/// `GET` on the control plane with the default token.
+/// Sends a `GET` to the control plane with the default token.
 pub fn control(emulator: &Emulator, target: &str) -> Answer {
     get(&format!("{}{target}", emulator.controlplane_url()), Some(&emulator.default_token()))
 }
 
-/// `GET` on the backend with the default token.
+/// Sends a `GET` to the backend with the default token.
 pub fn backend(emulator: &Emulator, target: &str) -> Answer {
     get(&format!("{}{target}", emulator.base_url()), Some(&emulator.default_token()))
 }
 
-/// `POST` on the backend with a token of the data set.
+/// Sends a `POST` to the backend with a token of the data set.
 pub fn post(emulator: &Emulator, target: &str, token: &str, body: &str) -> Answer {
     let url = format!("{}{target}", emulator.base_url());
     let token = emulator.token(token).unwrap();
     send(|client| client.post(url).bearer_auth(token).body(body.to_owned())).unwrap()
 }
 
-/// All rows of a cursor-paged list, and how many pages they came in.
+/// Returns all rows of a cursor-paged list, and the number of its pages.
 pub fn every_page(
     mut fetch: impl FnMut(&str) -> Value,
     rows: &[&str],

@@ -1,4 +1,5 @@
-//! `GET /v1/compliance/product`: the worst case wins, what is not applicable is left out.
+//! `GET /v1/compliance/product`: the worst case wins, and requirements that aren't applicable are
+//! left out.
 
 use rego_platform::emulator::EmulatorOptions;
 
@@ -15,7 +16,7 @@ fn frameworks(emulator: &Emulator, version: &str, more: &str) -> Vec<Value> {
     answer.json()["frameworks"].as_array().unwrap().clone()
 }
 
-/// Each requirement's name, overall status and the statuses of its projects.
+/// Returns each requirement's name, overall status and the statuses of its projects.
 fn statuses(framework: &Value) -> Vec<(String, String, String)> {
     let evaluations = framework["evaluations"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -53,8 +54,8 @@ fn the_worst_case_wins_and_what_is_not_applicable_is_left_out() {
         "compliance_percentage": 16.66,
     });
     assert_eq!(all[0]["metrics"], metrics);
-    // `vulnerabilities-triaged` is applicable to none; `static-analysis` to one of the two;
-    // `secrets-scanned` was evaluated for one only, which is no pass.
+    // `vulnerabilities-triaged` applies to no project; `static-analysis` to one of the two;
+    // `secrets-scanned` was evaluated for one only, which isn't a pass.
     let expected = [
         ("static-analysis", "pass", "pass inactive"),
         ("tests-pass", "fail", "fail pass"),
@@ -63,7 +64,7 @@ fn the_worst_case_wins_and_what_is_not_applicable_is_left_out() {
     ];
     assert_eq!(statuses(&all[1]), rows(&expected));
     assert_eq!(all[1]["metrics"]["compliance_percentage"], 25.0);
-    // A framework that isn't applicable has nothing to meet.
+    // A framework that isn't applicable has no requirements.
     assert_eq!(all[2]["framework_id"], CARD_DATA);
     assert_eq!(all[2]["evaluations"], serde_json::json!([]));
     assert_eq!(all[2]["metrics"]["total_requirements"], 0);
@@ -109,7 +110,7 @@ fn a_requirement_has_what_its_projects_have() {
 }
 
 #[test]
-fn a_version_that_meets_everything_says_so() {
+fn a_version_that_complies_with_everything_passes() {
     let emulator = start(EmulatorOptions::default());
     let all = frameworks(&emulator, BACK_OFFICE_TRIAL, "");
     let percentages: Vec<f64> =
@@ -120,7 +121,7 @@ fn a_version_that_meets_everything_says_so() {
     assert_eq!(spring[1]["metrics"]["failing_requirements"], 2);
 }
 
-/// The first framework of back-office 1.0, and the second, with `from` in its file changed.
+/// Returns the first framework of back-office 1.0, and the second, with `from` in its file changed.
 fn changed(from: &str, to: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     super::dataset::copy(&data(), folder.path());
@@ -134,7 +135,7 @@ fn changed(from: &str, to: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_status_that_nobody_knows_is_the_worst() {
+fn an_unknown_status_is_the_worst() {
     let provenance = "requirement: signed-provenance, status: ";
     let all = changed(&format!("{provenance}pass"), &format!("{provenance}exploded"));
     assert_eq!(statuses(&all[0])[0].1, "exploded");

@@ -1,10 +1,10 @@
-//! Products, projects and environments: filters, pages by offset, who sees what.
+//! Products, projects and environments: filters, pages by offset, visibility.
 
 use rego_platform::emulator::EmulatorOptions;
 
 use super::*;
 
-/// The rows under `key`, page by page.
+/// Returns the rows under `key`, page by page.
 fn rows(emulator: &Emulator, target: &str, key: &str) -> Vec<Value> {
     let mut rows = Vec::new();
     loop {
@@ -74,7 +74,7 @@ fn pages_are_by_offset_and_sizes_are_capped() {
 }
 
 #[test]
-fn a_version_comes_with_projects_frameworks_and_how_they_are_met() {
+fn a_version_comes_with_projects_frameworks_and_their_compliance() {
     let emulator = start(EmulatorOptions::default());
     let target = format!("/v1/products/{BACK_OFFICE}/versions/{BACK_OFFICE_RELEASE}");
     let version = &backend(&emulator, &target).json()["version"];
@@ -148,7 +148,7 @@ fn projects_by_name_product_and_description() {
     assert_eq!(row["latest_released_version"]["version"], "v2.4.0");
     assert_eq!(row["organization"]["name"], "acme");
     assert_eq!(names(row["products"].as_array().unwrap()), ["web-shop", "back-office"]);
-    // Present in product listings only.
+    // Only in product listings.
     assert!(row.get("workflows").is_none() && row.get("repository").is_none());
     for wrong in ["product_id=web-shop", "project_name=", "name=x", "description=a&description=b"] {
         assert_eq!(backend(&emulator, &format!("/v1/projects?{wrong}")).status, 400, "{wrong}");

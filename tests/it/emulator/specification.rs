@@ -1,4 +1,4 @@
-//! `GET /openapi.yaml` on both addresses: valid, and what is served, no more and no less.
+//! `GET /openapi.yaml` on both addresses: valid, and matching what is served exactly.
 
 use rego_platform::emulator::{Casing, EmulatorOptions, Paging};
 use roas::v3_1::spec::Spec;
@@ -17,7 +17,7 @@ pub fn document(base: &str) -> Value {
     yaml_serde::from_slice(&answer.body).unwrap()
 }
 
-/// A request of an operation, and how it is answered.
+/// A request of an operation, and the status of its answer.
 pub struct Example {
     pub operation: &'static str,
     pub target: String,
@@ -95,7 +95,7 @@ pub fn of_backend() -> Vec<Example> {
     ]
 }
 
-/// Every operation of a specification: path, method and object.
+/// Returns every operation of a specification: path, method and object.
 fn operations(document: &Value) -> Vec<(String, String, Value)> {
     let paths = document["paths"].as_object().unwrap();
     let mut all = Vec::new();
@@ -107,7 +107,7 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
     all
 }
 
-/// What holds an answer against `schema`, which may refer to others of the document.
+/// Checks an answer against `schema`, which may refer to others of the document.
 fn conforms(document: &Value, schema: &Value, instance: &Value, what: &str) {
     let schema = json!({ "allOf": [schema], "components": document["components"] });
     let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema);
@@ -131,7 +131,8 @@ fn ask(emulator: &Emulator, base: &str, method: &str, example: &Example) -> Answ
     .unwrap()
 }
 
-/// Sends every example and holds each answer against the specification; gives the good ones.
+/// Sends every example and checks each answer against the specification; returns the successful
+/// ones.
 pub fn send_all(
     emulator: &Emulator,
     base: &str,
@@ -187,7 +188,7 @@ fn both_specifications_are_valid() {
         assert_eq!(document["openapi"], "3.1.0");
         assert_eq!(document["info"]["version"], "1.0");
         let spec: Spec = serde_json::from_value(document).unwrap();
-        // No leniency: unused schemas, missing tags and doubled ids are errors too.
+        // Nothing is tolerated: unused schemas, missing tags and duplicate ids are errors too.
         spec.validate(Options::empty(), None).unwrap();
     }
 }
@@ -202,7 +203,7 @@ fn a_broken_specification_would_be_found() {
 }
 
 #[test]
-fn every_operation_is_requested_and_answers_as_it_says() {
+fn every_operation_is_requested_and_answers_as_specified() {
     let emulator = start(EmulatorOptions::default());
     for (base, examples) in both(&emulator) {
         let document = document(&base);

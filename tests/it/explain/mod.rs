@@ -60,7 +60,7 @@ fn each_definition_that_gave_nothing_has_its_statement_and_operands() {
         run(&["eval", "-d", "p.rego", "-i", "i.json", "data.p", "--explain", "fails"]).code(0);
     let said = &output.stderr;
     for expected in [
-        // The index left it out: the input says why.
+        // The index left it out: the input is the reason.
         "p.rego:3:1: data.p.allow gave nothing: this is false\n  4 | \tinput.user == \"admin\"",
         "  input.user: \"bob\"\n",
         "p.rego:8:1: data.p.allow gave nothing: this is false\n  11 | \tgrants[role]",

@@ -5,7 +5,7 @@ use crate::cli::{Output, Sandbox};
 const LOOSE: &str = "package p\nallow if {input.x==1}\n";
 const TIGHT: &str = "package p\n\nallow if input.x == 1\n";
 
-/// Runs in a folder with these files.
+/// Runs the command in a folder with these files.
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     sandbox.run(arguments).within(sandbox.path(".")).output()
 }
@@ -23,7 +23,7 @@ fn content(sandbox: &Sandbox, name: &str) -> String {
 }
 
 #[test]
-fn what_is_formatted_goes_to_standard_output() {
+fn formatted_policies_go_to_standard_output() {
     let sandbox = folder();
     let output = run(&sandbox, &["fmt", "a/loose.rego"]).code(0).silent();
     assert_eq!(output.stdout, TIGHT);
@@ -68,7 +68,7 @@ fn files_are_written_where_they_are() {
 }
 
 #[test]
-fn what_cannot_be_formatted_is_an_error_and_the_rest_is_formatted() {
+fn a_file_that_cannot_be_formatted_is_an_error_and_the_rest_is_formatted() {
     let sandbox = folder();
     sandbox.write("a/bad.rego", "package p\nallow if {\n");
     let output = run(&sandbox, &["fmt", "--write", "a"]).code(2);
@@ -82,7 +82,7 @@ fn what_cannot_be_formatted_is_an_error_and_the_rest_is_formatted() {
     sandbox.write("empty/x", "");
     let output = run(&sandbox, &["fmt", "empty"]).code(2);
     assert!(output.stderr.contains("no policies"), "{output:#?}");
-    // What a newer version doesn't take isn't written for it.
+    // What a newer version doesn't accept isn't written for it.
     sandbox.write("old.rego", "package p\n\nimport data.a\nimport data.b.a\n\nq { any([]) }\n");
     let output = run(&sandbox, &["fmt", "--v0-v1", "old.rego"]).code(2);
     for said in ["import must not shadow import data.a", "deprecated built-in function calls"] {

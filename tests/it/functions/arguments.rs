@@ -11,8 +11,8 @@ fn hex(length: usize) -> String {
     "0123456789abcdef".repeat(9)[..length].to_owned()
 }
 
-/// A client that can't reach anything: what fails with something else than the arguments
-/// was sent.
+/// Returns a client without a reachable address: a failure other than one of the arguments means
+/// that the call was sent.
 fn nowhere() -> Platform {
     Platform::builder().build().unwrap()
 }
@@ -111,10 +111,10 @@ fn more_filters_than_a_request_can_hold_are_refused_unsent() {
     assert_eq!(emulator.requests().len(), 0);
 }
 
-/// Whether a call got past the check of its arguments.
+/// Returns `true` if a call passed the check of its arguments.
 fn accepted(function: &str, arguments: &Value) -> bool {
     match ask(&nowhere(), function, arguments) {
-        Ok(answer) => panic!("nobody can have answered {answer}"),
+        Ok(answer) => panic!("no service can have answered {answer}"),
         Err(error) => match error.kind() {
             ErrorKind::InvalidArgument => false,
             // No token, or no address.

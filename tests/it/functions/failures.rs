@@ -1,4 +1,4 @@
-//! Each kind of failure, what is tried again, and what "not found" may become.
+//! Each kind of failure, the retries, and "not found" as undefined.
 
 use std::time::{Duration, Instant};
 
@@ -10,31 +10,31 @@ use super::*;
 use crate::emulator::{AMBIGUOUS, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
 use crate::support::HANG;
 
-/// A call of each function that is answered when nothing goes wrong.
+/// Returns a call of each function that succeeds without faults.
 fn good_calls() -> [(&'static str, Value); 5] {
     [
         ("discover", json!([CLEAN_IMAGE, ""])),
         ("evidence", json!([{"kind": ["SARIF"]}])),
         ("project_compliance", json!([{"project_version_id": FAILING}])),
-        ("evidence_prompt", json!(["something nobody canned", "check"])),
+        ("evidence_prompt", json!(["something without an answer", "check"])),
         ("download_artifact", json!([THREAT_MODEL])),
     ]
 }
 
 #[test]
-fn who_may_not_ask_is_told_why() {
+fn a_refused_caller_learns_why() {
     let emulator = start(EmulatorOptions::default());
     for (function, arguments) in good_calls() {
         let free = client_as(&emulator, "free").build().unwrap();
         let error = ask(&free, function, &arguments).unwrap_err();
-        // The image is another organization's; every other function needs a paid plan.
+        // The image belongs to another organization; every other function needs a paid plan.
         if function == "discover" {
             assert_eq!(error.kind(), NotFound);
         } else {
             assert_eq!(error.kind(), PermissionDenied, "{function}");
             assert!(error.hint().unwrap().contains("paid plan"), "{:?}", error.hint());
         }
-        let unknown = client_as(&emulator, "ci").token(Token::new("nobody-knows-it").unwrap());
+        let unknown = client_as(&emulator, "ci").token(Token::new("unknown-token").unwrap());
         let error = ask(&unknown.build().unwrap(), function, &arguments).unwrap_err();
         assert_eq!(error.kind(), Unauthenticated, "{function}");
         emulator.clear_requests();
@@ -43,10 +43,10 @@ fn who_may_not_ask_is_told_why() {
         assert_eq!(error.kind(), Unauthenticated);
         assert!(error.to_string().contains("expired") && error.to_string().ends_with("ago"));
         assert!(error.hint().unwrap().contains("log in again"));
-        let nobody = Platform::builder()
+        let without_token = Platform::builder()
             .controlplane_url(emulator.controlplane_url())
             .base_url(emulator.base_url());
-        let error = ask(&nobody.build().unwrap(), function, &arguments).unwrap_err();
+        let error = ask(&without_token.build().unwrap(), function, &arguments).unwrap_err();
         assert_eq!(error.kind(), Unauthenticated);
         assert!(error.hint().unwrap().contains("`PLATFORM_TOKEN`"));
         assert_eq!(emulator.requests().len(), 0, "sent without a token that works");
@@ -54,7 +54,7 @@ fn who_may_not_ask_is_told_why() {
 }
 
 #[test]
-fn what_the_service_does_not_know_is_not_found_and_what_is_ambiguous_names_the_kinds() {
+fn an_unknown_digest_is_not_found_and_an_ambiguous_one_names_its_kinds() {
     let emulator = start(EmulatorOptions::default());
     let platform = client(&emulator);
     let nothing = format!("sha256:{}", "0".repeat(64));
@@ -100,7 +100,7 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
     }
     misbehave(&emulator, &[]);
     assert_eq!(evaluate(Mode::Undefined, AMBIGUOUS).unwrap_err().kind(), Ambiguous);
-    // A literal that can't be right is refused before anything is evaluated.
+    // A literal that can't be valid is refused before anything is evaluated.
     assert_eq!(evaluate(Mode::Undefined, "nonsense").unwrap_err().kind(), Policy);
 }
 
@@ -222,14 +222,14 @@ fn each_failure_has_its_kind() {
 }
 
 #[test]
-fn the_service_says_how_long_to_wait() {
+fn the_service_sets_the_pause_before_a_retry() {
     let emulator = start(EmulatorOptions::default());
     let platform = client(&emulator);
     misbehave(&emulator, &["discover:status=429:retry-after=1:count=1"]);
     let started = Instant::now();
     ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap();
     assert!(started.elapsed() >= Duration::from_secs(1));
-    // Longer than there is time: the refusal itself is the answer, at once.
+    // Longer than the remaining time: the refusal itself is the answer, at once.
     misbehave(&emulator, &["discover:status=429:retry-after=3600"]);
     let started = Instant::now();
     let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
@@ -247,7 +247,7 @@ fn an_expired_link_to_the_store_is_fetched_anew_once() {
 }
 
 #[test]
-fn what_works_again_is_asked_again() {
+fn a_call_that_works_again_is_sent_again() {
     let emulator = start(EmulatorOptions::default());
     let platform = client_as(&emulator, "ci").retries(0).build().unwrap();
     for (function, arguments) in good_calls() {

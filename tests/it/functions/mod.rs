@@ -1,4 +1,4 @@
-//! The five functions, asked of the emulator over real HTTP.
+//! The five functions, called on the emulator over real HTTP.
 
 mod arguments;
 mod failures;
@@ -16,7 +16,7 @@ pub use serde_json::{Value, json};
 pub const RELEASED: &str = "e6f7c74d-1750-5f0a-a1a0-1bb0531a1a5c";
 pub const FAILING: &str = "643224fb-4763-546c-9387-69d5984a8501";
 
-/// A client of the emulator with a token of the data set.
+/// Returns a client of the emulator with a token of the data set.
 pub fn client_as(emulator: &Emulator, token: &str) -> PlatformBuilder {
     Platform::builder()
         .controlplane_url(emulator.controlplane_url())
@@ -26,7 +26,7 @@ pub fn client_as(emulator: &Emulator, token: &str) -> PlatformBuilder {
         .first_pause(Duration::from_millis(1))
 }
 
-/// A client of the emulator with the default token.
+/// Returns a client of the emulator with the default token.
 pub fn client(emulator: &Emulator) -> Platform {
     client_as(emulator, "ci").build().unwrap()
 }
@@ -42,12 +42,12 @@ pub fn ask(platform: &Platform, function: &str, arguments: &Value) -> Result<Val
     platform.call(function, &arguments).map(|value| serde_json::to_value(value).unwrap())
 }
 
-/// The paths of the requests so far.
+/// Returns the paths of the requests so far.
 pub fn paths(emulator: &Emulator) -> Vec<String> {
     emulator.requests().iter().map(|r| format!("{} {}", r.method, r.path())).collect()
 }
 
-/// Faults as text.
+/// Sets faults from text.
 pub fn misbehave(emulator: &Emulator, faults: &[&str]) {
     emulator.set_faults(faults.iter().map(|f| f.parse::<Fault>().unwrap()).collect());
     emulator.clear_requests();

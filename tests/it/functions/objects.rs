@@ -1,4 +1,4 @@
-//! What a policy sees: the documented objects, complete, filtered, over all pages, within limits.
+//! The objects that a policy sees: documented, complete, filtered, over all pages, within limits.
 
 use rego_platform::emulator::{Casing, EmulatorOptions, Paging};
 
@@ -10,7 +10,7 @@ const PRODUCT: &str = "f6ffc9c7-4dc5-52a6-89b3-c3bcdf4abf63";
 const PRODUCT_VERSION: &str = "a89601f5-271a-55e5-a205-4a3be66201af";
 const SECURITY: &str = "05bb449f-aba1-5eee-918b-786ed8b8839a";
 
-/// Every way in which the service may write and page the same thing.
+/// Returns every way in which the service may write and page the same objects.
 fn ways() -> Vec<EmulatorOptions> {
     let mut ways = Vec::new();
     for casing in [None, Some(Casing::Camel), Some(Casing::Snake)] {
@@ -33,8 +33,8 @@ fn ways() -> Vec<EmulatorOptions> {
     ways
 }
 
-/// An answer without what the interface doesn't document, which passes through as the service
-/// wrote it: the rows' time of creation, and flags on references.
+/// Returns an answer without undocumented fields, which are kept as the service wrote them: the
+/// rows' time of creation, and flags of references.
 fn comparable(answer: &Value) -> Value {
     let mut answer = answer.clone();
     for (list, undocumented) in
@@ -63,7 +63,7 @@ fn the_objects_are_the_same_however_the_service_writes_and_pages_them() {
         ("evidence", json!([{}])),
         ("evidence", json!([{"project_name": "nothing"}])),
         ("project_compliance", json!([{"project_version_id": FAILING}])),
-        ("evidence_prompt", json!(["something nobody canned", "check"])),
+        ("evidence_prompt", json!(["something without an answer", "check"])),
         ("download_artifact", json!([THREAT_MODEL])),
     ];
     let expected: Vec<Value> = {
@@ -80,7 +80,7 @@ fn the_objects_are_the_same_however_the_service_writes_and_pages_them() {
         let emulator = start(options);
         let platform = client(&emulator);
         for ((function, arguments), expected) in calls.iter().zip(&expected) {
-            // The emulator then leaves the whole envelope out, which is no answer.
+            // The emulator then leaves out the whole envelope, which makes it a protocol error.
             if omits && expected["results"].as_array().is_some_and(Vec::is_empty) {
                 continue;
             }
@@ -130,7 +130,7 @@ fn evidence_and_compliance_have_their_documented_fields_and_no_other_spelling() 
     }
 }
 
-/// Whether a field of a row is what a filter asked for.
+/// Returns `true` if a field of a row matches a filter.
 type Test = fn(&str) -> bool;
 
 #[test]
@@ -236,7 +236,7 @@ fn prompts_take_digests_and_content() {
         json!({"skipped": false, "violations": ["a threat is accepted without a mitigation"]})
     );
     let skipped = json!({"skipped": true, "violations": []});
-    assert_eq!(prompt("something nobody canned", "check"), skipped);
+    assert_eq!(prompt("something without an answer", "check"), skipped);
     let bodies: Vec<Value> = emulator
         .requests()
         .iter()

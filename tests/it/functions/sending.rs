@@ -1,4 +1,5 @@
-//! What is sent where: tokens, the organization, paths, queries, and how much at once.
+//! The contents and destinations of requests: tokens, the organization, paths, queries, and the
+//! number in flight.
 
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ fn another_product_has_its_own_names() {
     assert!(emulator.requests()[0].header_names.contains(&"chainloop-organization".to_owned()));
     let error = ask(&platform, "discover", &json!(["x", ""])).unwrap_err();
     assert_eq!(error.function(), Some("chainloop.discover"));
-    // Its API tokens are told by their audience, and don't select an organization.
+    // Its API tokens are recognized by their audience, and don't select an organization.
     let api = client_as(&emulator, "ci").product(product).organization("globex").build().unwrap();
     emulator.clear_requests();
     ask(&api, "evidence", &json!([{"limit": 1}])).unwrap();
@@ -111,7 +112,7 @@ fn no_more_is_in_flight_than_allowed_answers_that_are_being_read_included() {
         }
     });
     assert!(emulator.max_in_flight() <= 3, "{} in flight", emulator.max_in_flight());
-    assert!(emulator.max_in_flight() >= 2, "nothing travelled together");
+    assert!(emulator.max_in_flight() >= 2, "no calls were sent together");
 }
 
 #[test]

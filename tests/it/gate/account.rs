@@ -1,4 +1,4 @@
-//! That a gate which passes has looked: each way of looking at less than was given.
+//! A gate that passes has evaluated everything: each way of evaluating less than it was given.
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ fn case_2_names_that_are_not_utf8_are_read() {
 }
 
 #[test]
-fn case_2_no_input_is_said() {
+fn case_2_a_missing_input_is_reported() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("p.rego", DENY_BAD);
     sandbox.run(&["gate", "-d", &file]).output().code(2).says("there is no input");
@@ -99,7 +99,7 @@ fn case_2_no_input_is_said() {
 }
 
 #[test]
-fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
+fn case_2_a_document_without_fields_is_refused_for_a_policy_that_reads_fields() {
     let sandbox = Sandbox::new();
     for text in ["[{\"bad\": true}]", "7", "\"bad\""] {
         let report = gate_with(&sandbox, DENY_BAD, &["-i", "-"], text).code(2).json();
@@ -107,7 +107,7 @@ fn case_2_what_has_no_fields_is_no_input_of_a_policy_that_looks_at_fields() {
     }
     let whole = "package p\n\ndeny contains \"x\" if {\n\tsome x in input\n\tx.bad\n}\n";
     gate_with(&sandbox, whole, &["-i", "-"], "[{\"bad\": true}]").code(1);
-    // That another package looks at it as a whole is no excuse.
+    // That another package reads it as a whole is no excuse.
     let other = "package q\n\ndeny contains \"many\" if count(input) > 100\n";
     let files = [("p.rego", DENY_BAD), ("q.rego", other)];
     let input = sandbox.write("a.json", "[{\"bad\": true}]");
@@ -213,7 +213,7 @@ fn case_3_signed_bundles_are_loaded_on_demand_and_deltas_never() {
     assert_eq!(report["inventory"]["policies"][0]["left_out"][0]["path"], "notes.txt");
 }
 
-/// A policy that passes where the service knows no such thing.
+/// A policy that passes if the service has no such resource.
 const ASKS: &str =
     "package p\n\ndeny contains \"known\" if platform.discover(input.image, \"\").kind\n";
 
@@ -342,7 +342,7 @@ fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
     let file = sandbox.write("in.yaml", "# c\u{2028}mode: 0777");
     gate(&sandbox, mode, &["-i", &file]).code(2);
     let more = "package p\n\ndeny contains \"more\" if input.n > 7\n";
-    // JSON's numbers are held as they are written; YAML's pass through doubles, in OPA too.
+    // JSON's numbers are kept as they are written; YAML's are converted to doubles, in OPA too.
     for (text, code) in [
         ("{\"n\": 7.0000000000000000001}", 1),
         ("{\"n\": 18446744073709551616}", 1),
@@ -374,7 +374,7 @@ fn case_8_scalars_are_opas_and_numbers_the_ones_that_are_written() {
 }
 
 #[test]
-fn case_10_waivers_go_by_what_is_computed_here_unless_they_say_otherwise() {
+fn case_10_waivers_match_computed_fields_unless_they_name_others() {
     let sandbox = Sandbox::new();
     let digest = format!("sha256:{}", "b".repeat(64));
     let policy =
@@ -412,7 +412,7 @@ fn case_12_what_policies_print_forges_no_line() {
 }
 
 #[test]
-fn case_13_unsigned_statements_are_said_to_be() {
+fn case_13_unsigned_statements_are_reported() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("in.json", statement(false));
     let path = sandbox.path("out.json");
@@ -574,7 +574,7 @@ fn reports_follow_no_link_and_recordings_are_private() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Asks with `call`, and is answered with `body`.
+/// Calls the service with `call`, which is answered with `body`.
 fn answered(sandbox: &Sandbox, call: &str, route: &str, body: &str) -> Output {
     let policy = format!("package p\n\ndeny contains \"x\" if count({call}) == 0\n");
     let file = sandbox.write("answered.rego", policy);
@@ -584,7 +584,7 @@ fn answered(sandbox: &Sandbox, call: &str, route: &str, body: &str) -> Output {
 }
 
 #[test]
-fn case_9_answers_are_held_against_the_question() {
+fn case_9_answers_are_checked_against_the_question() {
     let sandbox = Sandbox::new();
     let evidence = |row: &str| {
         let call = "platform.evidence({\"project_name\": \"shop\", \"kind\": [\"SARIF\"], \
@@ -640,7 +640,7 @@ fn case_9_answers_are_held_against_the_question() {
 }
 
 #[test]
-fn case_11_content_that_became_base64_is_said() {
+fn case_11_content_that_became_base64_is_reported() {
     let sandbox = Sandbox::new();
     let binary = "sha256:ba62e6dfc9fd05b57e77adff62f7fd5ddb8f1939c3244fce7ca5dbc6c733385a";
     let text = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

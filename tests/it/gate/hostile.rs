@@ -1,8 +1,8 @@
-//! Layouts, names and documents chosen so that a gate looks away.
+//! Layouts, names and documents that try to hide something from a gate.
 
 use crate::cli::{Output, Sandbox};
 
-/// A policy that passes whatever it is asked, beside which something else has to be noticed.
+/// A policy that always passes, beside which the other content has to be noticed.
 const PASSES: &str = "package passes\n\ndeny contains \"x\" if false\n";
 
 fn run(sandbox: &Sandbox, files: &[(&str, &str)], more: &[&str]) -> Output {
@@ -20,7 +20,7 @@ const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name:
     - embedded: |\n        package main\n\n        violations contains \"bad\" if input.bad\n";
 
 #[test]
-fn what_looks_like_a_policy_document_is_never_data() {
+fn a_near_policy_document_is_never_taken_for_data() {
     let sandbox = Sandbox::new();
     run(&sandbox, &[("p.yaml", DOCUMENT)], &[]).code(1);
     let long = format!("{DOCUMENT}{}", "# and more words\n".repeat(300_000));
@@ -57,7 +57,7 @@ fn what_looks_like_a_policy_document_is_never_data() {
 }
 
 #[test]
-fn packages_whose_names_have_dots_are_told_apart() {
+fn packages_with_dots_in_their_names_are_distinguished() {
     let sandbox = Sandbox::new();
     let files = [
         ("a.rego", "package a.b.c\n\ndeny contains \"one\" if input.bad\n"),
@@ -77,7 +77,7 @@ fn packages_whose_names_have_dots_are_told_apart() {
 }
 
 #[test]
-fn verdict_rules_among_tests_are_said_not_to_be_asked() {
+fn verdict_rules_in_test_packages_are_reported_as_not_evaluated() {
     let sandbox = Sandbox::new();
     let suite = "package p_test\n\ntest_x if true\n\ndeny contains \"x\" if input.bad\n";
     let report = run(&sandbox, &[("p_test.rego", suite)], &[]).code(0).json();
@@ -91,7 +91,7 @@ fn verdict_rules_among_tests_are_said_not_to_be_asked() {
 }
 
 #[test]
-fn odd_verdict_rules_have_no_verdict_or_the_one_that_they_say() {
+fn unusual_verdict_rules_have_their_own_verdict_or_none() {
     let sandbox = Sandbox::new();
     for (rule, code) in [
         ("default deny := false\n\ndeny if input.bad", 2),
@@ -147,7 +147,7 @@ fn a_time_out_names_what_it_hung_on() {
 }
 
 #[test]
-fn long_reports_say_where_the_rest_is() {
+fn long_reports_name_the_file_with_the_rest() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write(
         "p.rego",

@@ -1,4 +1,4 @@
-//! Where inputs come from and what they become.
+//! The sources of inputs, and how they are read.
 
 use base64::Engine as _;
 
@@ -30,7 +30,7 @@ fn files_folders_globs_and_standard_input_in_the_order_given() {
 }
 
 #[test]
-fn what_cannot_be_read_has_no_verdict() {
+fn an_input_that_cannot_be_read_has_no_verdict() {
     let sandbox = Sandbox::new();
     for (content, says) in [("{\"a\": }", "invalid JSON"), (" ", "empty"), ("[1", "invalid JSON")] {
         let file = sandbox.write("in.json", content);
@@ -48,7 +48,7 @@ fn what_cannot_be_read_has_no_verdict() {
 }
 
 #[test]
-fn without_inputs_there_is_one_evaluation_that_says_so() {
+fn without_inputs_there_is_one_evaluation_which_is_reported() {
     let sandbox = Sandbox::new();
     let report = gate(&sandbox, DENY_BAD, &[]).code(0).json();
     assert_eq!(report["inputs"][0]["name"], "(no input)");

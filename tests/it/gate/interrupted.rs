@@ -1,4 +1,4 @@
-//! A run that somebody interrupts: what is done is reported, the rest has no verdict.
+//! A run that is interrupted: what is done is reported, the rest has no verdict.
 
 #![cfg(unix)]
 
@@ -14,7 +14,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn what_is_done_is_reported_and_the_rest_has_no_verdict() {
+fn finished_inputs_are_reported_and_the_rest_has_no_verdict() {
     for name in ["-INT", "-TERM"] {
         let sandbox = Sandbox::new();
         let prints =
@@ -45,7 +45,7 @@ fn what_is_done_is_reported_and_the_rest_has_no_verdict() {
             "sarif",
         ];
         let mut command = sandbox.run(&arguments).command();
-        // Standard input stays open: the second input never comes to its end.
+        // Standard input stays open: the second input never ends.
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -72,9 +72,9 @@ fn what_is_done_is_reported_and_the_rest_has_no_verdict() {
 }
 
 #[test]
-fn before_anything_is_asked_every_report_says_that_there_is_no_verdict() {
+fn an_interrupt_before_the_evaluation_writes_every_report_without_a_verdict() {
     let sandbox = Sandbox::new();
-    // Options are read from a pipe that nobody writes: the command gets no further than that.
+    // Options are read from a pipe without a writer: the command gets no further than that.
     let pipe = sandbox.path("token");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let policy = sandbox.write("p.rego", DENY_BAD);
@@ -98,7 +98,7 @@ fn before_anything_is_asked_every_report_says_that_there_is_no_verdict() {
     let mut command = sandbox.run(&arguments).command();
     let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = pipes.spawn().unwrap();
-    // The first report says that the run isn't over; only then there is something to interrupt.
+    // The first report states that the run isn't over; only then can it be interrupted.
     while !sandbox.path("r.json").exists() {
         std::thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! Inputs are streamed: what a run holds in memory doesn't grow with them.
+//! Inputs are streamed: a run's memory doesn't grow with them.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::cli::Sandbox;
 
-/// The most that a run over `count` documents of 20 KiB had in memory, in KiB.
+/// Returns the peak memory of a run over `count` documents of 20 KiB, in KiB.
 fn peak(count: usize) -> u64 {
     let sandbox = Sandbox::new();
     let policy = "package p\n\ndeny contains \"bad\" if input.n == -1\n";
@@ -49,8 +49,8 @@ fn peak(count: usize) -> u64 {
 #[test]
 fn memory_does_not_grow_with_the_inputs() {
     let (few, many) = (peak(200), peak(2_000));
-    // 35 MiB of text more; as values they would be over 100 MiB. What is kept of an
-    // input is its part of the reports.
+    // This is 35 MiB more of text; as values it would be over 100 MiB. Of an input, only its part
+    // of the reports is kept.
     assert!(many < few + 24 * 1024, "{few} KiB with 200 inputs, {many} KiB with 2,000");
     println!("{few} KiB with 200 inputs, {many} KiB with 2,000");
 }

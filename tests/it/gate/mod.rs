@@ -11,10 +11,10 @@ mod verdicts;
 
 use crate::cli::{Output, Sandbox};
 
-/// Fails when the input has `bad`.
+/// Fails if the input has `bad`.
 const DENY_BAD: &str = "package p\n\ndeny contains \"it is bad\" if input.bad\n";
 
-/// Runs `gate` over a policy of its own.
+/// Runs `gate` over a policy in its own file.
 fn gate(sandbox: &Sandbox, policy: &str, arguments: &[&str]) -> Output {
     gate_with(sandbox, policy, arguments, "")
 }
@@ -31,7 +31,7 @@ fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     sandbox.local(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
 }
 
-/// The outcomes of a report's inputs, by name.
+/// Returns the outcomes of a report's inputs, by name.
 fn outcomes(report: &serde_json::Value) -> Vec<(String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let inputs = report["inputs"].as_array().unwrap();

@@ -74,7 +74,7 @@ fn broken_policy_documents_are_refused_with_a_place() {
         let text = DOCUMENT.replace(from, to);
         document(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").code(2).says(says);
     }
-    // In a folder too: a document never goes for data.
+    // In a folder too: a policy document is never taken for data.
     sandbox.write("d/policy.yaml", DOCUMENT);
     sandbox.write("d/p.rego", DENY_BAD);
     let folder = sandbox.path("d");

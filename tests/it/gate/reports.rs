@@ -1,4 +1,4 @@
-//! The reports: what they hold, and that no input can write into them.
+//! The reports: their contents, and that no input can inject anything into them.
 
 use rego_platform::gate::model::Run;
 use sha2::{Digest as _, Sha256};
@@ -35,7 +35,7 @@ fn the_json_report_is_the_model() {
 }
 
 #[test]
-fn the_report_for_people_says_where_it_comes_from() {
+fn the_report_for_people_states_its_provenance() {
     let sandbox = Sandbox::new();
     let input = "testdata/inputs/upstream_attestations/fail.json";
     let policy = "policies/upstream_attestations.rego";
@@ -71,7 +71,7 @@ const HOSTILE: &str = "\u{1b}[31m\n::error::x\n ##[error]y\r##vso[task.complete 
                        \0\u{202e}\u{2028}\u{feff}<script>alert(1)</script> ]]> `# SKIP`";
 
 #[test]
-fn nobody_writes_into_the_reports() {
+fn no_text_can_inject_anything_into_the_reports() {
     let sandbox = Sandbox::new();
     let policy = "package p\n\ndeny contains input.message\n\nwarn contains input.message\n";
     let skips = "package q\n\nresult := {\"skipped\": true, \"skip_reason\": input.message}\n";
@@ -186,7 +186,7 @@ fn the_outcome_can_be_a_verification_summary() {
         format!("sha256:{}", attested["digest"]["sha256"].as_str().unwrap()),
         report["inputs"][0]["digest"]
     );
-    // The policy's digest can be made again from its files.
+    // The policy's digest can be computed again from its files.
     let source = &report["sources"][0];
     let (digest, path_of) = (source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
     let line = format!("{digest} {path_of}\n--unverified \n");

@@ -1,4 +1,4 @@
-//! What passes, what fails and what has no verdict.
+//! The outcomes: passed, failed, and no verdict.
 
 use super::{DENY_BAD, gate, outcomes, shipped};
 use crate::cli::Sandbox;
@@ -37,7 +37,7 @@ fn each_shipped_policy_passes_fails_and_has_no_verdict() {
     }
 }
 
-/// It asks read functions, so it has a folder of its own, which isn't loaded with the others.
+/// It calls read functions, so it has its own folder, which isn't loaded with the others.
 #[test]
 fn the_release_gate_on_product_compliance() {
     let sandbox = Sandbox::new();
@@ -98,7 +98,7 @@ fn a_run_that_stops_at_the_first_reads_no_further_inputs() {
     sandbox.write("in/0.json", "{\"bad\": true}");
     let good = "{}\n".repeat(20_000);
     sandbox.write("in/1.jsonl", &good);
-    // Were these read, there would be no verdict.
+    // If these were read, there would be no verdict.
     sandbox.write("in/2.json", "{");
     sandbox.write("in/3.json", "{");
     let folder = sandbox.path("in");
@@ -109,7 +109,7 @@ fn a_run_that_stops_at_the_first_reads_no_further_inputs() {
     let report = gate(&sandbox, DENY_BAD, &quick).code(1).json();
     assert_eq!((&report["outcome"], &report["totals"]["failed"]), (&"failed".into(), &1.into()));
     assert!(report["totals"]["inputs"].as_u64().unwrap() < 20_000);
-    // The two files, and what is left of the third, at least.
+    // At least the two files, and the rest of the third.
     assert!(report["totals"]["not_evaluated"].as_u64().unwrap() >= 3);
     assert!(report["reasons"][1].as_str().unwrap().contains("stopped at the first failure"));
     let unreadable = sandbox.path("in/2.json");
@@ -121,7 +121,7 @@ fn a_run_that_stops_at_the_first_reads_no_further_inputs() {
 }
 
 #[test]
-fn violations_have_the_place_of_the_definition_that_said_them() {
+fn violations_have_the_position_of_their_definition() {
     let sandbox = Sandbox::new();
     let policy = "package p\n\ndeny contains \"one\" if input.never\n\n\
                   deny contains sprintf(\"two %s\", [input.x]) if input.x\n\n\
@@ -131,7 +131,7 @@ fn violations_have_the_place_of_the_definition_that_said_them() {
     let found = report["inputs"][0]["verdicts"][0]["violations"].as_array().unwrap();
     let lines: Vec<_> =
         found.iter().map(|v| (v["message"].as_str().unwrap(), &v["position"]["line"])).collect();
-    // The last may be from line 7 as well: it can't be told.
+    // The last may come from line 7 as well: it can't be determined.
     assert_eq!(lines, [("three", &7.into()), ("two y", &5.into()), ("two z", &5.into())]);
     let file = sandbox.write("policy.rego", policy);
     let human = sandbox.run(&["gate", "-d", &file, "-i", &input]).output().code(1).stdout;
@@ -161,7 +161,7 @@ fn wrong_shapes_have_no_verdict() {
 }
 
 #[test]
-fn packages_without_a_verdict_are_refused_unless_somebody_needs_them() {
+fn packages_without_a_verdict_are_refused_unless_another_one_needs_them() {
     let sandbox = Sandbox::new();
     let helper = "package helper\n\nbad if input.bad\n";
     let user = "package p\n\nimport data.helper\n\ndeny contains \"bad\" if helper.bad\n";
@@ -178,9 +178,9 @@ fn packages_without_a_verdict_are_refused_unless_somebody_needs_them() {
     sandbox.run(&[&lone[..], &["-n", "helper"]].concat()).output().code(2);
 }
 
-/// As for OPA, a test's file is a file like others: what it denies counts.
+/// As in OPA, a test's file is a file like any other: its violations count.
 #[test]
-fn what_a_test_file_denies_counts_and_what_it_imports_is_no_excuse() {
+fn violations_in_a_test_file_count_and_its_imports_are_no_excuse() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("in.json", "{\"bad\": true}");
     let run = |files: &[(&str, &str)]| {
@@ -207,7 +207,7 @@ fn what_a_test_file_denies_counts_and_what_it_imports_is_no_excuse() {
 }
 
 #[test]
-fn skipped_everywhere_is_no_pass() {
+fn an_input_that_every_policy_skips_does_not_pass() {
     let sandbox = Sandbox::new();
     let skip = "package p\n\nresult := {\"skipped\": true, \"skip_reason\": \"not mine\"}\n";
     let report = gate(&sandbox, skip, &[]).code(2).json();
@@ -236,7 +236,7 @@ fn severities_and_warnings_decide_what_fails() {
     let annotated = "# METADATA\n# custom:\n#   severity: low\npackage p\n\n\
                      deny contains \"m\"\n";
     gate(&sandbox, annotated, &["--fail-on", "high"]).code(0);
-    // One definition's annotation says nothing of the other.
+    // One definition's annotation doesn't apply to the other.
     let one = "package p\n\n# METADATA\n# custom:\n#   severity: low\ndeny contains \"m\"\n\n\
                deny contains \"n\"\n";
     gate(&sandbox, one, &["--fail-on", "high"]).code(1);

@@ -1,7 +1,7 @@
-//! The same over HTTP/2: what goes wrong between frames.
+//! The same over HTTP/2: errors between frames.
 //!
-//! Owns a server that answers with any frames at all. It speaks TLS, since only there the client
-//! agrees to HTTP/2. What is wrong with a body is the matrix's: it is the same here.
+//! Owns a server that answers with arbitrary frames. It uses TLS, since the client agrees to HTTP/2
+//! only there. Wrong bodies are in the matrix: they are the same here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,15 +25,15 @@ const GOODBYE: u8 = 7;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// `:status: 200`, as the protocol's table of headers has it.
+/// `:status: 200`, in the protocol's table of headers.
 const OK: &[u8] = &[0x88];
 
-/// How a call ends.
+/// The end of a call.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
     Answers,
     Fails(ErrorKind),
-    /// What has come is taken for the whole, which it isn't.
+    /// A part that was received is taken for the whole.
     Cut,
 }
 
@@ -44,13 +44,14 @@ const LAR: Ends = Ends::Fails(ErrorKind::TooLarge);
 const TIM: Ends = Ends::Fails(ErrorKind::TimedOut);
 const CUT: Ends = Ends::Cut;
 
-/// What follows the headers of the stream with this number, to which this body would be right.
+/// Returns the steps after the headers of the stream with this number, for which this body would be
+/// right.
 type Attack = fn(u32, &[u8]) -> Vec<Step>;
 
 struct Row {
     name: &'static str,
     ends: Ends,
-    /// What the server says first.
+    /// The server's first bytes.
     greeting: Vec<u8>,
     attack: Attack,
 }
@@ -82,7 +83,7 @@ fn over(kind: u8, stream: u32, reason: u32) -> Vec<u8> {
     }
 }
 
-/// Headers with a length, which the protocol's table has at 28.
+/// Headers with a length, which is entry 28 of the protocol's table.
 fn announced(length: usize) -> Vec<u8> {
     let text = length.to_string();
     [OK, &[0x0f, 0x0d, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat()
@@ -96,7 +97,7 @@ fn send(frames: &[Vec<u8>]) -> Vec<Step> {
     vec![Step::Send(frames.concat())]
 }
 
-/// A header of 4,000 bytes that goes into the table, then its number again and again.
+/// A header of 4,000 bytes that is added to the table, then its number again and again.
 fn bomb() -> Vec<u8> {
     let mut block = vec![0x88, 0x40, 1, b'x', 0x7f, 0xa1, 0x1e];
     block.extend(std::iter::repeat_n(b'y', 4_000));
@@ -171,7 +172,7 @@ fn serve(
                 let Ok(stream) = tls.accept(stream).await else { return };
                 assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
                 let (greeting, bodies, requests) = &*shared;
-                // A client that goes away is none of ours.
+                // A client that closes the connection isn't an error.
                 let _ = converse(stream, greeting, attack, bodies, requests).await;
             });
         }
@@ -200,7 +201,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         input.read_exact(&mut vec![0; length]).await?;
         let stream = u32::from_be_bytes([start[5] & 0x7f, start[6], start[7], start[8]]);
         match start[3] {
-            // Neither their settings nor their pings are answered twice.
+            // The client's acknowledgements of settings and pings aren't acknowledged.
             SETTINGS if start[4] & 1 == 0 => output.write_all(&frame(SETTINGS, 1, 0, &[])).await?,
             HEADERS => {
                 let body = &bodies[requests.fetch_add(1, Ordering::SeqCst).min(1)];
@@ -209,7 +210,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                         Step::Send(bytes) => output.write_all(&bytes).await?,
                         Step::Endless(bytes) => loop {
                             output.write_all(&bytes).await?;
-                            // Their answers are read, or both sides wait for ever.
+                            // The client's frames are read, or both sides would wait forever.
                             let mut bytes = [0; 4096];
                             let read = input.read(&mut bytes);
                             let _ = tokio::time::timeout(Duration::from_micros(1), read).await;
@@ -232,7 +233,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// The right bodies of the requests that a call makes.
+/// Returns the right bodies for the requests of a call.
 fn bodies(column: Column) -> [Vec<u8>; 2] {
     let second = if column == Column::Prompt { Column::Poll } else { column };
     [good(column, 7), good(second, 7)]
@@ -261,7 +262,7 @@ fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
     if took > HANG {
         return Err(format!("it took {took:?}"));
     }
-    // Starting an AI evaluation is never sent twice, whatever became of it.
+    // The start of an AI evaluation is never retried, whatever happened to it.
     let sent = requests.load(Ordering::SeqCst);
     if column == Column::Prompt && row.ends != ANS && sent > 1 {
         return Err(format!("the prompt was sent {sent} times"));
@@ -280,7 +281,7 @@ fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
 }
 
 #[test]
-fn every_function_holds_against_every_row() {
+fn every_function_withstands_every_row() {
     let authority = Authority::new();
     let rows = rows();
     let cells: Vec<(&Row, Column)> =

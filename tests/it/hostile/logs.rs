@@ -9,7 +9,7 @@ use super::script;
 use super::server::Server;
 use super::stage::{CANARY, Column, SIGNED, call, content, platform};
 
-/// Lines that show a secret, and how many lines there were.
+/// The lines that show a secret, and the number of lines.
 #[derive(Default)]
 struct Seen {
     lines: usize,

@@ -1,6 +1,6 @@
 //! The matrix: what goes wrong (a row) at which request (a column), and how the call ends.
 //!
-//! Every cell also checks that the call ends in time and that nothing shown holds the token or a
+//! Every cell also checks that the call ends in time and that no output contains the token or a
 //! signed URL; `stage` plays the cells. An answer counts only if it is the documented object.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::server::Step;
 use super::stage::{CANARY, Expect, Row, play};
 
 const OK: Expect = Expect::Answer;
-/// The row has nothing to say about this request.
+/// The row doesn't apply to this request.
 const NA: Expect = Expect::Nothing;
 const INV: Expect = Expect::Fails(InvalidArgument);
 const UNA: Expect = Expect::Fails(Unauthenticated);
@@ -28,12 +28,12 @@ const LAR: Expect = Expect::Fails(TooLarge);
 const PRO: Expect = Expect::Fails(Protocol);
 const FAI: Expect = Expect::Fails(OperationFailed);
 
-/// Every column ends alike.
+/// Every column has the same end.
 const fn all(expect: Expect) -> [Expect; 7] {
     [expect; 7]
 }
 
-/// Answers that should be JSON end one way, the bytes of an artifact another.
+/// JSON answers have one end, the bytes of an artifact another.
 const fn json(expect: Expect, bytes: Expect) -> [Expect; 7] {
     [expect, expect, expect, expect, expect, bytes, bytes]
 }
@@ -52,7 +52,8 @@ fn statuses() {
         (401, [UNA, UNA, UNA, UNA, UNA, UNA, UNV]),
         (402, [PER, PER, PER, PER, PER, PER, UNV]),
         (403, [PER, PER, PER, PER, PER, PER, UNV]),
-        // Only the service itself can say "not found", and not of what it named before.
+        // Only the service itself can state "not found", and not about a resource that it named
+        // before.
         (404, [PRO, PRO, PRO, PRO, PRO, PRO, UNV]),
         (408, [TIM, TIM, TIM, TIM, TIM, TIM, UNV]),
         (409, [PRO, PRO, PRO, PRO, PRO, PRO, UNV]),
@@ -124,7 +125,7 @@ fn redirects() {
         row("to ftp",                          [PRO, PRO, PRO, PRO, PRO, PRO, PRO], to("ftp://127.0.0.1/")),
         row("to a file",                       [PRO, PRO, PRO, PRO, PRO, PRO, PRO], to("file:///etc/passwd")),
         row("to a URL with a password",        [PRO, PRO, PRO, PRO, PRO, PRO, PRO], to("http://u:signed-@127.0.0.1/")),
-        row("to a port where nobody listens",  [PRO, PRO, PRO, PRO, PRO, UNV, UNV], to("http://127.0.0.1:1/?sig=signed-")),
+        row("to a port without a listener",   [PRO, PRO, PRO, PRO, PRO, UNV, UNV], to("http://127.0.0.1:1/?sig=signed-")),
         row("to a host that doesn't exist",    [PRO, PRO, PRO, PRO, PRO, UNV, UNV], to("https://nowhere.invalid/?sig=signed-")),
         row("with the token in the URL",       [PRO, PRO, PRO, PRO, PRO, PRO, NA],  |s| {
             status(302, &[("location", &format!("{}/?t={CANARY}", s.elsewhere))], "")
@@ -378,9 +379,9 @@ fn operations() {
         row("an id that is null",              prompt(PRO), started("null")),
         row("an id of 10 KiB",                 prompt(PRO), started(&format!(r#""{}""#, "x".repeat(10 << 10)))),
         slow("never over",                     poll(TIM), is(r#""status":"ASYNC_OPERATION_STATUS_RUNNING""#)),
-        slow("a status that nobody knows",     poll(TIM), is(r#""status":"SUCCEEDED","output":"{\"skipped\":false}""#)),
+        slow("an unknown status",                    poll(TIM), is(r#""status":"SUCCEEDED","output":"{\"skipped\":false}""#)),
         slow("no status",                      poll(TIM), is(r#""status":null"#)),
-        row("over with a status that nobody knows", poll(FAI), is(r#""status":"DONE","finished_at":"2026-01-02T03:04:05Z""#)),
+        row("over with an unknown status",         poll(FAI), is(r#""status":"DONE","finished_at":"2026-01-02T03:04:05Z""#)),
         row("failed with control characters",  poll(FAI), is(r#""status":"ASYNC_OPERATION_STATUS_FAILED","error_message":"\u001b[2J\r\n::error::\u202e\u0000""#)),
         row("failed without a message",        poll(FAI), is(r#""status":"ASYNC_OPERATION_STATUS_FAILED""#)),
         row("failed, and a good output",       poll(FAI), is(r#""status":"ASYNC_OPERATION_STATUS_FAILED","output":"{\"skipped\":false}""#)),
@@ -415,7 +416,7 @@ fn ok_body_only(body: &[u8]) -> Vec<Step> {
 
 #[test]
 fn a_row_is_played_in_every_column() {
-    // The stage itself: an expectation that isn't met is reported.
+    // The stage itself: an expectation that fails is reported.
     let rows: Vec<Row> = vec![row("wrong on purpose", all(UNV), |s| ok(s.good.clone()))];
     let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play(rows)));
     let message = *played.unwrap_err().downcast::<String>().unwrap();

@@ -1,6 +1,6 @@
-//! A hostile service: what a call ends with when everything lies, breaks or leaks.
+//! A hostile service: the end of a call when everything lies, breaks or leaks.
 //!
-//! `matrix` is the table of what goes wrong, where, and how the call ends.
+//! `matrix` is the table of faults, the requests that they affect, and the end of the call.
 
 mod http2;
 mod logs;

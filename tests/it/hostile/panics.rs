@@ -1,7 +1,7 @@
-//! A process that shows every panic in full: no secret in any of them.
+//! A process that prints every panic in full: no secret in any of them.
 //!
-//! The process is this one again, with one test and a variable that makes it the child: a hook is
-//! the whole process's.
+//! The process is this one again, with one test and a variable that makes it the child: a panic
+//! hook affects the whole process.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
@@ -36,7 +36,7 @@ fn a_hook_that_prints_everything_sees_no_secret() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(output.status.success(), "{shown}");
-    // Every panic was shown, with its text and its way there.
+    // Every panic was printed, with its message and its backtrace.
     let panics = shown.matches("PANIC ").count();
     assert!(panics >= 6 * FUNCTIONS.len() + 6, "{panics} panics: {shown}");
     assert!(shown.contains("Unauthenticated") && shown.contains("panics.rs"), "{shown}");
@@ -46,7 +46,7 @@ fn a_hook_that_prints_everything_sees_no_secret() {
     }
 }
 
-/// A provider that gives a token once, and then breaks.
+/// A provider that returns a token once, and then panics.
 struct Breaking(std::sync::atomic::AtomicUsize);
 
 impl TokenProvider for Breaking {
@@ -87,12 +87,12 @@ fn child() {
     a_provider_that_breaks();
 }
 
-/// Runs what must panic.
+/// Runs code that must panic.
 fn shows<T>(work: impl FnOnce() -> T) {
     assert!(panic::catch_unwind(AssertUnwindSafe(work)).is_err(), "nothing panicked");
 }
 
-/// `Debug` of what a host holds.
+/// Prints the `Debug` of a host's values.
 fn everything_public() {
     let server = Server::start(|_| script::status(401, &[], CANARY));
     let url = format!("http://u:{CANARY}@127.0.0.1/");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::server::Step;
 use super::stage::{Column, Expect, Row, Seen};
 
-/// An HTTP/1.1 answer with a right length.
+/// Returns an HTTP/1.1 answer with a correct length.
 pub fn http(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut out = format!("HTTP/1.1 {status} Whatever\r\nconnection: close\r\n");
     for (name, value) in headers {
@@ -25,7 +25,7 @@ pub fn ok(body: Vec<u8>) -> Vec<Step> {
     vec![Step::Send(http(200, &[], &body))]
 }
 
-/// An answer whose length nobody tells: it ends where the connection does.
+/// Returns an answer without a length: it ends with the connection.
 pub fn until_close(body: &[u8]) -> Vec<Step> {
     raw(&[b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", body].concat())
 }
@@ -34,7 +34,7 @@ pub fn raw(bytes: &[u8]) -> Vec<Step> {
     vec![Step::Send(bytes.to_vec())]
 }
 
-/// Headers of an answer of `length` bytes, and what follows.
+/// Returns the headers of an answer of `length` bytes, and what follows.
 pub fn announced(length: impl std::fmt::Display, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
     [head.as_bytes(), body].concat()
@@ -52,7 +52,7 @@ pub fn chunked(body: &[u8], rest: &str) -> Vec<u8> {
     out
 }
 
-/// The right body with its unknown field replaced.
+/// Returns the right body with its unknown field replaced.
 pub fn with_field(seen: &Seen, field: &str) -> Vec<u8> {
     let text = String::from_utf8(seen.good.clone()).unwrap();
     text.replacen(r#""extra":0"#, field, 1).into_bytes()
@@ -74,7 +74,7 @@ pub fn slow(
     Row { slow: true, ..row(name, expect, script) }
 }
 
-/// A page of a list with `rows` rows numbered from `from`, and its `pagination` as given.
+/// Returns a page of a list with `rows` rows numbered from `from`, and this `pagination`.
 pub fn page(seen: &Seen, from: usize, rows: usize, pagination: &str) -> Vec<Step> {
     let numbers = from..from + rows;
     let text =
@@ -97,7 +97,7 @@ pub fn page(seen: &Seen, from: usize, rows: usize, pagination: &str) -> Vec<Step
     ok(body.into_bytes())
 }
 
-/// The offset that a page was asked for with.
+/// Returns the offset that was requested.
 pub fn offset(seen: &Seen) -> usize {
     seen.request.query("pagination.page").pop().map_or(0, |v| v.parse().unwrap())
 }

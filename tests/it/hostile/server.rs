@@ -1,7 +1,7 @@
-//! A server that answers with any bytes at all, in any rhythm.
+//! A server that answers with arbitrary bytes, at any speed.
 //!
-//! Owns connections and the record of what was asked. It knows nothing of HTTP beyond where a
-//! request ends, and shares nothing with the emulator.
+//! Owns connections and the record of requests. Knows nothing of HTTP except the end of a request,
+//! and shares nothing with the emulator.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,20 +12,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// What happens next on a connection.
+/// The next action on a connection.
 #[derive(Clone)]
 pub enum Step {
     Send(Vec<u8>),
     /// One byte at a time.
     Drip(Vec<u8>, Duration),
-    /// The same bytes until the other side goes away.
+    /// The same bytes until the other side closes the connection.
     Endless(Vec<u8>),
     Pause(Duration),
     /// RST instead of FIN.
     Reset,
 }
 
-/// A request as it came.
+/// A request as it was received.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub head: String,
@@ -49,7 +49,7 @@ impl Request {
         self.target().split('?').next().unwrap_or_default()
     }
 
-    /// The values of a query parameter, decoded.
+    /// Returns the values of a query parameter, decoded.
     pub fn query(&self, name: &str) -> Vec<String> {
         let query = self.target().split_once('?').map_or("", |(_, query)| query);
         let pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -115,7 +115,7 @@ impl Drop for Server {
     }
 }
 
-/// One runtime for every hostile server of the test process.
+/// The runtime of every hostile server of the test process.
 pub fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
@@ -146,7 +146,7 @@ async fn serve(
     }
 }
 
-/// One request and its answer; the stream comes back, and whether it is to be reset.
+/// Reads one request and answers it; returns the stream, and whether to reset it.
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     handler: &Handler,

@@ -1,4 +1,4 @@
-//! Answers of every wrong shape, pages split at random, error bodies at random: against a model.
+//! Answers with wrong types everywhere, random pages, random error bodies: checked against a model.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::script;
 use super::server::{Request, Server, Step};
 use super::stage::{COLUMNS, Column, call, documented, good, harmless, platform};
 
-/// A server that gives one answer at the path under test, the right ones elsewhere.
+/// A server with one answer at the path under test, and the right ones elsewhere.
 struct Single {
     platform: Platform,
     answer: Arc<Mutex<(Column, Vec<u8>)>>,
@@ -41,7 +41,7 @@ impl Single {
     }
 }
 
-/// Every place in a value, as a JSON pointer.
+/// Every position in a value, as a JSON pointer.
 fn places(value: &Value, here: &str, out: &mut Vec<String>) {
     out.push(here.to_owned());
     match value {
@@ -84,7 +84,7 @@ fn a_wrong_shape_at_any_place_is_an_error_or_still_the_documented_object() {
             ] {
                 let mut body = right.clone();
                 *body.pointer_mut(&place).unwrap() = wrong.clone();
-                // An operation that isn't over would be asked about until the time is up.
+                // An operation that isn't over would be polled until the time is up.
                 if place.ends_with("/status") {
                     body["operation"]["finished_at"] = json!("2026-01-02T03:04:05Z");
                 }
@@ -139,7 +139,7 @@ fn envelopes_never_default() {
     }
 }
 
-/// A list of `rows` rows in pages as told; empty pages only by cursor.
+/// A list of `rows` rows in pages of these sizes; empty pages only by cursor.
 #[derive(Clone, Debug)]
 struct Listing {
     rows: usize,
@@ -159,7 +159,7 @@ impl Listing {
             let from = number("pagination.page");
             (from, from)
         };
-        // After the pages as told, one with what is left.
+        // After the given pages, one with the rest.
         let size = self.sizes.get(step).copied().unwrap_or(self.rows);
         let size = if self.by_cursor { size } else { size.max(1) };
         let to = (from + size).min(self.rows);
@@ -176,7 +176,7 @@ impl Listing {
 }
 
 #[test]
-fn however_a_list_is_split_into_pages_it_is_the_same_list() {
+fn a_list_is_the_same_for_every_split_into_pages() {
     let listing = Arc::new(Mutex::new(Listing { rows: 0, sizes: Vec::new(), by_cursor: true }));
     let shared = Arc::clone(&listing);
     let server = Server::start(move |request| {
@@ -203,7 +203,7 @@ fn however_a_list_is_split_into_pages_it_is_the_same_list() {
 }
 
 #[test]
-fn whatever_an_error_body_holds_its_status_decides_and_its_message_is_shown_escaped() {
+fn the_status_decides_whatever_the_error_body_and_its_message_is_escaped() {
     let single = Single::new();
     let body = prop_oneof![
         "\\PC{0,60}".prop_map(|m| (json!({"code": 5, "message": m, "details": []}).to_string(), m)),

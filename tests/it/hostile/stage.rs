@@ -1,6 +1,7 @@
-//! Where the cells of a table are played: one hostile service, one client, all cells at once.
+//! The stage for the cells of a table: one hostile service, one client, all cells at once.
 //!
-//! A cell is a row (what goes wrong) in a column (at which request). Its number travels in the
+//! A cell is a row (what goes wrong) in a column (at which request). Its number is part of the
+//! call's arguments, so that the service knows the cell of a request.
 //! arguments of the call, so that the service knows which cell a request belongs to.
 
 use std::collections::BTreeMap;
@@ -17,9 +18,9 @@ use super::script;
 use super::server::{Request, Server, Step};
 use crate::support::HANG;
 
-/// The token, which nobody but the service may ever see.
+/// The token, which only the service may ever see.
 pub const CANARY: &str = "canary-5f8e0d2c71b94a36";
-/// What stands for the signature in URLs of the content store.
+/// A replacement for the signature in URLs of the content store.
 pub const SIGNED: &str = "signed-c04a9b7e";
 
 /// The request that goes wrong.
@@ -30,7 +31,7 @@ pub enum Column {
     Compliance,
     /// The start of an AI evaluation.
     Prompt,
-    /// The question whether it is over.
+    /// A poll of the operation.
     Poll,
     /// The control plane's answer to a download.
     Download,
@@ -48,23 +49,23 @@ pub const COLUMNS: [Column; 7] = [
     Column::Store,
 ];
 
-/// What a cell ends with.
+/// The end of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// The documented object, complete.
     Answer,
     Fails(ErrorKind),
-    /// The row says nothing about this column.
+    /// The row doesn't apply to this column.
     Nothing,
 }
 
-/// What a script sees of the request that it answers.
+/// The request that a script answers.
 pub struct Seen<'a> {
     pub request: &'a Request,
     pub column: Column,
-    /// How often the cell was asked before.
+    /// The number of earlier requests for the cell.
     pub attempt: usize,
-    /// The body that would be right.
+    /// The right body.
     pub good: Vec<u8>,
     /// The cell's number.
     pub cell: usize,
@@ -99,7 +100,7 @@ fn uuid(cell: usize) -> String {
     format!("00000000-0000-4000-8000-{cell:012x}")
 }
 
-/// The right answer to a request.
+/// Returns the right answer to a request.
 pub fn good(column: Column, cell: usize) -> Vec<u8> {
     let body = match column {
         Column::Discover => json!({"result": {
@@ -123,7 +124,7 @@ pub fn good(column: Column, cell: usize) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// Arguments of the call that plays `cell`.
+/// Returns the arguments of the call for `cell`.
 pub fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
     let object = |value: J| Value::from_json(&value.to_string()).unwrap();
     match column {
@@ -143,7 +144,7 @@ pub fn call(column: Column, cell: usize) -> (&'static str, Vec<Value>) {
     }
 }
 
-/// Which request this is, and of which cell.
+/// Returns the request's column and its cell.
 fn identify(request: &Request, digests: &BTreeMap<String, usize>) -> Option<(Column, usize)> {
     let path = request.path();
     let number = |text: &str, radix| usize::from_str_radix(text, radix).ok();
@@ -174,7 +175,7 @@ fn identify(request: &Request, digests: &BTreeMap<String, usize>) -> Option<(Col
     }
 }
 
-/// A client with everything small.
+/// Returns a client with small limits.
 pub fn builder() -> PlatformBuilder {
     Platform::builder()
         .token(Token::new(CANARY).unwrap())
@@ -187,12 +188,12 @@ pub fn builder() -> PlatformBuilder {
         .max_results(1000)
 }
 
-/// The client of a server that is control plane and backend in one.
+/// Returns the client of a server that is both control plane and backend.
 pub fn platform(server: &Server) -> Platform {
     builder().controlplane_url(server.url()).base_url(server.url()).build().unwrap()
 }
 
-/// Nothing of an error may show a secret, or a character that a terminal acts on.
+/// Checks that an error shows no secret, and no character that a terminal interprets.
 pub fn harmless(error: &Error) -> Result<(), String> {
     let shown = format!("{error} {error:?} {} {:?}", error.report(), error.hint());
     let bad = |c: char| c.is_control() || c == '\u{202e}';
@@ -202,10 +203,10 @@ pub fn harmless(error: &Error) -> Result<(), String> {
     Ok(())
 }
 
-/// A documented field, and whether a value has its type.
+/// A documented field, and a check of its type.
 type Documented<'a> = (&'a str, fn(&J) -> bool);
 
-/// Whether a value is what interface 4.7 documents, complete.
+/// Checks that a value has the form of interface 4.7, complete.
 pub fn documented(function: &str, value: &Value) -> Result<(), String> {
     let value = serde_json::to_value(value).unwrap();
     let has = |object: &J, fields: &[Documented]| {

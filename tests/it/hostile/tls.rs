@@ -1,4 +1,4 @@
-//! Certificates, proxies and addresses: who is talked to at all.
+//! Certificates, proxies and addresses: which servers are connected to at all.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::script;
 use super::server::{Request, Server, Step, runtime};
 use super::stage::{CANARY, Column, SIGNED, builder, call, content, digest, good, harmless};
 
-/// A certificate authority of one's own.
+/// A certificate authority for tests.
 pub struct Authority {
     pub pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -106,8 +106,8 @@ fn certificates_are_checked_before_anything_is_sent() {
 }
 
 #[test]
-fn a_service_that_speaks_no_tls_is_no_matter_of_certificates() {
-    // One waits for a request that never comes, the other answers the greeting in plain HTTP.
+fn a_service_without_tls_is_not_reported_as_a_certificate_error() {
+    // One waits for a request that never arrives, the other answers the greeting in plain HTTP.
     let silent = Server::start(answer);
     let plain = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = plain.local_addr().unwrap();
@@ -133,7 +133,7 @@ fn a_service_that_speaks_no_tls_is_no_matter_of_certificates() {
 }
 
 #[test]
-fn certificates_that_are_none_are_refused() {
+fn invalid_certificates_are_refused() {
     let server = Server::start(answer);
     for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"] {
         let platform = at(&server.url()).ca_certificate(pem).build().unwrap();
@@ -173,7 +173,7 @@ fn a_host_that_does_not_exist_is_unavailable() {
     }
 }
 
-/// A proxy that tunnels to `to`, and what it was asked.
+/// A proxy that tunnels to `to`, and the requests that it received.
 fn tunnel(to: std::net::SocketAddr) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = runtime().block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -251,7 +251,7 @@ fn loopback_plain_http_and_excepted_hosts_are_never_proxied() {
 }
 
 #[test]
-fn a_proxy_that_refuses_or_is_none_is_an_error_without_its_password() {
+fn a_proxy_that_refuses_or_is_invalid_is_an_error_without_its_password() {
     let proxy = Server::start(|_| script::status(407, &[("proxy-authenticate", "Basic")], "no"));
     let url = format!("http://proxy-user:canary-password@{}", proxy.address);
     let platform = at("https://api.example").proxy(url).build().unwrap();
@@ -261,7 +261,7 @@ fn a_proxy_that_refuses_or_is_none_is_an_error_without_its_password() {
         let platform = at("https://api.example").proxy(bad).build().unwrap();
         let error = ask(&platform, Column::Discover).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{bad}: {}", error.report());
-        // Where it isn't used, it doesn't matter.
+        // If it isn't used, it doesn't matter.
         let server = Server::start(answer);
         ask(&at(&server.url()).proxy(bad).build().unwrap(), Column::Discover).unwrap();
     }

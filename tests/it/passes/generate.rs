@@ -1,13 +1,13 @@
-//! Policies made at random: every way in which Rego can use, hide or depend on an answer.
+//! Random policies: every way in which Rego can use, hide or depend on an answer.
 //!
-//! Owns the policies' text. Rules refer to earlier ones only, so nothing is recursive. What the
-//! service answers is `world`'s.
+//! Owns the policies' text. Rules refer to earlier ones only, so nothing is recursive. `world` owns
+//! the service's answers.
 
 use std::fmt::Write as _;
 
 use super::world::{NODES, digest, mix, store};
 
-/// What a rule is, for those that refer to it.
+/// The type of a rule, for those that refer to it.
 #[derive(Clone, Copy, PartialEq)]
 enum Type {
     Bool,
@@ -26,7 +26,7 @@ pub struct Generator {
     variables: usize,
 }
 
-/// The text of a case's policy; `data.p.out` is its answer.
+/// Returns the policy of a case; `data.p.out` is its answer.
 pub fn policy(world: u64) -> String {
     let text = "package p\n\nroot := platform.discover(input.d[0], \"\")\n".to_owned();
     let mut generator = Generator { world, state: 1, rules: Vec::new(), text, variables: 0 };
@@ -79,7 +79,7 @@ impl Generator {
                 let (node, at) = (self.node(depth - 1), self.below(3));
                 format!("{node}.references[{at}].digest")
             }
-            // A literal that isn't a valid digest would be refused at the load.
+            // A literal that isn't a valid digest would be refused on load.
             4 if self.below(8) == 0 => "concat(\":\", [\"sha256\", \"wrong\"])".to_owned(),
             5 if self.below(4) == 0 => format!("sprintf(\"%s\", [input.d[{}]])", self.below(NODES)),
             _ => format!("input.d[{}]", self.below(NODES)),
@@ -108,7 +108,7 @@ impl Generator {
         }
     }
 
-    /// A number that is never negative.
+    /// Generates a number that is never negative.
     fn count(&mut self, depth: u64) -> String {
         match self.below(7) {
             0 | 1 => format!("count({}.references)", self.node(depth)),
@@ -149,7 +149,7 @@ impl Generator {
         }
     }
 
-    /// A set of digests.
+    /// Generates a set of digests.
     fn digests(&mut self, depth: u64) -> String {
         if let (0, Some(rule)) = (self.below(3), self.known(Type::Digests)) {
             return rule;
@@ -221,7 +221,7 @@ impl Generator {
         }
     }
 
-    /// An expression that a `with` may follow.
+    /// Generates an expression that a `with` may follow.
     fn plain_bool(&mut self, depth: u64) -> String {
         let node = self.node(depth);
         if self.below(2) == 0 { format!("{node}.public") } else { format!("{node}.score > 1") }
@@ -269,7 +269,7 @@ impl Generator {
         self.text.push_str(&text);
     }
 
-    /// A node that doesn't refer to the rule that is being made.
+    /// Generates a node that doesn't refer to the rule that is being generated.
     fn node_without(&mut self, name: &str) -> String {
         loop {
             let node = self.node(1);

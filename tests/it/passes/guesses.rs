@@ -1,4 +1,5 @@
-//! What a guess must not do: cost money, fail the evaluation, use up what it needs, or its time.
+//! The limits of a guess: it must not cost money, fail the evaluation, or use up the budget or the
+//! time that it needs.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ fn value(evaluated: &Evaluated) -> String {
     }
 }
 
-/// A world of 8 nodes without failures, of which node 0 refers to all others.
+/// A world of 8 nodes without failures, in which node 0 refers to all others.
 const FINE: u64 = WIDE + 7;
 
 #[test]
@@ -90,7 +91,8 @@ x := count(first.references) if first.kind
 #[test]
 fn an_exact_pass_gets_all_the_time_there_is() {
     let server = Server::start();
-    // It loops before its first call, for longer than a slice of 2 s in a build without optimization.
+    // It loops before its first call, for longer than a slice of 2 s in a build without
+    // optimization.
     let body = r#"
 long := numbers.range(1, 2000)
 x := count([1 | some i in long; some j in long; i * j > 0]) + count(platform.discover(input.d[0], "").references)
@@ -101,7 +103,7 @@ x := count([1 | some i in long; some j in long; i * j > 0]) + count(platform.dis
     assert_eq!(short.result.unwrap_err().kind(), ErrorKind::TimedOut);
 }
 
-/// While the first answer is unknown, hundreds of calls are guessed that nobody needs.
+/// While the first answer is unknown, hundreds of calls are guessed that turn out not to be needed.
 const MANY_WRONG: &str = r#"
 first := platform.discover(input.d[0], "")
 wrong contains kind if {
@@ -117,7 +119,7 @@ fn budgets_are_not_used_up_by_guesses() {
     let server = Server::start();
     for change in [
         (|o: &mut EvaluateOptions| o.budget.calls = 7) as fn(&mut EvaluateOptions),
-        // The first answer is of 1.3 kB, the others of 200 bytes.
+        // The first answer has 1.3 kB, the others 200 bytes.
         |o| o.budget.bytes = 3000,
         |o| o.budget.passes = 12,
     ] {
@@ -160,7 +162,7 @@ x := count([1 | count(wrong) == 0; some d in two; platform.discover(d, "").kind;
         let started = Instant::now();
         let evaluated = run(world, body, &server, change);
         assert_eq!(value(&evaluated), value(&needed));
-        // Where half of the calls travel alone, this is 2; it is 13 on an idle machine.
+        // If half of the calls are sent alone, this is 2; it is 13 on an idle machine.
         let all: Duration = evaluated.ledger.needed().map(|call| call.latency).sum();
         let together = all.as_secs_f64() / started.elapsed().as_secs_f64();
         assert!(together > 4.0, "{together} {}", evaluated.ledger.table());
@@ -168,7 +170,7 @@ x := count([1 | count(wrong) == 0; some d in two; platform.discover(d, "").kind;
 }
 
 #[test]
-fn calls_travel_together_again_after_a_chain() {
+fn calls_are_sent_together_again_after_a_chain() {
     let server = Server::start();
     server.set_latency(Duration::from_millis(30));
     let body = r#"
@@ -196,7 +198,7 @@ f0 := of(1000, [])
     .to_owned();
     for n in 1..=250 {
         let before = n - 1;
-        // Once the answer before is known and this one isn't.
+        // Once the previous answer is known and this one isn't.
         let _ = writeln!(body, "f{n} := of({}, f{before}.references)", 1000 + n);
         let _ = writeln!(
             body,
@@ -221,7 +223,7 @@ fn a_failed_call_has_its_place_in_the_policy() {
     let built_in = run(FINE, "x := to_number(input.d[1])\n", &server, |_| {});
     assert!(built_in.result.is_err());
     assert_eq!(built_in.failed_at.unwrap().line, 2);
-    // Where the policy swallows it, another call may be where the interpreter stops.
+    // If the policy swallows it, the interpreter may stop at another call.
     let body = "f(_) := platform.discover(input.d[2], \"BAD\")\nf(1) := 7\nx := [f(1), platform.discover(input.d[3], \"\").kind]\n";
     let swallowed = run(FINE, body, &server, |_| {});
     assert_eq!(swallowed.result.unwrap_err().kind(), ErrorKind::NotFound);

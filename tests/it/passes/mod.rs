@@ -29,7 +29,7 @@ fn input() -> String {
 }
 
 #[test]
-fn independent_calls_travel_together() {
+fn independent_calls_are_sent_together() {
     let emulator = emulator();
     let platform = platform(&emulator);
     let policies = policies(&[("walk.rego", WALK)]);
@@ -43,7 +43,7 @@ fn independent_calls_travel_together() {
 }
 
 #[test]
-fn a_failed_call_fails_the_evaluation_whatever_the_policy_does() {
+fn a_failed_call_fails_the_evaluation_whatever_the_policy_does_with_it() {
     let emulator = emulator();
     let platform = platform(&emulator);
     let unknown = format!("sha256:{}", "0".repeat(64));
@@ -65,7 +65,7 @@ fn a_failed_call_fails_the_evaluation_whatever_the_policy_does() {
 }
 
 #[test]
-fn what_only_a_guess_asked_for_and_failed_is_not_reported() {
+fn a_failed_call_that_was_only_guessed_is_not_reported() {
     let emulator = emulator();
     let platform = platform(&emulator);
     // While the first call is unknown, `not` holds and the second call is guessed.
@@ -160,7 +160,7 @@ x if every r in image.references { platform.discover(r.digest, r.kind).kind == r
     )]);
     let evaluated = evaluate(&policies, "data.p.x", &input(), &options(&platform));
     assert_eq!(evaluated.result.unwrap().value().unwrap().to_string(), "true");
-    // 3 passes that found one call each, and then 4, 16 and 64 calls in one.
+    // 3 passes that found one call each, and then 4, 16 and 64 calls at once.
     assert!(evaluated.ledger.calls.len() > 3 + 4 + 16, "{}", evaluated.ledger.table());
     assert!(evaluated.ledger.passes <= 6, "{}", evaluated.ledger.table());
 }

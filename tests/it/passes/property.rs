@@ -1,4 +1,4 @@
-//! Batched, one at a time, alone in flight and in a task: the same answer for every policy.
+//! Batched, one at a time, one in flight and in a task: the same answer for every policy.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::generate::policy;
 use super::world::{Server, input};
 use crate::support::try_policies;
 
-/// How a case ended: the value, or the kind of the error and what it says.
+/// The end of a case: the value, or the kind, function and message of the error.
 type Ending = Result<String, (String, Option<String>, String)>;
 
 fn ending(result: Result<Option<Value>, Error>) -> Ending {
     result.map(|value| value.map_or("undefined".to_owned(), |value| value.to_string())).map_err(
         |error| {
             let function = error.function().map(str::to_owned);
-            // Errors of the policy itself are worded by whoever reports them.
+            // The wording of the policy's own errors differs by their reporter.
             let said = if function.is_some() { error.to_string() } else { String::new() };
             (error.kind().to_string(), function, said)
         },
@@ -48,7 +48,7 @@ struct Bench {
     single: Platform,
 }
 
-/// What the cases were like, so that a generator that goes stale is noticed.
+/// Statistics of the cases, so that a generator that degenerates is noticed.
 #[derive(Default, Debug)]
 struct Tally {
     values: usize,
@@ -98,7 +98,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     assert_eq!(run(&replay).0, expected, "replayed in passes; {}", about());
     replay.budget.one_at_a_time = true;
     assert_eq!(run(&replay).0, expected, "replayed; {}", about());
-    assert_eq!(bench.server.requests(), requests, "a replay asks nobody");
+    assert_eq!(bench.server.requests(), requests, "a replay sends no requests");
 
     if let Err((kind, ..)) = &expected {
         *tally.kinds.entry(kind.clone()).or_default() += 1;
@@ -109,7 +109,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     tally.guessed_wrong += usize::from(evaluated.ledger.calls.iter().any(|call| !call.needed));
 }
 
-/// `PASSES_CASES=20000` tries more, `PASSES_FIRST=1234` begins elsewhere.
+/// `PASSES_CASES=20000` runs more cases, `PASSES_FIRST=1234` starts at another seed.
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

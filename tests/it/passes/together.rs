@@ -67,7 +67,7 @@ fn equal_calls_of_ten_evaluations_are_sent_once_within_one_limit() {
 }
 
 #[test]
-fn what_a_joined_call_fails_with_because_of_its_sender_is_asked_again() {
+fn a_shared_call_that_fails_because_of_its_sender_is_sent_again() {
     let server = Server::start();
     let platform = server.builder().build().unwrap();
     server.set_latency(Duration::from_millis(600));
@@ -86,7 +86,7 @@ fn what_a_joined_call_fails_with_because_of_its_sender_is_asked_again() {
 }
 
 #[test]
-fn a_prompt_is_sent_once_for_everybody_who_asks_at_the_same_time() {
+fn a_prompt_is_sent_once_for_all_concurrent_evaluations() {
     let server = Server::start();
     let platform = server.builder().build().unwrap();
     server.set_latency(Duration::from_millis(400));
@@ -98,7 +98,7 @@ fn a_prompt_is_sent_once_for_everybody_who_asks_at_the_same_time() {
         }
     });
     assert_eq!(server.take_prompts(3), ["3-1"]);
-    // Who sent it gave up, and somebody else asks: it is still on its way.
+    // The sender gave up, and another evaluation makes the same call: it is still in flight.
     let hasty = run(PROMPT, WIDE + 3, &platform, |o| o.budget.timeout = Duration::from_millis(200));
     assert_eq!(hasty.result.unwrap_err().kind(), ErrorKind::TimedOut);
     assert_eq!(value(&run(PROMPT, WIDE + 3, &platform, |_| {})), "false");
@@ -123,7 +123,7 @@ fn nothing_is_sent_any_more_once_an_evaluation_is_over() {
     });
     assert_eq!(late.result.as_ref().unwrap_err().kind(), ErrorKind::TimedOut);
     over(&late);
-    // Over long before its deadline, with most of its guesses still to be sent.
+    // It ends long before its deadline, with most of its guesses not sent yet.
     let wrong = r#"package p
 root := platform.discover(input.d[0], "")
 wrong := [platform.discover(d, "").kind |
@@ -140,7 +140,7 @@ x := count(wrong)
 }
 
 #[test]
-fn answers_are_shared_for_as_long_as_the_host_says() {
+fn answers_are_shared_for_as_long_as_the_host_sets() {
     let server = Server::start();
     let platform = server.builder().share_answers(Duration::from_millis(700)).build().unwrap();
     let first = run(FAN_OUT, WIDE + 5, &platform, |_| {});
@@ -153,7 +153,7 @@ fn answers_are_shared_for_as_long_as_the_host_says() {
     std::thread::sleep(Duration::from_millis(800));
     run(FAN_OUT, WIDE + 5, &platform, |_| {});
     assert_eq!(server.requests(), 2 * sent, "too old");
-    // Neither failures nor prompts, and nothing where the host didn't ask for it.
+    // Neither failures nor prompts are shared, and nothing unless the host asks for it.
     let missing = ONE.replace("\"\"", "\"BAD\"");
     for (text, platform) in [
         (missing.as_str(), &platform),
@@ -168,7 +168,7 @@ fn answers_are_shared_for_as_long_as_the_host_says() {
     }
 }
 
-/// A policy that walks so many levels.
+/// Returns a policy that walks this number of levels.
 fn walk(depth: u64) -> String {
     use std::fmt::Write as _;
     let mut text = "package p\nl0 := {input.d[0]}\n".to_owned();
@@ -187,7 +187,7 @@ fn walk(depth: u64) -> String {
 fn a_walk_takes_as_many_round_trips_as_levels() {
     let server = Server::start();
     let platform = server.builder().build().unwrap();
-    // Each node of a level refers to all of the next, so wide ones are of two levels only.
+    // Each node of a level refers to all of the next, so wide ones have two levels only.
     for (depth, width) in [(1, 1000), (2, 10), (3, 10), (6, 4), (5, 30)] {
         let world = TREE + (depth << 20) + width;
         let evaluated = run(&walk(depth), world, &platform, |_| {});
@@ -204,7 +204,7 @@ fn five_thousand_calls_of_one_pass_cost_little_beside_their_requests() {
     let evaluated = run(FAN_OUT, WIDE + 5000, &platform, |_| {});
     assert!(evaluated.result.is_ok());
     assert_eq!((evaluated.ledger.passes, evaluated.ledger.calls.len()), (3, 5001));
-    // The same without requests: what noting, waking and accounting cost.
+    // The same without requests: the cost of noting, waking and accounting.
     let text = FAN_OUT;
     let mut replay = options(&platform);
     replay.answers = rego_platform::evaluate::Answers::Replay(

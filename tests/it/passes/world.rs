@@ -1,8 +1,7 @@
-//! A service that answers generated data over real HTTP.
+//! A service that answers with generated data over real HTTP.
 //!
-//! Owns the data: every answer follows from the numbers in the digest, name or text that is asked
-//! for, failures included, so one server serves every case at once. What policies ask is
-//! `generate`'s.
+//! Owns the data: every answer, failures included, is determined by the numbers in the digest, name
+//! or text of the request, so one server serves every case at once. `generate` owns the policies.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -19,7 +18,7 @@ use rego_platform::{Platform, PlatformBuilder, Token};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 
-/// How many nodes a world has.
+/// The number of nodes of a world.
 pub const NODES: u64 = 8;
 
 /// Mixes numbers into one that looks random.
@@ -32,23 +31,23 @@ pub fn mix(numbers: &[u64]) -> u64 {
     })
 }
 
-/// The digest of a node of a world.
+/// Returns the digest of a node of a world.
 pub fn digest(world: u64, node: u64) -> String {
     format!("sha256:{world:016x}{node:016x}{:032x}", 0)
 }
 
-/// The input of a case.
+/// Returns the input of a case.
 pub fn input(world: u64) -> String {
     let digests: Vec<String> = (0..NODES).map(|node| digest(world, node)).collect();
     serde_json::json!({"d": digests, "n": 3, "other": {"d": [digest(world, 7)]}}).to_string()
 }
 
-/// The text of an artifact of a world.
+/// Returns the text of an artifact of a world.
 pub fn content(world: u64, node: u64) -> String {
     format!("{{\"world\":{world},\"size\":{}}}", mix(&[world, node, 77]) % 9)
 }
 
-/// Width of node 0 of worlds from here on: `WIDE + width`; every reference is a leaf.
+/// Worlds from here on have a node 0 of this width: `WIDE + width`; every reference is a leaf.
 pub const WIDE: u64 = 1 << 40;
 
 /// A tree of some depth and width: `TREE + depth * 2^20 + width`. Node 0 is its root, and every
@@ -96,7 +95,7 @@ impl Server {
             .retries(0)
     }
 
-    /// The prompts that were sent for a world since the last time, sorted.
+    /// Returns the prompts that were sent for a world since the last call, sorted.
     pub fn take_prompts(&self, world: u64) -> Vec<String> {
         let mut prompts = self.shared.prompts.lock().unwrap().remove(&world).unwrap_or_default();
         prompts.sort();
@@ -115,7 +114,7 @@ impl Server {
         self.shared.max_in_flight.load(Ordering::SeqCst)
     }
 
-    /// Every answer from now on takes this long.
+    /// Sets the latency of every answer from now on.
     pub fn set_latency(&self, latency: Duration) {
         *self.shared.latency.lock().unwrap() = latency;
     }
@@ -138,7 +137,7 @@ async fn answer(
     shared.max_in_flight.fetch_max(now, Ordering::SeqCst);
     let _leave = Leave(Arc::clone(&shared));
     if method == Method::POST {
-        // It costs money from now on, whether or not somebody waits for the answer.
+        // It costs money from now on, even if no evaluation waits for the answer.
         note(&shared, &body);
     }
     let latency = *shared.latency.lock().unwrap();
@@ -178,7 +177,7 @@ fn refusal(status: u16) -> Response {
     (StatusCode::from_u16(status).unwrap(), body).into_response()
 }
 
-/// The failure that a question of a world has, if it has one. A quarter of the worlds has none.
+/// Returns the failure of a request in a world, if it has one. A quarter of the worlds has none.
 fn failure(world: u64, what: u64) -> Option<Response> {
     if world >= WIDE {
         return None;
@@ -215,7 +214,7 @@ fn discover(digest: &str, query: &str) -> Response {
     if let Some(failure) = failure(world, node) {
         return failure;
     }
-    // A digest is known under whatever kind is asked for.
+    // A digest is known under any kind that is requested.
     let asked = query.split('&').find_map(|part| part.strip_prefix("kind=")).map(str::to_owned);
     let references: Vec<Value> = references(world, node)
         .into_iter()
@@ -256,7 +255,7 @@ fn kind(world: u64, node: u64) -> String {
 }
 
 fn download(digest: &str) -> Response {
-    // Asked for by hash, so the worlds' contents are looked up by what they hash to.
+    // The request has the hash, so the worlds' contents are looked up by it.
     let known = CONTENTS.lock().unwrap().get(digest).copied();
     let Some((world, node)) = known else { return refusal(404) };
     failure(world, 500 + node).unwrap_or_else(|| content(world, node).into_response())
@@ -265,7 +264,7 @@ fn download(digest: &str) -> Response {
 static CONTENTS: Mutex<std::collections::BTreeMap<String, (u64, u64)>> =
     Mutex::new(std::collections::BTreeMap::new());
 
-/// The digest under which a world's artifact can be downloaded from now on.
+/// Makes a world's artifact available for download and returns its digest.
 pub fn store(world: u64, node: u64) -> String {
     let hash = sha2::Sha256::digest(content(world, node).as_bytes());
     let mut digest = "sha256:".to_owned();

@@ -26,7 +26,7 @@ fn rules_and_imports_are_kept_and_replaced() {
         import data.p as policy\npolicy.names with input as {\"names\": [\"a\"]}\n\
         package other\nlimit\npackage repl\nlimit\n:unset limit\n:show\n";
     let output = typed(&sandbox, &[], lines).code(2);
-    // In another package there is no such rule; and what others use can't be unset.
+    // In another package there is no such rule; and a rule that others use can't be unset.
     assert!(output.stderr.contains("var limit is unsafe"), "{output:#?}");
     assert!(
         output.stdout.starts_with("false\ntrue\n[\n  \"a\"\n]\n2\npackage repl\n"),
@@ -48,7 +48,7 @@ fn the_input_comes_from_a_file_or_a_line() {
 }
 
 #[test]
-fn commands_say_more_of_the_last_query() {
+fn commands_show_more_about_the_last_query() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("i.json", "{\"user\": \"bob\", \"names\": [\"a\"]}");
     let lines = "data.p.allow\n:explain\ntrace\ndata.p.names\n:calls\n:help\n";
@@ -78,7 +78,7 @@ fn the_service_is_asked_as_ever() {
 }
 
 #[test]
-fn what_does_not_load_is_not_kept() {
+fn a_line_that_does_not_load_is_not_kept() {
     let sandbox = Sandbox::new();
     let more = sandbox.write("more/d.json", "{\"d\": [1]}");
     let lines = format!("x := y\nx\n:load nowhere\n:load {more}\ndata.d\np if {{\n\nexit\n1 + 1\n");

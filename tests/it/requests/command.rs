@@ -37,7 +37,7 @@ fn eval_asks_hosts_that_are_allowed() {
 }
 
 #[test]
-fn a_failed_request_is_no_verdict() {
+fn a_failed_request_is_not_a_verdict() {
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host();
     let gate = |path: &str, more: &str, options: &[&str]| {
@@ -63,7 +63,7 @@ fn a_failed_request_is_no_verdict() {
     assert_eq!(json!(own), given);
     let sites = inventory["call_sites"].as_array().unwrap();
     assert_eq!((&sites[0]["function"], &sites[0]["reached"]), (&json!("http.send"), &json!(1)));
-    // Nothing asks the service.
+    // No call site asks the service.
     assert!(inventory["service"].get("answered_by").is_none(), "{inventory}");
     let idle = sandbox.write("idle.rego", "package q\n\ndeny contains \"no\" if false\n");
     let gate = ["gate", "-d", &idle, "--no-input", "--format", "json", "--allow-host", &host];
@@ -89,7 +89,7 @@ fn a_gate_replays_what_it_recorded() {
 }
 
 #[test]
-fn tests_mock_requests_or_say_who_may_be_asked() {
+fn tests_mock_requests_or_allow_their_hosts() {
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let file = sandbox.write("p.rego", policy(&server, "/a", ""));
     let mocked = "package p_test\n\nimport data.p\n\ntest_mocked if {\n\t\
@@ -106,7 +106,7 @@ fn tests_mock_requests_or_say_who_may_be_asked() {
 }
 
 #[test]
-fn check_says_what_asks_nothing_unless_a_host_is_allowed() {
+fn check_warns_of_requests_unless_a_host_is_allowed() {
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let file = sandbox.write("p.rego", policy(&server, "/a", ""));
     let output = sandbox.run(&["check", &file]).output().code(1);

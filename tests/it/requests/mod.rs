@@ -14,7 +14,7 @@ use rego_platform::{ErrorKind, Limit, Setting, Value};
 use crate::support::{CLEAN_IMAGE, emulator, evaluate, platform, policies};
 use server::Server;
 
-/// Options that allow these hosts, and have no service.
+/// Returns options that allow these hosts, and have no service.
 fn allowing(hosts: &[&str]) -> EvaluateOptions {
     let mut builder = Http::builder();
     for host in hosts {
@@ -25,7 +25,7 @@ fn allowing(hosts: &[&str]) -> EvaluateOptions {
     options
 }
 
-/// A module of package `p` that has `get(path)`, `post(path)` and `quiet(path)`.
+/// Returns a module of package `p` with `get(path)`, `post(path)` and `quiet(path)`.
 fn module(server: &Server, body: &str) -> Policies {
     let url = server.url("");
     let text = format!(
@@ -68,7 +68,7 @@ fn a_response_is_opas_object() {
 }
 
 #[test]
-fn independent_requests_travel_together_and_equal_ones_once() {
+fn independent_requests_are_sent_together_and_equal_ones_once() {
     let server = Server::start();
     let policies = module(
         &server,
@@ -125,7 +125,7 @@ fn a_failed_request_fails_the_evaluation_whatever_the_policy_does() {
 }
 
 #[test]
-fn a_request_can_ask_to_be_told_of_its_failure() {
+fn a_request_can_get_its_failure_as_a_value() {
     let server = Server::start();
     let options = allowing(&[&server.host()]);
     for (path, code) in [("/closed", "network"), (":1/", "internal")] {
@@ -198,7 +198,7 @@ x := [v, f, n] if {
 }
 
 #[test]
-fn a_recording_answers_again_and_holds_no_secret() {
+fn a_recording_can_be_replayed_and_contains_no_secret() {
     let server = Server::start();
     let policies = module(
         &server,
@@ -227,7 +227,7 @@ names := net.lookup_ip_addr("127.0.0.1")"#,
     };
     assert_eq!(shown(replay(Recording::load(&path).unwrap())), live);
     assert_eq!(server.asked().len(), 3);
-    // An answer that isn't one, and a call that the recording doesn't know.
+    // An invalid answer, and a call that the recording doesn't have.
     std::fs::write(&path, text.replace("status_code", "status_cod")).unwrap();
     let error = replay(Recording::load(&path).unwrap()).result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Tampered);
@@ -264,7 +264,7 @@ x := [image.kind, get("/a").body.path, post(sprintf("/%s", [image.kind])).body.p
         assert!(!asked.head.contains("authorization") && !asked.head.contains("organization"));
         assert!(!asked.head.contains(&emulator.default_token().to_lowercase()), "{}", asked.head);
     }
-    // The service's own addresses are hosts as others are: they have to be allowed.
+    // The service's own addresses are hosts like any others: they have to be allowed.
     let control = emulator.controlplane_url();
     let text = format!(
         "package p\nx := http.send({{\"method\": \"get\", \"url\": \"{control}/infoz\"}}).status_code"

@@ -1,12 +1,12 @@
-//! A server that policies ask: it says back what it was asked, and remembers it.
+//! A server for policies' requests: it echoes a request, and records it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// A request as it came.
+/// A request as it was received.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub method: String,
     pub path: String,
     /// The lines of the head, in lower case.
@@ -34,7 +34,7 @@ impl Server {
         Self { port, asked }
     }
 
-    /// What an option allows.
+    /// Returns the value of the option that allows it.
     pub fn host(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -43,13 +43,14 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-/// Answers by the path: `/status/503`, `/closed` (nothing), anything else: what was asked.
-fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>) {
+/// Answers by the path: `/status/503`, `/closed` (closes the connection), anything else: echoes the
+/// request.
+fn serve(stream: TcpStream, log: &Mutex<Vec<ReceivedRequest>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     loop {

@@ -1,6 +1,6 @@
-//! The load itself: many evaluations at once against a service that misbehaves now and then.
+//! The load: many evaluations at once against a service with occasional faults.
 //!
-//! Owned by the test and by the benchmark `soak`, which runs it for longer.
+//! Used by the test and by the benchmark `soak`, which runs it for longer.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -46,7 +46,7 @@ const INPUT: &str = r#"{
 	"version": "643224fb-4763-546c-9387-69d5984a8501"
 }"#;
 
-/// What goes wrong, in turns; between them nothing does.
+/// The faults, in turns; between them there are none.
 const FAULTS: &[&str] = &[
     "discover:status=503:count=3",
     "discover:reset:count=2",
@@ -60,12 +60,12 @@ const FAULTS: &[&str] = &[
     "*:reset:count=4",
 ];
 
-/// What came of it.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     pub right: usize,
     pub errors: usize,
-    /// Evaluations that gave another answer: never.
+    /// The evaluations with a wrong answer: there must be none.
     pub wrong: Vec<String>,
     pub most_in_flight: usize,
     pub limit_in_flight: usize,

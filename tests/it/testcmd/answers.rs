@@ -1,4 +1,4 @@
-//! Who answers calls that aren't mocked, how many tests run at a time, and for how long.
+//! The answers of calls that aren't mocked, the number of concurrent tests, and their time limit.
 
 use rego_platform::emulator::{Emulator, Fault};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::support::HANG;
 
 const LOCAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/platform");
 
-/// A policy that asks, and a test that doesn't mock.
+/// A policy that calls the service, and a test that doesn't mock it.
 fn files() -> Vec<(&'static str, String)> {
     let policy = format!(
         "package p\n\nkind := platform.discover(\"{CLEAN_IMAGE}\", \"\").kind\n\n\

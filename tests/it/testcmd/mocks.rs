@@ -1,4 +1,4 @@
-//! `with platform.… as …` in tests, and calls that nobody answers.
+//! `with platform.… as …` in tests, and calls without an answer.
 
 use super::test;
 
@@ -29,7 +29,7 @@ fn all_five_functions_take_values_and_functions() {
 }
 
 #[test]
-fn an_unmocked_function_is_an_error_that_says_how_to_mock_it() {
+fn an_unmocked_function_is_an_error_that_explains_how_to_mock_it() {
     let policy =
         "package p\n\ndefault ok := true\n\nok := false if platform.discover(\"sha256:0\", \"\")\n";
     let digest = format!("sha256:{}", "0".repeat(64));
@@ -65,7 +65,7 @@ fn an_import_called_platform_is_refused_with_a_reason() {
         ("package q\n\nx := 1\n", "import data.q as platform", "platform.x == 1"),
         ("package q\n\nx := 1\n", "import input.platform", "platform.x == 1"),
         (package, "import data.platform", "platform.x == 1"),
-        // Taken for the product's, this would be a call; taken for the package's, a rule.
+        // As the product's name, this would be a call; as the package's, a rule.
         (package, "import data.platform", "platform.discover(1, 2) == 7"),
     ] {
         let output = one(policy, import, value).code(2).says("error[name-collision]: the import");
@@ -99,7 +99,7 @@ fn packages_rules_and_variables_called_platform_keep_working() {
     ] {
         let output = one(&policy, "", &value).code(0).silent();
         assert_eq!(output.stdout, "PASS: 1/1\n", "{policy}");
-        // The same test fails when the value isn't right: it looked.
+        // The same test fails when the value is wrong: it was evaluated.
         one(&policy, "", &value.replace("==", "!=")).code(1);
     }
 }

@@ -10,13 +10,13 @@ mod watch;
 
 use crate::cli::{Output, Run, Sandbox};
 
-/// Runs `test` over files written into a folder of their own, from within it.
+/// Runs `test` over files in their own folder, from within it.
 pub fn test(files: &[(&str, &str)], arguments: &[&str]) -> Output {
     let files: Vec<_> = files.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
     test_with(&Sandbox::new(), &files, arguments, |run| run)
 }
 
-/// Like [`test`], in a sandbox, with what is still to be said about the process.
+/// Like [`test`], in a sandbox, with further settings of the process.
 fn test_with(
     sandbox: &Sandbox,
     files: &[(&str, String)],

@@ -3,7 +3,7 @@
 use crate::cli::Sandbox;
 
 #[test]
-fn what_it_writes_passes_its_tests_and_the_check() {
+fn the_files_it_writes_pass_their_tests_and_the_check() {
     for product in ["platform", "chainloop"] {
         let sandbox = Sandbox::new();
         let dir = sandbox.path("made");

@@ -1,4 +1,4 @@
-//! The reports, whole: of tests of every outcome.
+//! Whole reports, of tests with every outcome.
 
 use crate::cli::{Output, Sandbox};
 
@@ -49,7 +49,7 @@ fn report(arguments: &[&str]) -> Output {
     test(&files, arguments).code(2)
 }
 
-/// Compares with the snapshot; how long things took is left out.
+/// Compares with the snapshot, without durations.
 fn snapshot(name: &str, text: &str) {
     insta::with_settings!({
         snapshot_path => "../snapshots",
@@ -118,7 +118,7 @@ fn junit_counts_as_the_status_does() {
 }
 
 #[test]
-fn what_new_writes_is_as_documented() {
+fn the_files_of_new_are_as_documented() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.run(&["new", "release", "--dir", "release"]).command();
     let output = command.current_dir(sandbox.path(".")).output().unwrap();

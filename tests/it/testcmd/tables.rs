@@ -1,4 +1,4 @@
-//! Tests over tables, with the results that OPA 1.4.2 gives them unless said otherwise.
+//! Tests over tables, with the results of OPA 1.4.2 unless noted otherwise.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::test;
 
 const CASES: &str = r#"{"x": {"one": {"a": 1, "b": 2}, "two": {"a": 2, "b": 3}}, "y": {"three": {"a": 5, "b": 7}}}"#;
 
-/// The results within the one test of a module, and the exit status.
+/// Returns the results within the only test of a module, and the exit status.
 fn within(body: &str) -> (Value, i32) {
     let module = format!("package a_test\n\ncases := {CASES}\n\n{body}\n");
     let output = test(&[("a_test.rego", &module)], &["--format", "json"]);
@@ -87,7 +87,8 @@ fn cases_come_from_data_files_beside_the_tests() {
     let tests = "package release_test\n\nimport data.release\n\ntest_x[name] if {\n\t\
         some name, tc in data.release.cases\n\tcount(release.deny) == tc.denied \
         with platform.discover as {\"references\": tc.references} with input.image as \"x\"\n}\n";
-    // The folder is the data's path; a folder `release` beside a rule's package isn't its rules'.
+    // The folder is the data's path; a folder `release` beside a rule's package doesn't clash with
+    // its rules.
     let cases = r#"{"cases": {"with": {"references": [{"kind": "SBOM_SPDX_JSON"}], "denied": 0},
         "without": {"references": [], "denied": 1}, "wrong": {"references": [], "denied": 0}}}"#;
     let files =
@@ -116,7 +117,7 @@ fn the_first_failed_case_shows_the_expression_and_its_operands() {
     ] {
         assert!(output.stdout.contains(text), "{text}: {output:#?}");
     }
-    // A number isn't the string of its digits, and a key that is made of parts is one.
+    // A number isn't the string of its digits, and a key composed of parts is a single one.
     for (head, some, shown) in [
         ("n", "some n in [\"1\", 1]\n\tn == \"1\"", "case 1:\n  ./a_test.rego:5:2: this is false"),
         (

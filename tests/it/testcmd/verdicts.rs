@@ -1,4 +1,4 @@
-//! Which tests there are, and what comes of them, as OPA 1.4.2 has it unless said otherwise.
+//! The tests that are found, and their outcomes, as in OPA 1.4.2 unless noted otherwise.
 
 use super::test;
 
@@ -6,7 +6,7 @@ fn one(body: &str, arguments: &[&str]) -> crate::cli::Output {
     test(&[("a_test.rego", &format!("package a_test\n\n{body}\n"))], arguments)
 }
 
-/// Name and outcome of each test.
+/// Returns the name and outcome of each test.
 fn outcomes(body: &str) -> Vec<(String, &'static str)> {
     let output = one(body, &["--format", "json"]);
     let results = output.json();

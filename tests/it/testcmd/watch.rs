@@ -1,4 +1,4 @@
-//! `--watch`: a change is followed by a run, an error doesn't end it.
+//! `--watch`: a change is followed by a run, and an error doesn't end it.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::cli::Sandbox;
 
-/// Longer than any machine takes for a run.
+/// Longer than a run takes on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Longer than files must be left alone before a run.
+/// Longer than the time without changes before a run.
 const QUIET: Duration = Duration::from_millis(800);
 
 struct Watching {
@@ -71,13 +71,13 @@ fn each_change_is_followed_by_a_run() {
     watching.sees(&["PASS: 1/1", "watching for changes"]);
     write(&folder, "sub/a_test.rego", "test_x if 1 == 2");
     watching.sees(&["sub/a_test.rego:3:", "FAIL: 1/1", "watching for changes"]);
-    // What no run reads is no change.
+    // A file that no run reads isn't a change.
     std::fs::write(folder.join("notes.txt"), "x").unwrap();
     assert_eq!(watching.lines.recv_timeout(QUIET).ok(), None);
-    // What doesn't load is said, and watched on.
+    // A failure to load is reported, and the watch continues.
     write(&folder, "sub/a_test.rego", "test_x if");
     watching.sees(&["error[parse-error]", "watching for changes"]);
-    // Editors put a new file in the old one's place.
+    // Editors replace the old file by a new one.
     write(&folder, "new.tmp", "test_x if true\n\ntest_y if true");
     std::fs::rename(folder.join("new.tmp"), folder.join("sub/a_test.rego")).unwrap();
     watching.sees(&["PASS: 2/2", "watching for changes"]);
@@ -86,7 +86,7 @@ fn each_change_is_followed_by_a_run() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_an_error() {
+fn a_path_that_cannot_be_watched_is_an_error() {
     let sandbox = Sandbox::new();
     let path = sandbox.path("nowhere");
     for path in [path.to_str().unwrap().to_owned(), format!("a.b:{}", path.display())] {
