@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     let input = Value::from_json(
         r#"{"image": "sha256:8f", "n": 7, "xs": [1, "a", null, {"b": [2.5]}], "s": "text"}"#,
     );
-    let mut options = EvaluateOptions::new(Answers::Nobody("fuzz".to_owned()));
+    let mut options = EvaluateOptions::new(Answers::Unavailable("fuzz".to_owned()));
     options.budget.timeout = Duration::from_secs(2);
     options.budget.memory = 64 << 20;
     options.strict_builtin_errors = first & 2 == 2;

@@ -181,7 +181,7 @@ fn try_control_plane(platform: &Platform, with_token: bool) -> Tried {
         Err(error) => return tried(start, Reachability::default(), Some(error)),
     };
     let version = Some(infoz.version).filter(|version| !version.is_empty());
-    let (reached, _) = tried(start, Reachability { version, ..Reached::default() }, None);
+    let (reached, _) = tried(start, Reachability { version, ..Reachability::default() }, None);
     if !with_token {
         return (reached, None);
     }

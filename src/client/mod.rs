@@ -49,7 +49,6 @@ pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use page::{PageSeed, Pagination, parse, parse_object, parse_page, parse_rows};
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
-pub(crate) use row_layout::same_name;
 pub(crate) use runtime::Runtime;
 use transport::Failed;
 pub(crate) use transport::crypto_provider;

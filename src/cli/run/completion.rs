@@ -23,7 +23,7 @@ impl Completions {
             words.push(format!("data.{}", package.path.join(".")));
             words.extend(package.rules.iter().map(|rule| format!("data.{}", rule.path.join("."))));
         }
-        words.extend(session.own_names().cloned());
+        words.extend(session.typed_names().cloned());
         let options = session.options();
         words
             .extend(options.enabled.iter().map(|function| options.product.function(function.name)));

@@ -18,7 +18,7 @@ impl Zone {
     }
 
     /// The zone of this name; the empty name, `UTC` and `Local` are UTC.
-    pub(super) fn named(name: &str) -> Result<Self, Error> {
+    pub(super) fn from_name(name: &str) -> Result<Self, Error> {
         if matches!(name, "" | "UTC" | "Local") {
             return Ok(Self(None));
         }
@@ -79,20 +79,20 @@ mod tests {
     fn every_zone_of_the_database_is_read() {
         assert!(TZ_NAMES.len() > 590);
         for name in TZ_NAMES {
-            assert!(Zone::named(name).is_ok(), "{name}");
+            assert!(Zone::from_name(name).is_ok(), "{name}");
         }
-        assert!(Zone::named("europe/berlin").is_err(), "names have one case");
+        assert!(Zone::from_name("europe/berlin").is_err(), "names have one case");
     }
 
     #[test]
     fn rules_hold_after_the_last_transition() {
-        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let berlin = Zone::from_name("Europe/Berlin").unwrap();
         // 2500-07-01 and 2500-01-01, both at 0:00 UTC.
         assert_eq!(berlin.lookup(16_740_691_200), (7200, "CEST"));
         assert_eq!(berlin.lookup(16_725_052_800), (3600, "CET"));
-        let new_york = Zone::named("America/New_York").unwrap();
+        let new_york = Zone::from_name("America/New_York").unwrap();
         assert_eq!(new_york.lookup(-4_000_000_000), (-17_762, "LMT"));
         // A zone that was merged into another one, but for the years before 1970.
-        assert_eq!(Zone::named("Africa/Accra").unwrap().lookup(-4_000_000_000), (-52, "LMT"));
+        assert_eq!(Zone::from_name("Africa/Accra").unwrap().lookup(-4_000_000_000), (-52, "LMT"));
     }
 }

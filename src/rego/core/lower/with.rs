@@ -33,12 +33,14 @@ impl Lowering<'_> {
         let value = match self.replacement(frame, &with.value)? {
             Some((callee, name)) => WithValue::Function(callee, name),
             None => match &with.value.kind {
-                TermKind::Ref(parts) => {
-                    WithValue::Ref(self.reference(frame, parts, with.value.span)?)
-                }
-                _ => {
-                    WithValue::Term(self.term(frame, &with.value).map_err(|_| not_evaluated(with))?)
-                }
+                TermKind::Ref(parts) => self
+                    .reference(frame, parts, with.value.span)
+                    .map(WithValue::Ref)
+                    .map_err(|_| not_evaluated(with))?,
+                _ => self
+                    .term(frame, &with.value)
+                    .map(WithValue::Term)
+                    .map_err(|_| not_evaluated(with))?,
             },
         };
         Ok(With { target, value })
