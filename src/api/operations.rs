@@ -149,7 +149,7 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
         .with_hint("check the configured addresses"))
 }
 
-/// Returns `true` if a document declares a version of OpenAPI or Swagger.
+/// Returns `true` if a document declares a version of `OpenAPI` or Swagger.
 fn is_specification(text: &str) -> bool {
     let versions = ["openapi", "swagger"];
     if text.trim_start().starts_with('{') {

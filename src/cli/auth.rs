@@ -263,7 +263,7 @@ fn human(status: &Status) -> String {
     match &status.organization {
         None => line("organization", "none"),
         Some(sourced) => {
-            line("organization", &format!("{} (from {})", sourced.value, sourced.origin))
+            line("organization", &format!("{} (from {})", sourced.value, sourced.origin));
         }
     }
     for (name, sourced, reached) in [

@@ -197,7 +197,7 @@ impl PassPlan {
             if self.singles >= SINGLES {
                 match self.waits {
                     WaitMode::WithinPass => {
-                        self.credit = self.credit.saturating_mul(CREDIT).max(CREDIT)
+                        self.credit = self.credit.saturating_mul(CREDIT).max(CREDIT);
                     }
                     // A long chain of calls isn't an error; the deadline bounds it.
                     WaitMode::BetweenPasses => self.steps += 1,
