@@ -1,11 +1,11 @@
 #!/bin/sh
-# An author's first hour: from nothing to a gate, with the mistakes that everybody makes.
+# A policy author's first hour: from nothing to a gate, with the usual mistakes.
 #
 #   docs/session.sh [FOLDER]
 #
-# FOLDER is one that the emulator serves (testdata/platform unless said). Everything is written into
-# a folder of its own, which goes at the end. `expect STATUS TEXT COMMAND...` runs a command, shows it
-# and what it says, and wants that exit status and that text. The tests of the crate run this script.
+# FOLDER is the data of the emulator (testdata/platform by default). Everything is written into a
+# temporary folder, which is removed at the end. `expect STATUS TEXT COMMAND...` runs a command, shows
+# it and its output, and requires that exit status and that text. The crate's tests run this script.
 set -eu
 
 service=$(cd "${1:-testdata/platform}" && pwd)
@@ -31,7 +31,7 @@ expect() {
 	fi
 }
 
-echo '# 1. A policy with its tests. It says what comes next.'
+echo '# 1. A policy with its tests. The output lists the next steps.'
 expect 0 'next:' rego-platform new release --dir release
 expect 0 'PASS: 5/5' rego-platform test release
 expect 0 '0 errors and 0 warnings' rego-platform check release
@@ -48,7 +48,7 @@ REGO
 expect 1 'in Rego v1 write `deny contains msg if { ... }`' rego-platform check release
 expect 0 'fixed 3 in 1 file' rego-platform check --fix release
 
-echo '# 3. Second mistake: a misspelt function. Left alone it would never be asked; no load takes it.'
+echo '# 3. Second mistake: a misspelt function, which is refused at load.'
 cat >release/size.rego <<'REGO'
 package size
 
@@ -61,7 +61,7 @@ REGO
 expect 1 'did you mean `platform.evidence`?' rego-platform check release
 expect 0 'fixed 1 in 1 file' rego-platform check --fix release
 
-echo '# 4. Third mistake: a rule that only holds, where a gate reads messages.'
+echo '# 4. Third mistake: a rule that is only true, where a gate needs messages.'
 cat >release/size.rego <<'REGO'
 package size
 
@@ -75,7 +75,7 @@ deny contains "too many layers" if count(input.layers) > 20
 REGO
 expect 0 '0 errors' rego-platform check release
 
-echo '# 5. A test that fails shows the expression that ended it, and what its operands were.'
+echo '# 5. A test that fails shows the expression that ended it, and the values of its operands.'
 cat >release/size_test.rego <<'REGO'
 package size_test
 
@@ -99,7 +99,7 @@ test_many_layers if {
 REGO
 expect 0 'PASS: 6/6' rego-platform test release
 
-echo '# 6. Why is it undefined? Each definition that gave nothing, with the statement that ended it.'
+echo '# 6. Why is it undefined? Each definition without a value, with the statement that ended it.'
 echo "{\"image\": \"$image\", \"layers\": [1, 2]}" >image.json
 expect 0 '--explain fails' \
 	rego-platform eval -d release -i image.json 'data.size.deny["too many layers"]'

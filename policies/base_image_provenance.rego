@@ -1,10 +1,10 @@
 # METADATA
 # title: The base image has provenance from a trusted builder
 # description: >-
-#   Guards against an image whose foundation nobody vouches for. Goes from the image to its
-#   attestations, from there to the base image, and reads the provenance of that. Signatures are
-#   the service's business, which checks them when it takes an attestation in; this looks at what
-#   was signed.
+#   Guards against an image with a base image of unknown origin. Follows the references from the
+#   image to its attestations, from there to the base image, and reads the provenance of that. The
+#   service checks the signatures when it receives an attestation; this policy checks the signed
+#   content.
 # custom:
 #   severity: high
 package base_image_provenance
@@ -20,7 +20,7 @@ deny contains {"message": "the input has no `image`"} if not input.image
 
 deny contains {"message": message} if {
 	count(attestations) == 0
-	message := sprintf("no attestation tells how `%s` was built", [input.image])
+	message := sprintf("no attestation describes how `%s` was built", [input.image])
 }
 
 deny contains {"message": message, "digest": digest} if {
@@ -67,7 +67,7 @@ deny contains {"message": message, "digest": digest} if {
 	some digest in provenance(base)
 	statement := statements[digest]
 	not base in subjects(statement)
-	message := sprintf("`%s`, provenance of the base image, is about something else", [digest])
+	message := sprintf("`%s`, provenance of the base image, describes another image", [digest])
 }
 
 # First step: the image's attestations.
@@ -81,7 +81,7 @@ attestation_nodes[digest] := node if {
 	node := platform.discover(digest, "ATTESTATION")
 }
 
-# Second step: the images that they name, besides the one they are about.
+# Second step: the images that they name, except the one they describe.
 base_images := {reference.digest |
 	some node in attestation_nodes
 	some reference in node.references

@@ -1,10 +1,10 @@
 # METADATA
 # title: Security documents were reviewed
 # description: >-
-#   Guards against releasing on a threat model that is a draft. An AI reads each document; where
-#   that is switched off, somebody on the list below has to have approved the very same bytes.
-#   Approval doesn't outweigh what the AI found. Take `approvals` from where the author of a
-#   document can't write.
+#   Guards against releasing on a threat model that is a draft. An AI reviews each document; where
+#   that is switched off, a reviewer on the list below has to have approved exactly these bytes.
+#   Approval doesn't override the AI's findings. Take `approvals` from a place where the author of
+#   a document can't write.
 # custom:
 #   severity: medium
 package document_review
@@ -40,7 +40,7 @@ deny contains message if {
 }
 
 # METADATA
-# title: Approved by hand
+# title: Approved manually
 # entrypoint: true
 warn contains message if {
 	some document in documents
@@ -51,8 +51,8 @@ warn contains message if {
 
 documents := [document | some document in input.documents]
 
-# The function takes raw text as well: without this check, whatever stands for the digest would
-# be reviewed in the document's place.
+# The function also accepts raw text: without this check, a text in place of the digest would be
+# reviewed instead of the document.
 reviews[document.digest] := review if {
 	some document in documents
 	regex.match(`^sha256:[0-9a-f]{64}$`, document.digest)

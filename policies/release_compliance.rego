@@ -1,20 +1,20 @@
 # METADATA
 # title: The release meets every requirement of its frameworks
 # description: >-
-#   Guards against releasing before compliance is evaluated, and against results that are anything
-#   but a pass. A framework that isn't required here but is evaluated has to pass too.
+#   Guards against releasing before compliance is evaluated, and against results other than
+#   a pass. A framework that isn't required here but is evaluated has to pass too.
 # custom:
 #   severity: high
 package release_compliance
 
-# Frameworks that must have been evaluated, by id. They stand here and not in the input: whoever
-# writes the input could leave one out.
+# Frameworks that must have been evaluated, by id. They are listed here and not in the input, whose
+# author could leave one out.
 required_frameworks := {
 	"05bb449f-aba1-5eee-918b-786ed8b8839a": "product-security",
 	"ed7889a0-4842-5a66-b59c-6a1d1017500d": "secure-supply-chain",
 }
 
-# Any other status, a new one included, is a violation.
+# Any other status, including a new one, is a violation.
 passing := {"pass"}
 
 # METADATA

@@ -1,13 +1,13 @@
 # METADATA
-# title: Required evidence is there and comes from the right workflow
+# title: Required evidence exists and comes from the right workflow
 # description: >-
-#   Guards against a release that skipped a step, and against evidence that somebody uploaded by
-#   hand in place of the workflow that should have made it.
+#   Guards against a release that skipped a step, and against evidence that was uploaded
+#   manually instead of by the workflow that should have created it.
 # custom:
 #   severity: high
 package required_evidence
 
-# Which workflow makes which kind of evidence.
+# The workflow that creates each kind of evidence.
 required := {
 	"JUNIT_XML": "build",
 	"SARIF": "security-scan",
@@ -43,8 +43,8 @@ present contains row.kind if {
 	required[row.kind] == row.workflow_name
 }
 
-# The filters are the service's, the comparison is ours: a name that merely resembles the
-# project's, or another version's evidence, doesn't count.
+# The service filters, and this policy compares exactly: evidence of a project with a similar name,
+# or of another version, doesn't count.
 rows := {row |
 	some row in evidence.results
 	row.project_name == input.project

@@ -1,13 +1,13 @@
 # METADATA
 # title: Every component in every SBOM of a release has an approved licence
 # description: >-
-#   Guards against shipping code under terms that we can't meet, and against SBOMs that don't say.
+#   Guards against shipping code under unacceptable terms, and against SBOMs without licences.
 #   Reads CycloneDX and SPDX as JSON; an SBOM in any other form is a violation.
 # custom:
 #   severity: medium
 package sbom_licences
 
-# SPDX identifiers, spelt as in the SPDX list.
+# SPDX identifiers, exactly as in the SPDX list.
 approved := {
 	"0BSD",
 	"Apache-2.0",
@@ -51,8 +51,8 @@ deny contains {"message": message, "digest": sbom.digest} if {
 	message := sprintf("`%s` in SBOM `%s` has the licence `%s`, which is not approved", [part.name, sbom.name, licence])
 }
 
-# Not only the latest: two parts of a release may send SBOMs under one name, and `latest` would
-# hide one of them.
+# Not only the latest: two parts of a release may send SBOMs with the same name, and `latest`
+# would hide one of them.
 sboms := {row |
 	some row in evidence.results
 	row.project_name == input.project
@@ -77,12 +77,12 @@ documents[digest] := document if {
 	document := json.unmarshal(content)
 }
 
-# What a document consists of, by digest; nothing where it lists no components.
+# The components of a document, by digest; undefined where it lists none.
 parts[digest] := components if {
 	some digest, document in documents
 	document.bomFormat == "CycloneDX"
 	components := {part |
-		# components have components of their own
+		# components can have nested components
 		walk({"components": document.components}, [path, component])
 		path[count(path) - 2] == "components"
 		part := {
@@ -120,7 +120,7 @@ stated(entry) := licences if {
 	count(licences) > 0
 } else := {"(unreadable)"}
 
-# What the SBOM's author concluded counts before what the package says of itself.
+# The conclusion of the SBOM's author takes precedence over the package's own declaration.
 spdx_licences(described) := {licence |
 	answers := [answer |
 		some field in ["licenseConcluded", "licenseDeclared"]
@@ -138,7 +138,7 @@ acceptable(expression) if {
 	count(terms - approved) == 0
 }
 
-# With parentheses every licence in the expression has to be approved, whatever joins them.
+# With parentheses every licence in the expression has to be approved, with any operator.
 acceptable(expression) if {
 	contains(expression, "(")
 	spaced := replace(replace(expression, "(", " "), ")", " ")

@@ -2,17 +2,17 @@
 # title: Static analysis ran and found no error
 # description: >-
 #   Guards against releasing with findings that the scanner calls errors. Suppressed findings count
-#   too: a suppression in the source is the author's own word.
+#   too: the author of the source decides about those.
 # custom:
 #   severity: high
 package static_analysis
 
-# Levels that may pass; SARIF has `error` besides.
+# Levels that may pass; SARIF also has `error`.
 tolerated := {"none", "note", "warning"}
 
 # METADATA
 # title: Verdict
-# description: In the form that the platform's own command reads.
+# description: In the format of the platform's own command.
 # entrypoint: true
 result := {
 	"skipped": false,
@@ -32,7 +32,7 @@ problems contains "the release has no SARIF report" if count(reports) == 0
 problems contains message if {
 	some report in reports
 	not logs[report.digest]
-	message := sprintf("`%s` is no SARIF report with at least one run", [report.name])
+	message := sprintf("`%s` isn't a SARIF report with at least one run", [report.name])
 }
 
 problems contains message if {
@@ -81,7 +81,7 @@ logs[digest] := log if {
 
 has_results(run) if is_array(run.results)
 
-# A result without a level has its rule's default, and that is `warning` where the rule has none.
+# A result without a level has its rule's default, which is `warning` where the rule has none.
 level(run, finding) := finding.level if {
 	finding.level
 } else := "warning" if {

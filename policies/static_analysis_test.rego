@@ -42,7 +42,7 @@ test_unheard_of_levels_and_rules_are_refused if {
 
 test_no_report if {
 	every content in ["", "{}", `{"version": "2.1.0"}`, `{"version": "2.1.0", "runs": []}`, `{"version": "2.1.0", "runs": "x"}`] {
-		problems(content) == {"`scan` is no SARIF report with at least one run"}
+		problems(content) == {"`scan` isn't a SARIF report with at least one run"}
 	}
 	problems(`{"version": "2.1.0", "runs": [{}]}`) == {"a run in `scan` has no results"}
 }

@@ -2,7 +2,7 @@
 # title: The release was tested and no test failed
 # description: >-
 #   Guards against releasing without tests, or with tests that fail. Reads JUnit reports; Rego has no
-#   XML, so this counts elements, prefixed ones included, and rather sees one too many.
+#   XML parser, so this counts elements, including prefixed ones, and may count too many.
 # custom:
 #   severity: high
 package test_reports
@@ -49,7 +49,7 @@ reports := {row |
 	row.kind == "JUNIT_XML"
 }
 
-# Only the latest: a report replaces the one before of its name.
+# Only the latest: a report replaces an earlier one of the same name.
 evidence := platform.evidence({
 	"project_name": input.project,
 	"project_version_name": input.version,

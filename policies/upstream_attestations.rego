@@ -1,16 +1,16 @@
 # METADATA
 # title: Upstream attestations have no policy violations
 # description: >-
-#   Guards against shipping an image when something that it was built from broke the policies of
-#   its own release. Follows references from the image for three steps and looks at every
-#   attestation on the way; what lies further up is the business of the upstream's own gate.
+#   Guards against shipping an image when one of its dependencies violated the policies of its
+#   own release. Follows references from the image for three steps and checks every attestation
+#   on the way; anything further upstream is left to the upstream's own gate.
 # custom:
 #   severity: high
 package upstream_attestations
 
 # METADATA
 # title: Violations
-# description: What nobody has attested, or nobody knows, is a violation as well.
+# description: An unattested or unknown dependency is a violation as well.
 # entrypoint: true
 deny contains {"message": "the input has no `image`"} if not input.image
 
@@ -38,8 +38,8 @@ deny contains {"message": message, "digest": attestation.digest} if {
 	message := sprintf("attestation `%s` doesn't say whether it has policy violations", [label(attestation)])
 }
 
-# OPA refuses recursion, so each step is a rule. A step asks about all of its nodes in one
-# comprehension: nothing depends on a neighbour's answer, and the calls can travel together.
+# OPA doesn't allow recursion, so each step is a rule. A step looks up all of its nodes in one
+# comprehension: the calls don't depend on each other and can be sent concurrently.
 level_0 := {{"digest": input.image, "kind": "CONTAINER_IMAGE"}}
 
 level_1 := references(answers_0)
@@ -52,10 +52,10 @@ answers_0 := answers(level_0)
 
 answers_1 := answers(level_1)
 
-# Attestations refer back to their image: what was asked needn't be asked again.
+# Attestations refer back to their image, which needn't be looked up again.
 answers_2 := answers(level_2 - level_1)
 
-# `kind` goes along because the same bytes may be known under several kinds.
+# `kind` is included because the same bytes may exist with several kinds.
 answers(nodes) := {answer |
 	some node in nodes
 	answer := platform.discover(node.digest, node.kind)

@@ -7,17 +7,17 @@ use std::fmt::Write as _;
 
 use crate::Setting;
 
-/// What puts a finding right.
+/// The fix of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fix {
-    /// Another name, in the place of the one that the finding's text is or ends in.
+    /// Replaces the name that the finding's text is or ends with.
     Name {
-        /// The name that is there.
+        /// The current name.
         wrong: String,
-        /// The one that is meant.
+        /// The intended name.
         right: String,
     },
-    /// Nothing: the statement stands on lines of its own.
+    /// Removes the statement, which has its own lines.
     Remove,
 }
 

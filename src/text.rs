@@ -103,7 +103,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
-/// The reference to a path below `data`, such as `data.a["b c"]`.
+/// Returns the reference to a path below `data`, such as `data.a["b c"]`.
 pub(crate) fn data_reference(path: &[String]) -> String {
     let mut out = String::from("data");
     for key in path {

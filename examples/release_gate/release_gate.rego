@@ -2,23 +2,23 @@
 # title: The version of the product may be released
 # description: >-
 #   Guards against releasing a product of which any project fails, wasn't evaluated or passes only
-#   by an override that nobody else approved, and against releasing it to somewhere unknown.
-#   Asks functions that are off by default: `--functions all`.
+#   by an override without independent approval, and against releasing it to an unknown environment.
+#   Calls functions that are off by default: `--functions all`.
 # custom:
 #   severity: high
 package release_gate
 
-# Frameworks that must have been evaluated, by id. They stand here and not in the input: whoever
-# writes the input could leave one out.
+# Frameworks that must have been evaluated, by id. They are listed here and not in the input, whose
+# author could leave one out.
 required_frameworks := {
 	"05bb449f-aba1-5eee-918b-786ed8b8839a": "product-security",
 	"ed7889a0-4842-5a66-b59c-6a1d1017500d": "secure-supply-chain",
 }
 
-# Any other status, a new one included, is a violation.
+# Any other status, including a new one, is a violation.
 passing := {"pass"}
 
-# Where releases go. The interface names no type but the default: these are the organization's.
+# Types of environments for releases: the organization's own, since the interface defines none.
 release_types := {"ENVIRONMENT_TYPE_PRODUCTION"}
 
 # METADATA
@@ -36,7 +36,7 @@ deny contains {"message": message} if {
 	message := sprintf("the product `%s` has no version `%s`", [input.product_id, input.product_version_id])
 }
 
-deny contains {"message": sprintf("`%s` is no environment to release to", [input.environment])} if {
+deny contains {"message": sprintf("`%s` isn't an environment for releases", [input.environment])} if {
 	given("environment")
 	not is_release_environment
 }
@@ -57,13 +57,13 @@ deny contains {"message": message, "requirement_id": row.requirement_id} if {
 	some row in requirements
 	some override in overrides(row)
 	not is_approved(override)
-	message := sprintf("`%s` is overridden, and nobody else approved that", [row.display_name])
+	message := sprintf("`%s` is overridden without independent approval", [row.display_name])
 }
 
 deny contains {"message": message, "requirement_id": row.requirement_id} if {
 	some row in requirements
 	some expired in expired_tests(row)
-	message := sprintf("`%s` rests on the test `%s`, which expired", [row.display_name, expired.test_name])
+	message := sprintf("`%s` depends on the test `%s`, which has expired", [row.display_name, expired.test_name])
 }
 
 deny contains {"message": message} if {
@@ -84,7 +84,7 @@ passes(row) if row.overall_status in passing
 
 is_about_this_version(row) if row.product_version_id == input.product_version_id
 
-# By somebody else than who asked for it.
+# Approved by a person other than the requester.
 is_approved(override) if {
 	override.approved_by.id != ""
 	override.user.id != override.approved_by.id
@@ -92,14 +92,14 @@ is_approved(override) if {
 
 is_evaluated(link) if link.version.id in evaluated_versions
 
-# A search finds parts of names and descriptions too.
+# A search also matches parts of names and descriptions.
 is_release_environment if {
 	some environment in platform.environments({"query": input.environment}).environments
 	environment.name == input.environment
 	environment.type in release_types
 }
 
-# The projects that a requirement fails in, for the message.
+# The projects in which a requirement fails, for the message.
 failing(row) := "" if count(failing_projects(row)) == 0
 
 failing(row) := sprintf(" because of %s", [concat(", ", failing_projects(row))]) if {

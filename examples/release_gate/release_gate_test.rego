@@ -71,7 +71,7 @@ test_a_project_that_was_not_evaluated if in_project({"project_version_id": "old"
 test_evaluations_of_another_version_are_refused if count(row({"product_version_id": "w"})) == 1
 
 test_overrides_need_somebody_else if {
-	refused := {"`Signed` is overridden, and nobody else approved that"}
+	refused := {"`Signed` is overridden without independent approval"}
 	every override in [{}, {"user": {"id": "a"}}, {"user": {"id": "a"}, "approved_by": {"id": "a"}}] {
 		row({"override": override}) == refused
 		in_project({"override": override}) == refused
@@ -82,14 +82,14 @@ test_overrides_need_somebody_else if {
 
 test_expired_tests if {
 	expired := {"expired_tests": [{"test_name": "restore"}]}
-	row(expired) == {"`Signed` rests on the test `restore`, which expired"}
+	row(expired) == {"`Signed` depends on the test `restore`, which has expired"}
 	in_project(expired) == row(expired)
 }
 
 test_only_where_releases_go if {
 	every name in ["live-like", "test", ""] {
 		asks := object.union(asked, {"environment": name})
-		found(asks, version, [good]) == {sprintf("`%s` is no environment to release to", [name])}
+		found(asks, version, [good]) == {sprintf("`%s` isn't an environment for releases", [name])}
 	}
 }
 

@@ -24,18 +24,18 @@ const PAGE_SIZE: u64 = 100;
 
 pub(super) static REFERENCE: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
-    Field::required("kind", Type::String, "what it is, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
-    Field::optional("downloadable", Type::Boolean, "whether its content can be had"),
+    Field::required("kind", Type::String, "its kind, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
+    Field::optional("downloadable", Type::Boolean, "whether its content can be downloaded"),
     Field::optional("public", Type::Boolean, "whether other organizations can see it"),
-    Field::optional("createdAt", Type::Timestamp, "when the service learned of it"),
+    Field::optional("createdAt", Type::Timestamp, "when it was added to the service"),
 ];
 
 pub(super) static RESULT: &[Field] = &[
-    Field::required("digest", Type::Digest, "the digest asked about"),
-    Field::required("kind", Type::String, "what it is, such as `CONTAINER_IMAGE`"),
-    Field::required("downloadable", Type::Boolean, "whether `download_artifact` can have it"),
+    Field::required("digest", Type::Digest, "the requested digest"),
+    Field::required("kind", Type::String, "its kind, such as `CONTAINER_IMAGE`"),
+    Field::required("downloadable", Type::Boolean, "whether `download_artifact` can download it"),
     Field::required("public", Type::Boolean, "whether other organizations can see it"),
-    Field::required("createdAt", Type::Timestamp, "when the service learned of it"),
+    Field::required("createdAt", Type::Timestamp, "when it was added to the service"),
     Field::required(
         "references",
         Type::Array(&Type::Object(REFERENCE)),

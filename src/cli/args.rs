@@ -1,6 +1,6 @@
-//! The options and arguments, as the command line spells them.
+//! The options and arguments of the command line.
 //!
-//! Owns names, defaults and help texts. What an option does is said by the module that reads it.
+//! Owns their names, defaults and help texts; the module that reads an option implements it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,13 +18,13 @@ use crate::sources::SchemaSet;
 const SERVICE: &str = "Service options";
 const GENERAL: &str = "General options";
 
-/// Evaluate Rego policies that ask a supply-chain compliance service.
+/// Evaluate Rego policies that query a supply-chain compliance service.
 #[derive(Debug, Parser)]
 #[command(
     name = "rego-platform",
     version = version(),
     max_term_width = 100,
-    after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (something is wrong).\n\n\
+    after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (an error).\n\n\
         Examples:\n  \
         rego-platform eval --local testdata/platform -d policies 'data.release.allow'\n  \
         rego-platform call discover sha256:<digest>\n  \
@@ -37,7 +37,8 @@ pub(super) struct Cli {
     pub command: Command,
 }
 
-/// The options of those that aren't called are never made: most of a start would be theirs.
+/// Only the options of the called subcommand are built: building all of them would take most of the
+/// start-up time.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Command {
@@ -50,7 +51,7 @@ pub(super) enum Command {
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
-    /// Ask for products, projects, environments, compliance and the specification
+    /// Query products, projects, environments, compliance and the specification
     #[command(subcommand)]
     Api(super::api::ApiCommand),
     /// Show the authentication context
@@ -75,11 +76,11 @@ pub(super) enum AuthCommand {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
-    /// The product whose names functions, variables and folders have
+    /// The product name, used for functions, variables and folders
     #[arg(long, global = true, value_name = "NAME", default_value = "platform",
         help_heading = SERVICE)]
     pub product: String,
-    /// The token; others can see it in the list of processes
+    /// The token; visible to other users in the list of processes
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
     pub token: Option<Secret>,
     /// A file that holds the token; `-` for standard input
@@ -100,57 +101,57 @@ pub(super) struct Options {
     /// Certificates (PEM) to trust besides the system's
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub ca_cert: Option<PathBuf>,
-    /// Allow plain HTTP beyond loopback; certificates are checked all the same
+    /// Allow plain HTTP beyond loopback; certificates are still checked
     #[arg(long, global = true, help_heading = SERVICE)]
     pub insecure: bool,
-    /// Ask an emulator that serves this folder, instead of the service
+    /// Use an emulator that serves this folder, instead of the service
     #[arg(long, global = true, value_name = "DIR", help_heading = SERVICE)]
     pub local: Option<PathBuf>,
-    /// Let the emulator misbehave, such as `discover:status=503:count=2`; may be repeated
+    /// Inject a fault into the emulator, such as `discover:status=503:count=2`; may be repeated
     #[arg(long, global = true, value_name = "FAULT", help_heading = SERVICE)]
     pub fault: Vec<String>,
     /// How long one evaluation or call may take, such as `30s`
     #[arg(long, global = true, value_name = "TIME", default_value = "60s",
         value_parser = duration, help_heading = SERVICE)]
     pub timeout: Duration,
-    /// The most requests in flight at once
+    /// Maximum number of requests in flight at once
     #[arg(long, global = true, value_name = "N", default_value_t = 64,
         value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
     pub concurrency: u16,
-    /// The most different calls that one evaluation may need
+    /// Maximum number of different calls of one evaluation
     #[arg(long, global = true, value_name = "N", default_value_t = 20_000,
         value_parser = clap::value_parser!(u64).range(1..), help_heading = SERVICE)]
     pub max_calls: u64,
-    /// The most bytes of answers that one evaluation may need, such as `512MiB`
+    /// Maximum size of all answers of one evaluation, such as `512MiB`
     #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB",
         value_parser = size, help_heading = SERVICE)]
     pub max_bytes: u64,
-    /// The most passes that one evaluation may take
+    /// Maximum number of passes of one evaluation
     #[arg(long, global = true, value_name = "N", default_value_t = 200,
         value_parser = clap::value_parser!(u32).range(1..), help_heading = SERVICE)]
     pub max_passes: u32,
-    /// Send prompts before it is certain that the policy asks for them; they cost money
+    /// Send prompts before it is certain that the policy needs them; they cost money
     #[arg(long, global = true, help_heading = SERVICE)]
     pub eager_prompts: bool,
-    /// Write every answer into this file, for `--replay`
+    /// Write every answer to this file, for `--replay`
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub record: Option<PathBuf>,
-    /// Answer from a recording, and from nothing else
+    /// Answer calls from a recording only
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
         conflicts_with_all = ["local", "record"])]
     pub replay: Option<PathBuf>,
-    /// Keep no artifacts on disk, and use none from there
+    /// Don't store or use artifacts on disk
     #[arg(long, global = true, help_heading = SERVICE)]
     pub no_cache: bool,
-    /// What a call is when the service knows no such thing: an error, or undefined
+    /// Result of a call when the service returns "not found": an error, or undefined
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
     pub not_found: NotFound,
     /// Print no warnings
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
-    /// Say what is sent and answered; twice for more. With `eval`, first of all a table of calls
-    /// and passes; with `test`, the tests that passed
+    /// Show requests and answers; twice for more. With `eval`, starts with a table of calls and
+    /// passes; with `test`, also shows passed tests
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
     pub verbose: u8,
 }
@@ -158,16 +159,16 @@ pub(super) struct Options {
 /// The functions that policies can call.
 #[derive(Debug, Args)]
 pub(super) struct FunctionsArgs {
-    /// Turn on functions besides the five: `all`, or names with commas between them
+    /// Enable optional functions: `all`, or names separated by commas
     #[arg(long, value_name = "NAMES", value_parser = functions)]
     functions: Option<FunctionSet>,
 }
 
-/// What comes from outside is said to be.
+/// The schemas of external values.
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {
-    /// A JSON Schema of `input`; or a folder with schemas that `# METADATA` annotations name,
-    /// `a/b.json` as `schema.a.b`
+    /// A JSON Schema of `input`, or a folder of schemas for `# METADATA` annotations, where
+    /// `a/b.json` is `schema.a.b`
     #[arg(short, long, value_name = "PATH")]
     schema: Option<PathBuf>,
 }
@@ -178,18 +179,19 @@ impl SchemaArgs {
     }
 }
 
-/// Whom policies may ask besides the service.
+/// The hosts other than the service that policies may contact.
 #[derive(Debug, Args)]
 pub(super) struct NetworkArgs {
-    /// A host that `http.send` and `net.lookup_ip_addr` may ask; may be repeated. Without a port,
-    /// all ports; `*.example.com` reaches public addresses alone, loopback needs its address
+    /// A host that `http.send` and `net.lookup_ip_addr` may contact; may be repeated. Without a port,
+    /// all ports; `*.example.com` only allows public addresses, loopback has to be given as an
+    /// address
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<AllowedHost>,
 }
 
 impl NetworkArgs {
-    /// What sends policies' own requests; nothing where no host is allowed, and then `certificates`
-    /// aren't read.
+    /// Returns the client for policies' own requests, or `None`, without reading `certificates`, if
+    /// no host is allowed.
     pub fn http(
         &self,
         options: &Options,
@@ -222,7 +224,7 @@ fn functions(text: &str) -> Result<FunctionSet, String> {
     })
 }
 
-/// What a policy sees when the service knows no such thing.
+/// The result of a call when the service has no such resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum NotFound {
     Error,
@@ -238,7 +240,7 @@ impl From<NotFound> for crate::NotFound {
     }
 }
 
-/// A text that `Debug` doesn't show.
+/// A string that `Debug` doesn't show.
 #[derive(Clone)]
 pub(super) struct Secret(pub SecretString);
 
@@ -256,19 +258,19 @@ impl std::str::FromStr for Secret {
     }
 }
 
-/// Longer ones overflow clocks on some systems.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The limit of a duration; longer ones overflow clocks on some systems.
+const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
 
 fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|_| "a time is a number with a unit, such as `30s`, `500ms` or `2m`".to_owned())?;
-    if duration.is_zero() || duration > LONGEST {
-        return Err("a time is longer than nothing and at most 7 days".to_owned());
+    if duration.is_zero() || duration > MAX_DURATION {
+        return Err("a time must be longer than zero and at most 7 days".to_owned());
     }
     Ok(duration)
 }
 
-/// A number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
+/// Parses a number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
 fn size(text: &str) -> Result<u64, String> {
     let bad = || "a size is a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -302,11 +304,11 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let given = arguments.clone();
     let mut matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        // The list of subcommands has their first lines, which stand with their options.
+        // The list of subcommands needs the summary of each, which is built with its options.
         Err(error) if is_help(&error) => {
             service_options::shown(command()).try_get_matches_from(given)?
         }
-        Err(error) => return Err(modest(error, &given)),
+        Err(error) => return Err(without_far_suggestions(error, &given)),
     };
     service_options::refuse_ignored(&matches, command)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
@@ -317,8 +319,8 @@ fn is_help(error: &clap::Error) -> bool {
     matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// The error without suggestions that are no near misses.
-fn modest(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+/// Removes suggestions that aren't near misses from an error.
+fn without_far_suggestions(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     let pairs = [
         (ContextKind::InvalidArg, ContextKind::SuggestedArg),
@@ -344,14 +346,14 @@ fn modest(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         if let Some(kept) = kept {
             error.insert(suggested, kept);
         } else if let Some(usage) = usage(arguments) {
-            // The other one was made for the suggestion.
+            // The previous usage included the suggestion.
             error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
         }
     }
     error
 }
 
-/// The usage of the subcommand that arguments name.
+/// Returns the usage of the subcommand that `arguments` name.
 fn usage(arguments: &[OsString]) -> Option<clap::builder::StyledStr> {
     let mut command = command();
     command.build();

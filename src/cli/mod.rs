@@ -49,7 +49,7 @@ enum Exit {
     Passed,
     /// 1: there is a verdict, and it is negative.
     Violations,
-    /// 2: there is no verdict, something is wrong.
+    /// 2: there is no verdict, because of an error.
     NoVerdict,
 }
 

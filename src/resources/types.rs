@@ -179,7 +179,7 @@ pub(crate) fn describe(value: &crate::rego::Value) -> &'static str {
     }
 }
 
-/// True if `key` spells the documented `name`, in `camelCase` or `snake_case`.
+/// Returns `true` if `key` is the documented `name`, in `camelCase` or `snake_case`.
 pub(crate) fn same_name(name: &str, key: &str) -> bool {
     fn canonical(text: &str) -> impl Iterator<Item = char> + '_ {
         let mut upper = false;

@@ -11,7 +11,7 @@ mod api;
 mod auth;
 mod check;
 mod cli;
-
+mod dependencies;
 mod emulator;
 mod explain;
 mod fmt;
@@ -28,7 +28,6 @@ mod policies;
 mod readme;
 mod repl;
 mod requests;
-mod rooms;
 mod session;
 mod soak;
 mod support;

@@ -152,12 +152,12 @@ fn release_gate() {
             "`SBOM present` has the status `partial` because of `ledger-batch`",
             "`Secrets scanned` has the status `pending`",
             "`Tests pass` has the status `fail` because of `ledger-batch`",
-            "`Tests pass` rests on the test `month-end-closing`, which expired",
-            "`Tests pass` rests on the test `restore-from-backup`, which expired",
+            "`Tests pass` depends on the test `month-end-closing`, which has expired",
+            "`Tests pass` depends on the test `restore-from-backup`, which has expired",
             "`Threat model reviewed` has the status `partial` because of `ledger-batch`",
-            "`Threat model reviewed` rests on the test `attack-tree-current`, which expired",
+            "`Threat model reviewed` depends on the test `attack-tree-current`, which has expired",
             "`Two-person review` has the status `inactive` because of `ledger-batch`",
-            "`staging` is no environment to release to",
+            "`staging` isn't an environment for releases",
         ],
     );
 }
@@ -189,7 +189,7 @@ fn base_image_provenance() {
              provenance of the base image, comes from the builder \
              `https://laptop.example/local-build`",
             "`sha256:ba7cc925207eb68348b3d0e3a6f3d12629dac1d61d51ede974a4f6108e9238b5`, \
-             provenance of the base image, is about something else",
+             provenance of the base image, describes another image",
         ],
     );
 }
@@ -384,7 +384,7 @@ fn missing_evidence_is_named() {
         r#"{"image": "sha256:f48d2c5c7620217fdb41c0fd0dbe0630db8b31b90ee7ef35fa84d41089edaa37"}"#;
     for (name, expected) in [
         ("upstream_attestations", "no attestation refers to `sha256:f48d"),
-        ("base_image_provenance", "no attestation tells how `sha256:f48d"),
+        ("base_image_provenance", "no attestation describes how `sha256:f48d"),
     ] {
         let violations = messages(&verdict(&platform, name, "deny", older));
         assert!(matches!(violations.as_slice(), [one] if one.starts_with(expected)), "{name}");

@@ -23,7 +23,7 @@ func printCases(directory string) error {
 			if err != nil {
 				return err
 			}
-			// Texts of their own: the numbers in them keep their digits.
+			// As text, so that numbers keep their digits.
 			input, err := textOf(one.Input)
 			if err != nil {
 				return err

@@ -35,7 +35,7 @@ func (q *question) parserOptions() ast.ParserOptions {
 	return ast.ParserOptions{RegoVersion: versionOf(q.Version), ProcessAnnotation: true}
 }
 
-// Of a query, in which OPA's commands look for no rules.
+// The parser options of a query, in which OPA's commands expect no rules.
 func (q *question) queryOptions() ast.ParserOptions {
 	options := q.parserOptions()
 	options.SkipRules = true
@@ -69,14 +69,14 @@ func (q *question) parsed() (map[string]*ast.Module, ast.Errors) {
 	return modules, errs
 }
 
-// What OPA can, but for fetching what schemas refer to.
+// OPA's capabilities, except for fetching the references of schemas.
 func capabilities() *ast.Capabilities {
 	all := ast.CapabilitiesForThisVersion()
 	all.AllowNet = []string{}
 	return all
 }
 
-// The schemas by the path of their references: that of "" is the input's, that of "a.b" schema.a.b.
+// The schemas by their reference path: "" is the input's, "a.b" is schema.a.b.
 func (q *question) schemaSet() *ast.SchemaSet {
 	if q.Schemas == nil {
 		return nil
@@ -127,7 +127,7 @@ func (q *question) compiled() (*ast.Compiler, ast.Errors, error) {
 	return c, nil, nil
 }
 
-// Body of a query; its head variables are what is answered.
+// The body of a query; its head variables are the result.
 func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompiler, error) {
 	body, err := ast.ParseBodyWithOpts(text, q.queryOptions())
 	if err != nil {
@@ -164,7 +164,7 @@ func (q *question) body(c *ast.Compiler, text string) (ast.Body, ast.QueryCompil
 	return compiled, qc, err
 }
 
-// withoutDeclarations leaves `some x` out, which has no value among a query's expressions.
+// withoutDeclarations removes `some x`, which has no value among a query's expressions.
 func withoutDeclarations(body ast.Body) ast.Body {
 	var rest ast.Body
 	for _, expr := range body {
@@ -211,7 +211,7 @@ func captured(c *ast.Compiler, body ast.Body, alone bool) ast.Body {
 	return body
 }
 
-// iterates says whether a query can have several solutions.
+// iterates returns true if a query can have several solutions.
 func iterates(body ast.Body) bool {
 	found := false
 	visitor := ast.NewGenericVisitor(func(x any) bool {
@@ -321,7 +321,7 @@ func (p *printer) Print(c print.Context, text string) error {
 	return nil
 }
 
-// zeros is the source of randomness: none.
+// zeros is a source of randomness that only returns zeros.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -329,7 +329,7 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// now is when every evaluation takes place.
+// now is the time of every evaluation.
 var now = time.Unix(1700000000, 123456789)
 
 func (q *question) run(c *ast.Compiler, store storage.Store, body ast.Body, qc ast.QueryCompiler, input *ast.Term) (a answer) {
@@ -399,8 +399,8 @@ func (q *question) run(c *ast.Compiler, store storage.Store, body ast.Body, qc a
 	return a
 }
 
-// rows gives the bindings of each solution by the names that the query has for them. A query of
-// one expression gives its value as `value`.
+// rows returns the bindings of each solution, by their names in the query. The value of a query with
+// one expression is `value`.
 func (q *question) rows(rows topdown.QueryResultSet, qc ast.QueryCompiler) []map[string]any {
 	named := make([]map[string]any, 0, len(rows))
 	rewritten := qc.RewrittenVars()
@@ -431,7 +431,7 @@ func (q *question) rows(rows topdown.QueryResultSet, qc ast.QueryCompiler) []map
 	return named
 }
 
-// callBuiltin calls a built-in function directly, unseen by the type checker.
+// callBuiltin calls a built-in function directly, without the type checker.
 func callBuiltin(q *question) answer {
 	var operands []*ast.Term
 	for _, text := range q.Args {
@@ -476,7 +476,7 @@ func callBuiltin(q *question) answer {
 	return answer{"values": values}
 }
 
-// compare puts constant terms in order.
+// compare sorts constant terms.
 func compare(q *question) answer {
 	var terms []*ast.Term
 	for _, text := range q.ArgTerms {

@@ -11,14 +11,14 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 )
 
-// hostFunction is a function that the policy may call and the caller of OPA provides. What it
-// answers is canned: by its arguments, or by a rule for all.
+// hostFunction is a function that the caller of OPA provides to the policy. Its answers are canned:
+// by its arguments, or by a rule for all.
 type hostFunction struct {
 	Name string `json:"name"`
-	// Types of its arguments and result: any, string, number, boolean, null, array, object, set.
+	// The types of its arguments and result: any, string, number, boolean, null, array, object, set.
 	Args   []string `json:"args"`
 	Result string   `json:"result,omitempty"`
-	// Asked once for the same arguments in an evaluation.
+	// True if it is called once for the same arguments in an evaluation.
 	Memoize          bool `json:"memoize,omitempty"`
 	Nondeterministic bool `json:"nondeterministic,omitempty"`
 
@@ -110,7 +110,7 @@ func (a *hostAnswer) prepare() (err error) {
 	return err
 }
 
-// function gives what OPA calls. Its calls are recorded in trace.
+// function returns the function for OPA. Its calls are recorded in trace.
 func (h *hostFunction) function(trace *[]call) topdown.BuiltinFunc {
 	type memo struct {
 		term *ast.Term
@@ -174,7 +174,7 @@ func (h *hostFunction) answer(key string, args *ast.Array) (*ast.Term, error) {
 	return nil, nil
 }
 
-// finish is what OPA's own library does with the result of a function of its caller.
+// finish treats the result of a host function as OPA's own library does.
 func (h *hostFunction) finish(l *ast.Location, term *ast.Term, err error, iter func(*ast.Term) error) error {
 	if err != nil {
 		message := strings.TrimPrefix(err.Error(), errHalt.Error()+"\n")

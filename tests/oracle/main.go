@@ -1,4 +1,4 @@
-// Command oracle answers questions about Rego by asking OPA.
+// Command oracle answers questions about Rego with OPA.
 //
 // It reads questions as JSON lines and writes an answer for each, in order. See README.md.
 package main
@@ -19,7 +19,7 @@ type question struct {
 	ID  json.RawMessage `json:"id,omitempty"`
 	Ask string          `json:"ask"`
 
-	// The policy: texts by file name, the version that they are in (v0, v1, v2), strict compilation.
+	// The policy: texts by file name, their version (v0, v1, v2), strict compilation.
 	Modules  map[string]string `json:"modules,omitempty"`
 	Version  string            `json:"version,omitempty"`
 	Versions map[string]string `json:"versions,omitempty"`
@@ -27,7 +27,7 @@ type question struct {
 	Host     []hostFunction    `json:"host,omitempty"`
 	Schemas  map[string]any    `json:"schemas,omitempty"`
 
-	// What is asked of it: queries and inputs; each query is asked with each input.
+	// The queries and inputs; each query is evaluated with each input.
 	Query      string            `json:"query,omitempty"`
 	Queries    []string          `json:"queries,omitempty"`
 	Input      json.RawMessage   `json:"input,omitempty"`
@@ -36,7 +36,7 @@ type question struct {
 	InputTerms []string          `json:"input_terms,omitempty"`
 	Data       json.RawMessage   `json:"data,omitempty"`
 
-	// How: strict built-in errors; what the evaluator may skip; its time.
+	// Options: strict built-in errors, disabled optimizations, the time limit.
 	StrictErrors bool              `json:"strict_errors,omitempty"`
 	NoIndex      bool              `json:"no_index,omitempty"`
 	NoEarlyExit  bool              `json:"no_early_exit,omitempty"`
@@ -47,7 +47,7 @@ type question struct {
 	Terms        bool              `json:"terms,omitempty"`
 	JSON         bool              `json:"json,omitempty"`
 
-	// parse, fmt; what is formatted is read in another version if that is given
+	// parse, fmt; text to format is read in another version if that is given
 	Text string `json:"text,omitempty"`
 	Read string `json:"read,omitempty"`
 	Kind string `json:"kind,omitempty"`
@@ -62,7 +62,7 @@ type question struct {
 type problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// The further lines of a compiler's error.
+	// The additional lines of a compiler's error.
 	Details []string `json:"details,omitempty"`
 	File    string   `json:"file,omitempty"`
 	Row     int      `json:"row,omitempty"`
@@ -86,7 +86,7 @@ func main() {
 
 	reader := bufio.NewReaderSize(os.Stdin, 1<<20)
 	writer := bufio.NewWriterSize(os.Stdout, 1<<20)
-	// Answers leave in the order of the questions: each has a channel of its own, queued in order.
+	// Answers are written in the order of the questions: each has its own channel, queued in order.
 	queue := make(chan chan []byte, *workers*4)
 	slots := make(chan struct{}, *workers)
 	done := make(chan error, 1)
@@ -97,7 +97,7 @@ func main() {
 				done <- err
 				return
 			}
-			// Nobody waits behind this answer: whoever asked it may be waiting for it.
+			// No further answer is queued: the client may be waiting for this one.
 			if len(queue) == 0 {
 				if err := writer.Flush(); err != nil {
 					done <- err

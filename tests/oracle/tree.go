@@ -12,7 +12,7 @@ import (
 
 func toString(x any) string { return fmt.Sprint(x) }
 
-// parse answers whether OPA's parser takes a text, and what it makes of it.
+// parse returns whether OPA's parser accepts a text, and its tree.
 func parse(q *question) answer {
 	options := q.parserOptions()
 	var node fmt.Stringer
@@ -46,8 +46,8 @@ func parse(q *question) answer {
 	return a
 }
 
-// stages answers what OPA's compiler makes of the modules, stage by stage; texts that a stage
-// leaves as they were are left out.
+// stages returns the modules after each stage of OPA's compiler; texts that a stage doesn't change
+// are left out.
 func stages(q *question) answer {
 	modules, errs := q.parsed()
 	if len(errs) > 0 {
@@ -112,7 +112,7 @@ func stages(q *question) answer {
 	return a
 }
 
-// typesOf answers the types that OPA infers for the rules, by path.
+// typesOf returns the types that OPA infers for the rules, by path.
 func typesOf(q *question) answer {
 	c, errs, err := q.compiled()
 	if err != nil {
@@ -151,7 +151,7 @@ func typesOf(q *question) answer {
 	return a
 }
 
-// formatted answers what `opa fmt` makes of a text.
+// formatted returns the output of `opa fmt` for a text.
 func formatted(q *question) answer {
 	options := q.parserOptions()
 	if q.Read != "" {

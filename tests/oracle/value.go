@@ -115,7 +115,7 @@ func ofCompiler(one *ast.Error) problem {
 	return place(described, one.Location)
 }
 
-// described says what an error is; the errors of a parse or a compilation are several.
+// described converts an error; parsing and compilation can have several.
 func described(err error) []problem {
 	if err == nil {
 		return nil

@@ -1,7 +1,7 @@
 //! `call`: one function from the shell.
 //!
-//! Owns how answers are written. How words of the shell become arguments is `arguments`; what a
-//! function takes is the table's (`builtins`).
+//! Owns how answers are written. `arguments` parses the command-line arguments; `builtins` has the
+//! table of functions.
 
 mod arguments;
 
@@ -24,13 +24,14 @@ use crate::{Error, ErrorKind, Platform};
 pub(super) struct CallArgs {
     /// The function, with or without the product's prefix
     function: String,
-    /// Its arguments: words; `@FILE` or `-` for texts; filters as one JSON object or `key=value`
+    /// Its arguments: plain text; `@FILE` or `-` for long text; filters as one JSON object or
+    /// `key=value`
     #[arg(value_name = "ARG")]
     arguments: Vec<String>,
-    /// How the answer is written; `raw` is an artifact's bytes (`download_artifact` only)
-    #[arg(short, long, value_enum, default_value_t = Format::Json)]
-    format: Format,
-    /// Write the answer to this file, whole or not at all
+    /// Output format; `raw` is an artifact's bytes (`download_artifact` only)
+    #[arg(short, long, value_enum, default_value_t = CallFormat::Json)]
+    format: CallFormat,
+    /// Write the answer to this file, atomically
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -38,12 +39,12 @@ pub(super) struct CallArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CallFormat {
     Json,
     Raw,
 }
 
-/// The functions, as `call --help` lists them.
+/// Returns the list of functions for `call --help`.
 pub(super) fn functions_help() -> String {
     let mut help = "Functions:\n".to_owned();
     for function in FUNCTIONS {
@@ -74,7 +75,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let functions = args.functions.set();
     let function = functions.find(bare(&args.function, context.product.as_str()))?;
-    if args.format == Format::Raw && function.name != "download_artifact" {
+    if args.format == CallFormat::Raw && function.name != "download_artifact" {
         let message = format!("`--format raw` can't write what `{}` answers", function.name);
         return Err(Error::new(ErrorKind::InvalidArgument, message)
             .with_hint("it is for `download_artifact`; leave it out for JSON"));
@@ -90,7 +91,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
         Err(error)
             if error.kind() == ErrorKind::NotFound && options.not_found == NotFound::Undefined =>
         {
-            reporter.note("undefined: the service knows no such thing");
+            reporter.note("undefined: the service doesn't know it");
             return Ok(Exit::Passed);
         }
         other => other?,
@@ -107,10 +108,10 @@ fn ask(
     platform: &Platform,
     function: &Function,
     values: &[crate::rego::Value],
-    format: Format,
+    format: CallFormat,
     reporter: Reporter,
 ) -> Result<Vec<u8>, Error> {
-    if let (Format::Raw, [crate::rego::Value::String(digest)]) = (format, values) {
+    if let (CallFormat::Raw, [crate::rego::Value::String(digest)]) = (format, values) {
         return platform.download(digest);
     }
     let product = platform.product();

@@ -46,13 +46,11 @@ const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Evaluate policies against inputs and report a verdict
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
-#[command(
-    after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (something is wrong).\n\n\
+#[command(after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (an error).\n\n\
     Examples:\n  \
     rego-platform gate -d policies -i image.json\n  \
     rego-platform gate -d policies -i 'sboms/*.json' --output json=gate.json\n  \
-    rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json"
-)]
+    rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json")]
 pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, OPA bundles (`.tar.gz`), policy documents (`kind:
     /// Policy`); may be repeated

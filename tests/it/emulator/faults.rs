@@ -163,16 +163,16 @@ fn faults_are_read_from_text() {
     for (text, says) in [
         ("", "no route"),
         ("discovery:reset", "no route `discovery`"),
-        ("discover", "doesn't say what happens"),
-        ("discover:count=2", "doesn't say what happens"),
-        ("discover:reset:reset", "twice"),
+        ("discover", "has no effect"),
+        ("discover:count=2", "has no effect"),
+        ("discover:reset:reset", "two effects"),
         ("discover:status=99", "`99`"),
         ("discover:status=abc", "whole number"),
         ("discover:latency=5", "`5`"),
         ("discover:reset:times=2", "`times=2`"),
         ("discover:reset:body=x", "`status=`"),
         ("discover:status=503:header=a b=c", "header"),
-        ("/discover/sha256:ab", "doesn't say what happens"),
+        ("/discover/sha256:ab", "has no effect"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.to_string().contains(says), "{text}: {error}");

@@ -16,7 +16,7 @@ pub struct ReceivedRequest {
 /// Serves until the process ends; one thread for each connection.
 pub struct Server {
     pub port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Server {
@@ -74,7 +74,7 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<ReceivedRequest>>) {
         let mut words = head.split_whitespace();
         let method = words.next().unwrap().to_uppercase();
         let path = words.next().unwrap().to_owned();
-        let asked = Asked { method: method.clone(), path: path.clone(), head };
+        let asked = ReceivedRequest { method: method.clone(), path: path.clone(), head };
         let count = {
             let mut log = log.lock().unwrap();
             log.push(asked);

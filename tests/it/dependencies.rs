@@ -1,7 +1,7 @@
-//! The rooms of `src` use one another in one direction.
+//! The top-level modules of `src` have no cyclic dependencies.
 //!
-//! A room is a folder or file directly below `src`. One uses another by `crate::other` or by a name
-//! that `lib.rs` re-exports from it; comments and tests don't count.
+//! A module depends on another if it names `crate::other`, or a name that `lib.rs` re-exports from
+//! it; comments and tests don't count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,24 +12,24 @@ use regex::Regex;
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
-fn no_room_uses_one_that_uses_it() {
+fn modules_have_no_cyclic_dependencies() {
     let graph = graph();
-    assert!(graph.len() > 15, "the rooms aren't found: {graph:?}");
-    for room in graph.keys() {
-        if let Some(path) = circle(&graph, room) {
-            panic!("rooms in a circle: {}", path.join(" → "));
+    assert!(graph.len() > 15, "the modules aren't found: {graph:?}");
+    for module in graph.keys() {
+        if let Some(path) = find_cycle(&graph, module) {
+            panic!("modules with a cyclic dependency: {}", path.join(" → "));
         }
     }
 }
 
 #[test]
-fn the_language_knows_nothing_of_the_service() {
+fn the_language_depends_only_on_text() {
     let uses = graph().remove("rego").unwrap_or_default();
     assert_eq!(uses, BTreeSet::from(["text".to_owned()]));
 }
 
 #[test]
-fn a_circle_is_found() {
+fn a_cycle_is_found() {
     let graph = |edges: &[(&str, &str)]| {
         let mut graph = Graph::new();
         for (from, to) in edges {
@@ -37,13 +37,13 @@ fn a_circle_is_found() {
         }
         graph
     };
-    let round = graph(&[("a", "b"), ("b", "c"), ("c", "a")]);
-    assert_eq!(circle(&round, "a").unwrap(), ["a", "b", "c", "a"]);
-    assert_eq!(circle(&graph(&[("a", "b"), ("a", "c"), ("b", "c")]), "a"), None);
+    let cycle = graph(&[("a", "b"), ("b", "c"), ("c", "a")]);
+    assert_eq!(find_cycle(&cycle, "a").unwrap(), ["a", "b", "c", "a"]);
+    assert_eq!(find_cycle(&graph(&[("a", "b"), ("a", "c"), ("b", "c")]), "a"), None);
 }
 
-/// The way from a room back to itself, if there is one.
-fn circle(graph: &Graph, start: &str) -> Option<Vec<String>> {
+/// Returns the path from a module back to itself, if there is one.
+fn find_cycle(graph: &Graph, start: &str) -> Option<Vec<String>> {
     let mut open = vec![vec![start.to_owned()]];
     let mut seen = BTreeSet::new();
     while let Some(path) = open.pop() {
@@ -61,23 +61,23 @@ fn circle(graph: &Graph, start: &str) -> Option<Vec<String>> {
     None
 }
 
-/// Each room with those that it uses.
+/// Returns each module with the modules it depends on.
 fn graph() -> Graph {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut rooms: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    let mut modules: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for entry in fs::read_dir(&root).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         if !["lib", "main"].contains(&name.as_str()) {
-            files(&path, rooms.entry(name).or_default());
+            files(&path, modules.entry(name).or_default());
         }
     }
     let exported = exported(&fs::read_to_string(root.join("lib.rs")).unwrap());
     let uses = Regex::new(r"\bcrate::(?:(\w+)|\{([^;]*)\};)").unwrap();
     let listed = Regex::new(r"(?:^|[{,])\s*(\w+)").unwrap();
     let mut graph = Graph::new();
-    for (room, files) in &rooms {
-        let used = graph.entry(room.clone()).or_default();
+    for (module, files) in &modules {
+        let used = graph.entry(module.clone()).or_default();
         for file in files {
             let code = code(&fs::read_to_string(file).unwrap());
             for found in uses.captures_iter(&code) {
@@ -90,9 +90,9 @@ fn graph() -> Graph {
                     _ => Vec::new(),
                 };
                 for name in names {
-                    let other = if rooms.contains_key(name) { Some(name) } else { None };
+                    let other = if modules.contains_key(name) { Some(name) } else { None };
                     let other = other.or_else(|| exported.get(name).map(String::as_str));
-                    used.extend(other.filter(|other| other != room).map(str::to_owned));
+                    used.extend(other.filter(|other| other != module).map(str::to_owned));
                 }
             }
         }
@@ -100,7 +100,7 @@ fn graph() -> Graph {
     graph
 }
 
-/// The Rust files of a room, without those of its tests.
+/// Collects the Rust files of a module, except those of its tests.
 fn files(path: &Path, out: &mut Vec<PathBuf>) {
     let name = path.file_name().unwrap().to_string_lossy();
     if name.contains("tests") || name == "fixture.rs" {
@@ -115,14 +115,14 @@ fn files(path: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// A file without its comments, and without the tests at its end.
+/// Returns the text of a file without comments and without the tests at its end.
 fn code(text: &str) -> String {
     let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
     let lines = text[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The names at the top of the crate, with the room that each comes from.
+/// Returns the names that the crate re-exports, with the module of each.
 fn exported(lib: &str) -> BTreeMap<String, String> {
     let exports = Regex::new(r"pub use (\w+)::(?:(\w+)|\{([^}]*)\});").unwrap();
     let mut all = BTreeMap::new();
