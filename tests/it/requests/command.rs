@@ -33,7 +33,7 @@ fn eval_asks_hosts_that_are_allowed() {
         .output()
         .code(2)
         .says("isn't a valid host");
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_gate_replays_what_it_recorded() {
     let request = format!(r#"[{{"method":"get","url":"{}"}}]"#, server.url("/a"));
     assert_eq!(written["nd_builtin_cache"]["http.send"][&request]["status_code"], 200);
     sandbox.run(&[&gate[..], &["--replay", &recording]].concat()).output().code(0);
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn tests_mock_requests_or_allow_their_hosts() {
         "package p_test\n\nimport data.p\n\ntest_live if count(p.deny) == 0\n",
     );
     sandbox.run(&["test", &file, &test]).output().code(2);
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
     sandbox.run(&["test", &file, &test, "--allow-host", &server.host()]).output().code(0);
 }
 
@@ -117,5 +117,5 @@ fn check_warns_of_requests_unless_a_host_is_allowed() {
         .output()
         .code(2)
         .says("--allow-host");
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
 }

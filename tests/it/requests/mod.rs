@@ -1,4 +1,4 @@
-//! `http.send` and `net.lookup_ip_addr`: policies that ask hosts of their own, over real HTTP.
+//! `http.send` and `net.lookup_ip_addr`: policies that contact their own hosts, over real HTTP.
 
 mod command;
 mod server;
@@ -82,7 +82,7 @@ x := [count(second), get("/1").body.count == get("/1").body.count]"#,
     assert!(ledger.calls.iter().all(|call| call.attempts == 1 && call.bytes > 0 && call.needed));
     assert!(ledger.calls.iter().all(|call| call.origin == Origin::Network));
     assert_eq!(shown(evaluated), "[40,true]");
-    assert_eq!(server.asked().len(), 80);
+    assert_eq!(server.requests().len(), 80);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn without_a_host_nothing_is_asked_and_nothing_is_undefined() {
             assert_eq!(error.setting(), Some(Setting::AllowedHosts));
         }
     }
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[test]
@@ -175,7 +175,7 @@ x := [first, count(guessed), post("/certain").body.method, post("/certain").body
     let mut options = allowing(&[&server.host()]);
     options.budget.eager_prompts = true;
     assert_eq!(shown(run(&policies, &options)), r#"["/first",0,"POST","POST"]"#);
-    let mut asked: Vec<_> = server.asked().into_iter().map(|a| (a.method, a.path)).collect();
+    let mut asked: Vec<_> = server.requests().into_iter().map(|a| (a.method, a.path)).collect();
     asked.sort();
     let expected = [("GET", "/first"), ("GET", "/read"), ("POST", "/certain")];
     assert_eq!(asked, expected.map(|(method, path)| (method.to_owned(), path.to_owned())));
@@ -219,14 +219,14 @@ names := net.lookup_ip_addr("127.0.0.1")"#,
     let live = shown(live);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(!text.contains("canary") && text.contains("shown"), "{text}");
-    let asked = server.asked();
+    let asked = server.requests();
     assert_eq!(asked.len(), 3);
     assert!(asked.iter().any(|asked| asked.head.contains("authorization: canary-2")));
     let replay = |recording| {
         run(&policies, &EvaluateOptions::new(Answers::Replay(Arc::new(Replay::new(recording)))))
     };
     assert_eq!(shown(replay(Recording::load(&path).unwrap())), live);
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
     // An invalid answer, and a call that the recording doesn't have.
     std::fs::write(&path, text.replace("status_code", "status_cod")).unwrap();
     let error = replay(Recording::load(&path).unwrap()).result.unwrap_err();
@@ -260,7 +260,7 @@ x := [image.kind, get("/a").body.path, post(sprintf("/%s", [image.kind])).body.p
         evaluated.ledger.calls.iter().map(|call| call.function.as_str()).collect();
     assert!(functions.contains(&"platform.discover") && functions.contains(&"http.send"));
     assert_eq!(shown(evaluated), r#"["CONTAINER_IMAGE","/a","/container_image"]"#);
-    for asked in server.asked() {
+    for asked in server.requests() {
         assert!(!asked.head.contains("authorization") && !asked.head.contains("organization"));
         assert!(!asked.head.contains(&emulator.default_token().to_lowercase()), "{}", asked.head);
     }
@@ -335,5 +335,5 @@ fn wrong_requests_have_opas_codes() {
         let error = run(&policies, &options).result.unwrap_err();
         assert_eq!(error.diagnostics()[0].message, expected);
     }
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
 }

@@ -16,22 +16,22 @@ pub struct ReceivedRequest {
 /// Serves until the process ends; one thread for each connection.
 pub struct Server {
     pub port: u16,
-    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Server {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (stream, log) = (stream.unwrap(), Arc::clone(&log));
                 std::thread::spawn(move || serve(stream, &log));
             }
         });
-        Self { port, asked }
+        Self { port, requests }
     }
 
     /// Returns the value of the option that allows it.
@@ -43,8 +43,8 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    pub fn asked(&self) -> Vec<ReceivedRequest> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -74,10 +74,10 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<ReceivedRequest>>) {
         let mut words = head.split_whitespace();
         let method = words.next().unwrap().to_uppercase();
         let path = words.next().unwrap().to_owned();
-        let asked = ReceivedRequest { method: method.clone(), path: path.clone(), head };
+        let request = ReceivedRequest { method: method.clone(), path: path.clone(), head };
         let count = {
             let mut log = log.lock().unwrap();
-            log.push(asked);
+            log.push(request);
             log.len()
         };
         if path == "/closed" {
