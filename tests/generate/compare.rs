@@ -1,7 +1,11 @@
 //! The difference between two outcomes of a case.
 
+use std::collections::HashSet;
+
 use super::case::{Answer, Case, CaseOutcome, Fault};
 use super::subject::is_refusal;
+use crate::rego::syntax::tree::{FileId, Term, TermKind};
+use crate::rego::syntax::{ParseOptions, parse_term};
 
 /// The relation of this crate's answer to OPA's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +18,10 @@ pub enum Verdict {
     OtherWording,
     /// The same except for the position of an error.
     OtherPosition,
+    /// Different, where OPA's answer shows an object with a key that it has twice, which is OPA's
+    /// fault; or where OPA evaluates a rule again to explain a conflict, so that calls and prints of
+    /// it come twice.
+    KnownOfOpa,
     /// Refused as unsupported, while OPA accepts it.
     Refused,
     /// Refused as wrong, while OPA accepts it.
@@ -176,14 +184,18 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
     if code(&opa.error) != code(&ours.error) {
         return Verdict::Error;
     }
-    if opa.error.is_none() && !same_rows(opa, ours) {
-        return Verdict::Value;
-    }
-    if opa.calls != ours.calls {
-        return Verdict::Calls;
-    }
-    if opa.prints != ours.prints {
-        return Verdict::Prints;
+    let differs = if opa.error.is_none() && !same_rows(opa, ours) {
+        Some(Verdict::Value)
+    } else if opa.calls != ours.calls {
+        Some(Verdict::Calls)
+    } else if opa.prints != ours.prints {
+        Some(Verdict::Prints)
+    } else {
+        None
+    };
+    if let Some(verdict) = differs {
+        let known = explains_a_conflict(opa, ours) || has_key_twice(&opa.show());
+        return if known { Verdict::KnownOfOpa } else { verdict };
     }
     if code(&opa.failure) != code(&ours.failure) {
         return Verdict::Failure;
@@ -199,6 +211,53 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
         }
     }
     Verdict::Agree
+}
+
+/// Returns `true` if both end with a conflict of an object comprehension, and OPA only repeats what
+/// this crate did up to it.
+fn explains_a_conflict(opa: &Answer, ours: &Answer) -> bool {
+    let conflict = |answer: &Answer| {
+        let error = answer.error.as_ref();
+        error.is_some_and(|fault| fault.message.contains("object keys must be unique"))
+    };
+    conflict(opa)
+        && conflict(ours)
+        && opa.calls.starts_with(&ours.calls)
+        && opa.prints.starts_with(&ours.prints)
+}
+
+/// Returns `true` if a text shows an object with the same key twice.
+fn has_key_twice(text: &str) -> bool {
+    let starts = text.char_indices().filter(|(_, c)| *c == '{').map(|(index, _)| index);
+    starts.filter_map(|start| object_at(text, start)).any(|object| {
+        let options = ParseOptions::default();
+        let Ok(term) = parse_term(FileId(0), object, &options) else { return false };
+        let TermKind::Object(members) = &term.kind else { return false };
+        let mut keys = HashSet::new();
+        let key = |term: &Term| object.get(term.span.start as usize..term.span.end as usize);
+        !members.iter().all(|(name, _)| key(name).is_none_or(|name| keys.insert(name)))
+    })
+}
+
+/// Returns the text from a brace to the one that closes it, strings aside.
+fn object_at(text: &str, start: usize) -> Option<&str> {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for (offset, c) in text.get(start..)?.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '{' if !quoted => depth += 1,
+            '}' if !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    return text.get(start..=start + offset);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Compares solutions; the value of a query of a single expression matters if OPA has one.
@@ -220,5 +279,22 @@ fn kind(code: &str) -> &str {
     match code {
         "eval_host_error" | "rego_parse_error" => "eval_builtin_error",
         code => code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_an_object_has_twice_is_seen() {
+        for text in ["{[]: 1, \"a}\": 2, []: 3}", "value {\"x\": {1: 2, 1: 2}}; calls f[{}]"] {
+            assert!(has_key_twice(text), "{text}");
+        }
+        for text in
+            ["{\"a\": 1, \"b\": 1}", "{1, 2}", "{", "}", "{\"a\": {\"a\": 1}}", "{1: 2} {1: 2}"]
+        {
+            assert!(!has_key_twice(text), "{text}");
+        }
     }
 }
