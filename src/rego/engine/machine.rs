@@ -298,17 +298,18 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     fn run_traced(&mut self, run: &Run<'p>, index: usize, next: Next<'_, 'p, 'r>) -> Flow {
         let Some(op) = run.body.get(index) else { return self.solved(run, next) };
-        self.step()?;
+        self.step().map_err(|stop| stop.at(op.span))?;
         self.trace_op(TraceOp::Eval, run, op);
         let mut defined = false;
-        self.deeper(|machine| {
+        let flow = self.deeper(|machine| {
             machine.each_answer(run, op, &mut |machine| {
                 defined = true;
                 let flow = machine.run(run, index + 1, next);
                 machine.trace_op(TraceOp::Redo, run, op);
                 flow
             })
-        })?;
+        });
+        flow.map_err(|stop| stop.at(op.span))?;
         if !defined {
             self.trace_op(TraceOp::Fail, run, op);
         }
