@@ -3,11 +3,11 @@
 //! Owns when passes end, how much time each gets, and when calls are sent one at a time. How a pass
 //! treats a call belongs to `batch`.
 //!
-//! An inexact pass keeps running: the calls that it still reaches are the guesses that the next
-//! fetch sends along. So a pass that can become inexact gets a slice of the time from the start. An
-//! exact pass that runs out of its slice is run again with a longer one; a pass that loops where an
-//! answer is missing is followed by an exact pass that blocks on its calls. Discarded passes take
-//! at most a quarter of the evaluation's time, plus the last slice.
+//! A speculative pass keeps running: the calls that it still reaches are the guesses that the next
+//! fetch sends along. So a pass that can become speculative gets a slice of the time from the
+//! start. An exact pass that runs out of its slice is run again with a longer one; a pass that
+//! loops where an answer is missing is followed by an exact pass that blocks on its calls.
+//! Discarded passes take at most a quarter of the evaluation's time, plus the last slice.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -88,7 +88,7 @@ pub(crate) async fn run_passes<T, R: Future<Output = Result<T, Error>>>(
             }
             return FinalPass { result, used: notes.used, passes: plan.passes };
         };
-        // The result of an inexact pass is useless and may be large.
+        // The result of a speculative pass is useless and may be large.
         drop(result);
         let discarded = DiscardedPass {
             took: started.elapsed(),
@@ -114,7 +114,7 @@ struct PassPlan {
     /// its end.
     guesses: usize,
     right: usize,
-    /// The time limit of a pass that can become inexact.
+    /// The time limit of a pass that can become speculative.
     slice: Duration,
     /// The time spent on discarded passes.
     spent: Duration,
@@ -186,7 +186,7 @@ impl PassPlan {
         }
     }
 
-    /// Adjusts credit and slice after an inexact pass.
+    /// Adjusts credit and slice after a speculative pass.
     fn learn(&mut self, session: &Session, pass: &DiscardedPass) {
         self.spent += pass.took;
         let right = session.right_guesses();
@@ -219,7 +219,7 @@ impl PassPlan {
     }
 }
 
-/// The facts about an inexact pass that decide how to continue.
+/// The facts about a speculative pass that decide how to continue.
 struct DiscardedPass {
     took: Duration,
     /// The time it went on after its first noted call.
