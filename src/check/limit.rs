@@ -50,7 +50,7 @@ fn owned(path: &[&str]) -> Vec<String> {
 
 impl CutRules {
     /// Follows lists from the rules that fetch them to all rules that depend on those.
-    pub fn new(all: &Inspected<'_>, files: &[File<'_>], constants: &Constants<'_>) -> Self {
+    pub fn new(files: &[File<'_>], constants: &Constants<'_>) -> Self {
         let mut cut: HashMap<Vec<String>, Limit> = HashMap::new();
         for file in files {
             for call in &file.model.calls {
@@ -80,7 +80,6 @@ impl CutRules {
                 readers.push((owned(&path), reads));
             }
         }
-        let _ = all;
         loop {
             let mut more = Vec::new();
             for (path, reads) in &readers {

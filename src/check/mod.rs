@@ -206,7 +206,7 @@ fn everything(all: &Inspected<'_>) -> Vec<Diagnostic> {
     let constants = all.constants();
     let files = all.files();
     let known = unknown::Known::new(all, &files);
-    let cut = limit::CutRules::new(all, &files, &constants);
+    let cut = limit::CutRules::new(&files, &constants);
     let mut ignores = Vec::new();
     let types = infer::Types::new(all, &files);
     for (at, file) in files.iter().enumerate() {

@@ -84,17 +84,20 @@ mod tests {
 
     #[test]
     fn successes_are_remembered_until_they_expire() {
-        let shared = Shared::new(Duration::from_millis(50));
+        let minute = Duration::from_secs(60);
+        let shared = Shared::new(minute);
         let failure = Err(Error::new(ErrorKind::NotFound, "no"));
         shared.put(&key("failed"), &CallOutcome { result: failure, ..outcome(1) });
         assert!(shared.get(&key("failed")).is_none());
         shared.put(&key("fine"), &outcome(1));
         assert!(shared.get(&key("fine")).is_some());
-        std::thread::sleep(Duration::from_millis(60));
-        assert!(shared.get(&key("fine")).is_none());
-        let slow = CallOutcome { latency: Duration::from_millis(60), ..outcome(1) };
+        let slow = CallOutcome { latency: minute, ..outcome(1) };
         shared.put(&key("slow"), &slow);
         assert!(shared.get(&key("slow")).is_none(), "its age counts from the request");
+        let short = Shared::new(Duration::from_millis(1));
+        short.put(&key("fine"), &outcome(1));
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(short.get(&key("fine")).is_none());
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn built(mut builder: HttpBuilder, allowed: &[String]) -> Http {
 }
 
 fn context() -> Context {
-    Context::new(Instant::now() + Duration::from_secs(20), None)
+    Context::new(Instant::now() + Duration::from_secs(60), None)
 }
 
 async fn send(http: &Http, json: &str, port: u16) -> Result<HttpResponse, Failure> {

@@ -40,7 +40,7 @@ fn signal(served: &mut Served, name: &str) -> Option<i32> {
     let id = served.child.id().to_string();
     assert!(std::process::Command::new("kill").args([name, &id]).status().unwrap().success());
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(10) {
+    while start.elapsed() < crate::support::HANG {
         if let Some(status) = served.child.try_wait().unwrap() {
             return status.code();
         }
