@@ -33,6 +33,7 @@
 
 mod check;
 mod env;
+mod overlap;
 mod refs;
 mod schema;
 #[cfg(test)]

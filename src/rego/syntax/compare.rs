@@ -3,8 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::parser::is_root;
-use super::tree::{Body, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With};
+use super::tree::{Body, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With, is_root};
 
 /// Compares two terms. Positions and parentheses don't matter.
 pub fn terms(a: &Term, b: &Term) -> Ordering {

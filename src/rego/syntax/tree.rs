@@ -92,6 +92,11 @@ pub enum TermKind {
     Group(Box<Term>),
 }
 
+/// Returns `true` for the names with which references begin: `data` and `input`.
+pub fn is_root(name: &str) -> bool {
+    matches!(name, "data" | "input")
+}
+
 /// A template string.
 #[derive(Debug, Clone)]
 pub struct Template {

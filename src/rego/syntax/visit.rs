@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::tree::{
     Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule, SomeDecl, Span,
-    Template, TemplatePart, Term, TermKind, With,
+    Template, TemplatePart, Term, TermKind, With, is_root,
 };
 
 /// A visitor that reads nodes. By default, each method visits the node's parts.
@@ -447,7 +447,7 @@ pub fn is_ground(term: &Term) -> bool {
     match &term.kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
         TermKind::Template(_) => false,
-        TermKind::Var(name) => super::parser::is_root(name),
+        TermKind::Var(name) => is_root(name),
         TermKind::Ref(terms) | TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
         TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_ground),
         TermKind::Object(pairs) => {

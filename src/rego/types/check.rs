@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::env::{Env, PathKey, TypeEnv, TypeTree};
+use super::overlap::unifies;
 use super::schema::overridden;
 use super::terms;
 use super::ty::{Dynamic, Function, Property, Type};
-use super::unify::unifies;
 use super::wording::{TypeError, argument_error, match_error, reference_text};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::check::Checker;
 use super::env::{Env, HeadEntry, PathKey, TypeTree, constant_selected, is_empty_collection};
+use super::overlap::unifies;
 use super::terms;
 use super::ty::Type;
-use super::unify::unifies;
 use super::wording::{invalid_reference, keys_of, term_text, unsupported_reference};
 use crate::rego::problem::{Problem, Problems};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Span, Term, TermKind};

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub(crate) use crate::rego::syntax::compare::terms as compare;
+pub(crate) use crate::rego::syntax::tree::is_root;
 use crate::rego::syntax::tree::{Name, Term, TermKind};
 use crate::rego::syntax::visit::{Visit, walk_term};
 use crate::rego::value::Value;
@@ -47,11 +48,6 @@ pub(crate) fn variables(term: &Term) -> Rc<[Name]> {
     let mut found = Variables(BTreeSet::new());
     found.term(term);
     found.0.into_iter().collect()
-}
-
-/// Returns `true` if references begin with this name.
-pub(crate) fn is_root(name: &str) -> bool {
-    matches!(name, "input" | "data")
 }
 
 /// Returns `true` if a term contains no variable, heads of references aside.

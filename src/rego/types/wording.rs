@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::overlap::unifies;
 use super::ty::{Array, DisplayKey, Dynamic, Function, Object, Type};
-use super::unify::unifies;
 use crate::rego::compile::{RefText, Text};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Span, Term, TermKind};

@@ -1600,7 +1600,7 @@ impl<'a> Writer<'a> {
                 self.write(&written);
                 (notes, None)
             }
-            TermKind::Var(name) if !super::super::parser::is_root(name) => {
+            TermKind::Var(name) if !super::super::tree::is_root(name) => {
                 let name = if name.starts_with('$') { "_" } else { name };
                 let written = format!("[{name}]");
                 self.write(&written);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::token::{Keywords, Tok};
 use super::super::tree::{
-    Body, Every, Expr, ExprKind, Logical, Not, SomeDecl, Span, Term, TermKind, With,
+    Body, Every, Expr, ExprKind, Logical, Not, SomeDecl, Span, Term, TermKind, With, is_root,
 };
 use super::{LiteralMemo, Parser};
 use crate::rego::problem::Problem;
@@ -687,7 +687,7 @@ fn negation(body: Body, explicit: bool, span: Span) -> Expr {
 
 fn is_var(term: &Term) -> bool {
     match &term.ungrouped().kind {
-        TermKind::Var(name) => !super::is_root(name),
+        TermKind::Var(name) => !is_root(name),
         _ => false,
     }
 }

@@ -19,7 +19,7 @@ pub(super) use statements::head_word;
 
 use super::lexer::{self, Lexed};
 use super::token::{Keywords, Tok, Token};
-use super::tree::{Body, Expr, FileId, Module, Span, Term, TermKind, Version};
+use super::tree::{Body, Expr, FileId, Module, Span, Term, TermKind, Version, is_root};
 use super::{MAX_DEPTH, normalize};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
 
@@ -109,11 +109,6 @@ pub fn parse_ref(file: FileId, text: &str, options: &ParseOptions) -> Result<Vec
         TermKind::Var(ref name) if is_root(name) => Ok(vec![term]),
         _ => Err(vec![Problem::parse(term.span, "expected ref")]),
     }
-}
-
-/// Returns `true` for `data` and `input`.
-pub(super) fn is_root(name: &str) -> bool {
-    matches!(name, "data" | "input")
 }
 
 fn whole(file: FileId, text: &str) -> Span {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::token::Tok;
-use super::super::tree::{Body, Expr, ExprKind, Head, Rule, Span, Term, TermKind};
+use super::super::tree::{Body, Expr, ExprKind, Head, Rule, Span, Term, TermKind, is_root};
 use super::super::visit::{is_ground, locate_body, locate_head, walk_terms};
+use super::Parser;
 use super::statements::value_name;
-use super::{Parser, is_root};
 use crate::rego::problem::Problem;
 
 /// The body of a rule for which none is written.

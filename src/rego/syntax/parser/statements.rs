@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::super::token::{Keywords, Tok};
-use super::super::tree::{Body, Import, Package, Rule, Span, Term, TermKind};
-use super::{MAX_PROBLEMS, Parser, is_root, keyword_in};
+use super::super::tree::{Body, Import, Package, Rule, Span, Term, TermKind, is_root};
+use super::{MAX_PROBLEMS, Parser, keyword_in};
 use crate::rego::problem::Problem;
 
 /// A statement of a text.

@@ -7,9 +7,10 @@ use super::super::lexer::{unescape, unescape_template};
 use super::super::token::Tok;
 use super::super::tree::{
     Comprehension, ExprKind, ObjectComprehension, Span, Template, TemplatePart, Term, TermKind,
+    is_root,
 };
 use super::statements::value_name;
-use super::{BaseVersion, Parser, is_root};
+use super::{BaseVersion, Parser};
 use crate::rego::value::{Number, NumberError};
 
 /// The precedence of an operator, from the loosest to the tightest.
