@@ -8,6 +8,7 @@
 
 mod affixes;
 mod collect;
+mod mapper;
 mod trie;
 
 use std::sync::Arc;

@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::trie::NodeId;
-
-/// Nodes by a prefix, or by a suffix, of a string.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Affixes {
-    nodes: HashMap<Box<[u8]>, NodeId>,
+/// Nodes of the tree by a prefix, or by a suffix, of a string.
+#[derive(Debug, Clone)]
+pub(super) struct Affixes<N> {
+    nodes: HashMap<Box<[u8]>, N>,
     /// The lengths of the affixes, ascending.
     lengths: Vec<usize>,
 }
@@ -19,8 +17,14 @@ pub(super) enum End {
     End,
 }
 
-impl Affixes {
-    pub(super) fn get_or_insert(&mut self, affix: &str, make: impl FnOnce() -> NodeId) -> NodeId {
+impl<N> Default for Affixes<N> {
+    fn default() -> Self {
+        Self { nodes: HashMap::new(), lengths: Vec::new() }
+    }
+}
+
+impl<N: Copy> Affixes<N> {
+    pub(super) fn get_or_insert(&mut self, affix: &str, make: impl FnOnce() -> N) -> N {
         if let Err(at) = self.lengths.binary_search(&affix.len()) {
             self.lengths.insert(at, affix.len());
         }
@@ -32,7 +36,7 @@ impl Affixes {
     }
 
     /// Calls `found` with the node of each affix that the text has.
-    pub(super) fn of(&self, text: &str, end: End, mut found: impl FnMut(NodeId)) {
+    pub(super) fn of(&self, text: &str, end: End, mut found: impl FnMut(N)) {
         let bytes = text.as_bytes();
         for length in self.lengths.iter().take_while(|it| **it <= bytes.len()) {
             let part = match end {

@@ -1,8 +1,8 @@
 //! The requirements of definitions on references, read from their bodies.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
+use super::mapper::{Mapper, split_escaped};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
 use crate::rego::types::terms;
 
@@ -33,10 +33,6 @@ pub(super) enum MatchKind {
     /// It's a string that ends with it, or a collection with such a string.
     Suffix,
 }
-
-/// The characters at which a string is split.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mapper(pub(super) Arc<str>);
 
 impl Requirement {
     pub(super) fn is_any(&self) -> bool {
@@ -854,7 +850,7 @@ fn delimiter_text(term: &Term) -> Option<String> {
 /// wildcards.
 fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
     let TermKind::String(text) = &pattern.kind else { return None };
-    let parts = super::trie::split_escaped(text, delimiters).into_iter().map(|part| {
+    let parts = split_escaped(text, delimiters).into_iter().map(|part| {
         let part = String::from_utf8_lossy(part);
         if part == "*" {
             return Some(Term { kind: TermKind::Var("$globwildcard".into()), span: pattern.span });

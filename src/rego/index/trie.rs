@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
 
 use super::affixes::{Affixes, End};
-use super::collect::{Mapper, MatchKind, Requirement};
+use super::collect::{MatchKind, Requirement};
+use super::mapper::Mapper;
 use super::{Candidate, Reference, Resolver};
 use crate::rego::syntax::tree::{Term, TermKind};
 use crate::rego::types::terms;
@@ -51,8 +51,8 @@ struct Level {
     array: Option<ArrayId>,
     /// The nodes for a collection that has this scalar.
     members: ByValue<Vec<NodeId>>,
-    prefixes: Affixes,
-    suffixes: Affixes,
+    prefixes: Affixes<NodeId>,
+    suffixes: Affixes<NodeId>,
     mappers: Vec<Mapper>,
     /// The one node of `scalars`, and of `members`, that all definitions requiring the same value
     /// share.
@@ -540,31 +540,4 @@ impl Hasher for FastHasher {
     fn write_usize(&mut self, it: usize) {
         self.mix(it as u64);
     }
-}
-
-/// A delimiter of `glob.match`, by which strings are split into arrays.
-impl Mapper {
-    /// Splits a text at its unescaped delimiters.
-    pub(super) fn split(&self, text: &str) -> Vec<Arc<str>> {
-        split_escaped(text, &self.0)
-            .into_iter()
-            .map(|it| String::from_utf8_lossy(it).into())
-            .collect()
-    }
-}
-
-/// Splits a text at the characters of `delimiters` that aren't escaped by a backslash.
-pub(super) fn split_escaped<'t>(text: &'t str, delimiters: &str) -> Vec<&'t [u8]> {
-    let bytes = text.as_bytes();
-    let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
-    for (at, byte) in bytes.iter().enumerate() {
-        if *byte == b'\\' || escaped {
-            escaped = !escaped;
-        } else if delimiters.contains(char::from(*byte)) {
-            parts.extend(bytes.get(start..at));
-            start = at + 1;
-        }
-    }
-    parts.extend(bytes.get(start..));
-    parts
 }
