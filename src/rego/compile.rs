@@ -28,6 +28,7 @@ mod recursion;
 mod resolve;
 mod rule_tree;
 mod safety;
+mod stack;
 mod templates;
 mod text;
 mod unify;
@@ -357,7 +358,7 @@ impl<'a> Compiler<'a> {
 
     /// Creates the generator of variable names, none of which occurs in a module.
     fn init_local_var_gen(&mut self) {
-        self.generator = LocalVarGenerator::for_modules(&self.modules);
+        self.generator = LocalVarGenerator::new("__local", vars::of_modules(&self.modules));
     }
 
     /// Adds a problem that ends the compilation after this stage.
@@ -396,13 +397,13 @@ fn value_term(value: &Value, span: Span) -> Term {
         Value::Bool(value) => TermKind::Bool(*value),
         Value::Number(number) => TermKind::Number(number.clone()),
         Value::String(text) => TermKind::String(Name::clone(text)),
-        Value::Array(items) => walk::deep(|| {
+        Value::Array(items) => stack::deep(|| {
             TermKind::Array(items.iter().map(|item| value_term(item, span)).collect())
         }),
         Value::Set(items) => {
-            walk::deep(|| TermKind::Set(items.iter().map(|item| value_term(item, span)).collect()))
+            stack::deep(|| TermKind::Set(items.iter().map(|item| value_term(item, span)).collect()))
         }
-        Value::Object(members) => walk::deep(|| {
+        Value::Object(members) => stack::deep(|| {
             let member =
                 |(key, value): (&Value, &Value)| (value_term(key, span), value_term(value, span));
             TermKind::Object(members.iter().map(member).collect())

@@ -9,6 +9,24 @@ use super::text::RefText;
 use super::walk::Node;
 use super::{Compiler, exprs};
 
+impl Compiler<'_> {
+    /// Checks that calls name existing functions and pass as many arguments as these take.
+    pub(super) fn check_undefined_funcs(&mut self) {
+        let mut found = Vec::new();
+        for module in &self.modules {
+            for rule in &module.rules {
+                check_undefined_funcs(
+                    self,
+                    &self.rewritten,
+                    |f| super::walk::rule(rule, &mut |node| f(node)),
+                    &mut found,
+                );
+            }
+        }
+        self.problems(found);
+    }
+}
+
 /// Checks all calls.
 pub fn check_undefined_funcs<'a>(
     compiler: &Compiler<'_>,

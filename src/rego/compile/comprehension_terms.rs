@@ -6,7 +6,8 @@
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
 
 use super::names::LocalVarGenerator;
-use super::walk::{self, Node, deep};
+use super::stack::deep;
+use super::walk::{self, Node};
 use super::{Compiler, exprs, order};
 
 /// Generates the statement `__local0__ = term`.

@@ -5,7 +5,8 @@ use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With
 
 use super::comprehension_terms::generate_equality;
 use super::names::LocalVarGenerator;
-use super::walk::{self, NodeMut, deep};
+use super::stack::deep;
+use super::walk::{self, NodeMut};
 use super::{Compiler, exprs, order};
 
 /// Hoists references and comprehensions out of terms.

@@ -6,7 +6,8 @@
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Term, TermKind, With};
 
 use super::names::{LocalVarGenerator, NameMap};
-use super::walk::{self, deep};
+use super::stack::deep;
+use super::walk;
 use super::{Compiler, exprs, order};
 
 /// Hoists calls out of terms.

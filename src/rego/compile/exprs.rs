@@ -4,6 +4,7 @@ use crate::rego::syntax::tree::{Body, Expr, ExprKind, Head, Name, Rule, Span, Te
 
 use super::functions::function_name;
 use super::names::is_wildcard;
+use super::stack::deep;
 use super::walk;
 
 /// The name of the function that an expression calls.
@@ -123,18 +124,18 @@ pub fn is_ground(term: &Term) -> bool {
         TermKind::Var(_) | TermKind::Template(_) => false,
         TermKind::Ref(terms) => is_ground_ref(terms),
         TermKind::Array(terms) | TermKind::Set(terms) | TermKind::Call(terms) => {
-            walk::deep(|| terms.iter().all(is_ground))
+            deep(|| terms.iter().all(is_ground))
         }
         TermKind::Object(pairs) => {
-            walk::deep(|| pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value)))
+            deep(|| pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value)))
         }
         TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-            walk::deep(|| is_ground(&it.term) && it.body.iter().all(is_ground_expr))
+            deep(|| is_ground(&it.term) && it.body.iter().all(is_ground_expr))
         }
-        TermKind::ObjectComprehension(it) => walk::deep(|| {
+        TermKind::ObjectComprehension(it) => deep(|| {
             is_ground(&it.key) && is_ground(&it.value) && it.body.iter().all(is_ground_expr)
         }),
-        TermKind::Group(term) => walk::deep(|| is_ground(term)),
+        TermKind::Group(term) => deep(|| is_ground(term)),
     }
 }
 

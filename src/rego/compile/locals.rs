@@ -8,9 +8,10 @@ use crate::rego::syntax::tree::{
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated, is_wildcard};
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
+use super::stack::deep;
 use super::text::Text;
 use super::vars::{self, PATTERN, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut, deep};
+use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, order};
 
 const ASSIGN_IN_NEGATED: &str = "cannot assign vars inside negated expression";

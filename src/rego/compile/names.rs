@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::rego::syntax::tree::{Module, Name};
-
-use super::vars::{Vars, VarsParams};
+use crate::rego::syntax::tree::Name;
 
 /// FNV-1a. Names are short, and authors gain nothing from collisions in their own policies.
 #[derive(Debug, Clone, Copy)]
@@ -154,17 +152,6 @@ pub struct LocalVarGenerator {
 }
 
 impl LocalVarGenerator {
-    /// Creates a generator of names that the modules don't use.
-    pub fn for_modules(modules: &[Module]) -> Self {
-        let mut vars = Vars::new(VarsParams::default());
-        for module in modules {
-            for rule in &module.rules {
-                vars.rule(rule);
-            }
-        }
-        Self::new("__local", vars.take())
-    }
-
     /// Creates a generator of names with this prefix, none of which is in `used`.
     pub fn new(prefix: &'static str, mut used: VarSet) -> Self {
         used.retain(is_generated);

@@ -5,7 +5,8 @@
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Rule, Term, TermKind};
 
-use super::walk::{self, NodeMut, deep};
+use super::stack::deep;
+use super::walk::{self, NodeMut};
 
 /// Normalizes a module.
 pub fn module(module: &mut Module) {

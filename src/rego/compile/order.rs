@@ -8,7 +8,7 @@ use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With,
 };
 
-use super::walk::deep;
+use super::stack::deep;
 
 fn rank(kind: &TermKind) -> u8 {
     match kind {

@@ -6,8 +6,9 @@ use crate::rego::syntax::tree::{
 };
 
 use super::names::{NameMap, VarSet};
+use super::stack::deep;
 use super::text::Text;
-use super::walk::{self, Node, deep};
+use super::walk::{self, Node};
 use super::{Compiler, exprs, order, vars};
 
 /// The reference that a name stands for, with a flag that is set when it's used.

@@ -359,22 +359,6 @@ impl Compiler<'_> {
         }
         self.modules = modules;
     }
-
-    /// Checks that calls name existing functions and pass as many arguments as these take.
-    pub(super) fn check_undefined_funcs(&mut self) {
-        let mut found = Vec::new();
-        for module in &self.modules {
-            for rule in &module.rules {
-                super::calls::check_undefined_funcs(
-                    self,
-                    &self.rewritten,
-                    |f| super::walk::rule(rule, &mut |node| f(node)),
-                    &mut found,
-                );
-            }
-        }
-        self.problems(found);
-    }
 }
 
 impl Arity for Compiler<'_> {

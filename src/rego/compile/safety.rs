@@ -9,10 +9,11 @@ use crate::rego::syntax::tree::{
 use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
 use super::order;
+use super::stack::deep;
 use super::text::RefText;
 use super::unify::{SafeVars, is_ref_safe, unify};
 use super::vars::{self, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut, deep};
+use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
 /// An expression that can't be evaluated because some of its variables have no value.
@@ -277,7 +278,8 @@ pub fn reorder_body_for_safety(
     globals: &VarSet,
     body: Body,
 ) -> (Body, Vec<Unsafe>) {
-    let params = VarsParams { arity: Some(arity), ..SAFETY };
+    let needs = |body: &Body| unsafe_implicit_body_vars(body, arity);
+    let params = VarsParams { needs: Some(&needs), ..SAFETY };
     let mut vars = Vars::new(params);
     vars.body(&body);
     let body_vars = vars.take();
@@ -470,7 +472,8 @@ impl Closures<'_> {
     /// Orders a closure's body. `term` contains the variables of a comprehension's head.
     fn body(&mut self, term: Option<VarSet>, body: &mut Body, lacking: &mut VarSet) {
         if let Some(term) = term {
-            let mut vars = Vars::new(VarsParams { arity: Some(self.arity), ..SAFETY });
+            let needs = |body: &Body| unsafe_implicit_body_vars(body, self.arity);
+            let mut vars = Vars::new(VarsParams { needs: Some(&needs), ..SAFETY });
             vars.body(body);
             for name in term.diff(vars.found()).diff(&self.globals).iter() {
                 lacking.add(name);

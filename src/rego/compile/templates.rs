@@ -10,8 +10,9 @@ use crate::rego::syntax::tree::{
 
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
+use super::stack::deep;
 use super::vars::{self, SAFETY, Vars};
-use super::walk::{self, Node, deep};
+use super::walk::{self, Node};
 use super::{Compiler, exprs};
 
 /// OPA's function that builds the text from a template's parts.

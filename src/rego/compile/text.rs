@@ -10,7 +10,7 @@ use crate::rego::syntax::tree::{
 };
 
 use super::names::is_wildcard;
-use super::walk::deep;
+use super::stack::deep;
 
 /// Formats a part of a tree as OPA does.
 pub struct Text<T>(pub T);

@@ -4,8 +4,8 @@ use crate::rego::syntax::tree::{Name, Term, TermKind};
 
 use super::names::{NameMap, VarSet};
 use super::order;
+use super::stack::deep;
 use super::vars::{PATTERN, SAFETY, Vars};
-use super::walk::deep;
 
 /// The set of variables that have values: `safe` and `more`, without `without`.
 #[derive(Clone, Copy)]

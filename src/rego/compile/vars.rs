@@ -1,14 +1,12 @@
 //! Collects the variables that occur in a node.
 
 use crate::rego::syntax::tree::{
-    Body, Every, Expr, ExprKind, Head, Logical, Name, Not, Rule, Span, TemplatePart, Term,
+    Body, Every, Expr, ExprKind, Head, Logical, Module, Name, Not, Rule, Span, TemplatePart, Term,
     TermKind, With,
 };
 
-use super::functions::Arity;
 use super::names::{NameMap, VarSet};
-use super::safety;
-use super::walk::deep;
+use super::stack::deep;
 
 /// The parts of a node in which variables aren't collected.
 #[derive(Clone, Copy, Default)]
@@ -26,8 +24,8 @@ pub struct VarsParams<'a> {
     /// Templates.
     pub skip_templates: bool,
     /// If set, of closures without braces only the variables are collected that these need from
-    /// outside.
-    pub arity: Option<&'a dyn Arity>,
+    /// outside, which this function determines.
+    pub needs: Option<&'a dyn Fn(&Body) -> VarSet>,
 }
 
 /// The parameters of the safety checks.
@@ -38,7 +36,7 @@ pub const SAFETY: VarsParams<'static> = VarsParams {
     skip_closures: true,
     skip_sets: false,
     skip_templates: false,
-    arity: None,
+    needs: None,
 };
 
 /// The parameters for patterns: collects the variables of a term that an equality can bind.
@@ -49,7 +47,7 @@ pub const PATTERN: VarsParams<'static> = VarsParams {
     skip_closures: true,
     skip_sets: false,
     skip_templates: false,
-    arity: None,
+    needs: None,
 };
 
 /// A collector of variables.
@@ -149,16 +147,16 @@ impl<'a> Vars<'a> {
         deep(|| self.body(&every.body));
     }
 
-    fn promote(&mut self, body: &Body, arity: &dyn Arity) {
-        for name in safety::unsafe_implicit_body_vars(body, arity).iter() {
+    fn promote(&mut self, body: &Body, needs: &dyn Fn(&Body) -> VarSet) {
+        for name in needs(body).iter() {
             self.found.add(name);
         }
     }
 
     fn not(&mut self, not: &Not) {
-        if let Some(arity) = self.params.arity {
+        if let Some(needs) = self.params.needs {
             if !not.explicit {
-                deep(|| self.promote(&not.body, arity));
+                deep(|| self.promote(&not.body, needs));
             }
         } else if !self.params.skip_closures {
             deep(|| self.body(&not.body));
@@ -166,12 +164,12 @@ impl<'a> Vars<'a> {
     }
 
     fn logical(&mut self, logical: &Logical) {
-        if let Some(arity) = self.params.arity {
+        if let Some(needs) = self.params.needs {
             if !logical.explicit_left {
-                deep(|| self.promote(&logical.left, arity));
+                deep(|| self.promote(&logical.left, needs));
             }
             if !logical.explicit_right {
-                deep(|| self.promote(&logical.right, arity));
+                deep(|| self.promote(&logical.right, needs));
             }
         } else if !self.params.skip_closures {
             deep(|| {
@@ -307,6 +305,15 @@ pub fn of_term(term: &Term) -> VarSet {
 pub fn of_terms(terms: &[Term]) -> VarSet {
     let mut vars = Vars::new(VarsParams::default());
     vars.values(terms);
+    vars.take()
+}
+
+/// All variables of the modules' rules.
+pub fn of_modules(modules: &[Module]) -> VarSet {
+    let mut vars = Vars::new(VarsParams::default());
+    for rule in modules.iter().flat_map(|module| &module.rules) {
+        vars.rule(rule);
+    }
     vars.take()
 }
 

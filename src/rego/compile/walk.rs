@@ -8,6 +8,8 @@ use crate::rego::syntax::tree::{
     With,
 };
 
+use super::stack::deep;
+
 /// A node that is read.
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
@@ -25,11 +27,6 @@ pub enum Node<'a> {
     Not(&'a Not),
     /// An `and` or `or`; its expression was visited before.
     Logical(&'a Logical),
-}
-
-/// Runs a closure with enough stack for the next level of a deep tree.
-pub fn deep<T>(f: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(96 * 1024, 2 * 1024 * 1024, f)
 }
 
 /// Visits a rule's head, body and `else` branches, without the head's reference.

@@ -6,8 +6,9 @@ use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With
 use super::comprehension_terms::generate_equality;
 use super::functions::function_name;
 use super::names::LocalVarGenerator;
+use super::stack::deep;
 use super::text::{Quoted, Text};
-use super::walk::{self, Node, deep};
+use super::walk::{self, Node};
 use super::{Compiler, exprs, order};
 
 /// Rewrites `with`.
