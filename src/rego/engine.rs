@@ -13,6 +13,8 @@ mod host;
 mod machine;
 mod partial;
 mod reference;
+mod replaced;
+mod results;
 mod rules;
 mod trace;
 mod unify;

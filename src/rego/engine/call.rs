@@ -2,10 +2,10 @@
 //! replacements by `with`.
 
 use super::host::{CallSite, HostAnswer, HostCall};
-use super::machine::{Flow, Machine, Next, RuleValue, Run, SingleResult, Stop};
-use super::reference::{OtherSide, is_false};
-use super::rules::{ArgumentTerms, SingleValue};
-use super::with::Standin;
+use super::machine::{Flow, Machine, Next, Run, Stop};
+use super::replaced::Standin;
+use super::results::{OtherSide, RuleValue, SingleResult, SingleValue, is_false};
+use super::rules::ArgumentTerms;
 use super::{ErrorCode, EvalError};
 use crate::rego::builtins::{self, Builtin};
 use crate::rego::core::{Call, Comparison, Native, Op, Target};

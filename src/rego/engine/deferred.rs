@@ -1,68 +1,25 @@
-//! Deferred values of `with`: terms that are put in place before their variables have a value.
-//!
-//! OPA substitutes the term after `as` with the bindings that its variables have by then, and
-//! evaluates nothing in it. So a variable that gets its value later in the body (which the safety
-//! check allows beside a closure) remains a variable: an expression that reads it there is unified
-//! with it. Read from another rule, it is a variable of that rule's frame, and no other part of
-//! that rule can name it. In the closures of a query a reference stays as it was written and is
-//! looked up where it is read.
-//!
-//! The replaced document itself holds what the rule index would see: an empty object for each part
-//! that has no value.
+//! Reading and unifying deferred values of `with` (see `replaced`).
 
 use std::rc::Rc;
 
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
-use super::reference::OtherSide;
+use super::replaced::{DeferredTarget, DeferredTerm, DeferredValue};
+use super::results::OtherSide;
 use super::{ErrorCode, EvalError};
-use crate::rego::core::{Ref, Scope, Slot, Term};
+use crate::rego::core::{Slot, Term};
 use crate::rego::value::{Number, Value};
 
-/// A value that isn't known yet.
-#[derive(Clone, Copy)]
-pub(super) enum DeferredTerm<'p> {
-    /// A term with unbound variables.
-    Term(&'p Term),
-    /// A reference.
-    Ref(&'p Ref),
-}
-
-/// The position that a deferred value takes.
-#[derive(Clone, Copy)]
-pub(super) enum DeferredTarget<'p> {
-    /// At a path in the input.
-    Input(&'p [Value]),
-    /// At a path in data.
-    Data(&'p [Value]),
-    /// A function, for which it stands in.
-    Function,
-}
-
-/// A term that took the place of a document or a function before it had a value.
-pub(super) struct DeferredValue<'p> {
-    content: DeferredTerm<'p>,
-    target: DeferredTarget<'p>,
-    /// The scope of the frame that its variables belong to.
-    scope: &'p Scope,
-    /// The offset of a copy of that frame within the frames of other rules, after their own slots.
-    shadow: u32,
-    /// The variables that were bound already.
-    given: Vec<(Slot, Value)>,
-}
-
-/// All the deferred values in force.
-pub(super) type DeferredValues<'p> = Rc<[Rc<DeferredValue<'p>>]>;
-
-impl<'p> DeferredValue<'p> {
-    pub(super) fn new(
-        machine: &Machine<'p, '_>,
+impl<'p, 'r> Machine<'p, 'r> {
+    /// Defers a term of a run's frame.
+    pub(super) fn defer(
+        &self,
         run: &Run<'p>,
         (content, target): (DeferredTerm<'p>, DeferredTarget<'p>),
         shadow: u32,
-    ) -> Self {
+    ) -> DeferredValue<'p> {
         let mut given = Vec::new();
         let mut see = |slot: Slot| {
-            if let Some(value) = machine.slot_value(slot, run.base) {
+            if let Some(value) = self.slot_value(slot, run.base) {
                 given.push((slot, value.clone()));
             }
         };
@@ -72,55 +29,9 @@ impl<'p> DeferredValue<'p> {
                 reference.path.iter().for_each(|term| term.each_slot(&mut see));
             }
         }
-        Self { content, target, scope: run.scope, shadow, given }
+        DeferredValue { content, target, scope: run.scope, shadow, given }
     }
 
-    /// Returns `true` if a value placed at the target would replace it.
-    pub(super) fn is_at_or_below(&self, target: DeferredTarget<'_>) -> bool {
-        match (self.target, target) {
-            (DeferredTarget::Input(own), DeferredTarget::Input(path))
-            | (DeferredTarget::Data(own), DeferredTarget::Data(path)) => {
-                own.starts_with(path) || (path.starts_with(own) && !self.is_object())
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns `true` if the target lies within it.
-    pub(super) fn is_above(&self, target: DeferredTarget<'_>) -> bool {
-        match (self.target, target) {
-            (DeferredTarget::Input(own), DeferredTarget::Input(path))
-            | (DeferredTarget::Data(own), DeferredTarget::Data(path)) => path.starts_with(own),
-            _ => false,
-        }
-    }
-
-    fn is_object(&self) -> bool {
-        matches!(self.content, DeferredTerm::Term(Term::Object(_)))
-    }
-
-    fn path(&self, input: bool) -> Option<&'p [Value]> {
-        match self.target {
-            DeferredTarget::Input(path) if input => Some(path),
-            DeferredTarget::Data(path) if !input => Some(path),
-            _ => None,
-        }
-    }
-
-    /// Binds, in a frame's copy of the variables, those that were bound already.
-    pub(super) fn give(&self, mut bind: impl FnMut(u32, &Value)) {
-        for (slot, value) in &self.given {
-            bind(self.shadow + slot, value);
-        }
-    }
-
-    /// The number of shadow slots that frames need from here on.
-    pub(super) fn shadow_end(&self) -> u32 {
-        self.shadow + self.scope.slots
-    }
-}
-
-impl<'p, 'r> Machine<'p, 'r> {
     /// Returns `true` if there is a deferred value at or below a path of the input or of data.
     pub(super) fn has_deferred(&self, input: bool, path: &[Value]) -> bool {
         self.deferred

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::cache::{Caches, ComprehensionCache};
 use super::context::EvalContext;
-use super::deferred::DeferredValues;
-use super::with::{Mock, Replaced};
+use super::replaced::{DeferredValues, Mock, Replaced};
+use super::results::{RuleValue, SingleResult};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::core::{Body, Candidate, Core, Op, OpKind, Scope, Side, Term};
 use crate::rego::index::Lookup;
@@ -67,29 +67,6 @@ pub(super) type Next<'n, 'p, 'r> = &'n mut (dyn FnMut(&mut Machine<'p, 'r>) -> F
 /// The continuation that takes a rule's value.
 pub(super) type NextWith<'n, 'p, 'r> =
     &'n mut (dyn FnMut(&mut Machine<'p, 'r>, RuleValue<'p>) -> Flow + 'n);
-
-/// The value of a rule.
-pub(super) enum RuleValue<'p> {
-    Value(Value),
-    /// A term of the rule's frame whose elements aren't in the order of their values (see
-    /// [`Machine::irregular`]).
-    Term(&'p Term, u32),
-}
-
-/// The result of evaluating an expression under the assumption that it has at most one answer.
-/// `Many` if it may have several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SingleResult {
-    Yes,
-    No,
-    Many,
-}
-
-impl From<bool> for SingleResult {
-    fn from(holds: bool) -> Self {
-        if holds { Self::Yes } else { Self::No }
-    }
-}
 
 /// A body being run.
 #[derive(Clone)]

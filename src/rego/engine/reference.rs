@@ -6,29 +6,12 @@
 use std::cell::RefCell;
 
 use super::deferred::deferred_read;
-use super::machine::{Alternatives, Flow, Machine, Next, Run, SingleResult, Stop};
-use super::rules::SingleValue;
+use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
+use super::results::{OtherSide, SingleResult, SingleValue, is_false};
 use crate::rego::core::{
     Comprehension, ComprehensionKind, Core, Head, NodeId, Ref, Resolved, SetId, Side, Term, member,
 };
 use crate::rego::value::{Number, Object, Shared, Value};
-
-/// The other side: the term, reference or condition that a reference's value is unified with.
-#[derive(Clone, Copy)]
-pub(super) enum OtherSide<'o, 'p> {
-    /// A term of the frame that begins at the given slot.
-    Term(&'p Term, u32),
-    /// Another reference.
-    Ref(&'p Ref),
-    /// A comprehension.
-    Comprehension(&'p Comprehension),
-    /// A value.
-    Value(&'o Value),
-    /// Anything but `false`: the reference stands by itself.
-    Truth,
-    /// Any value, which is stored in the cell.
-    Any(&'o RefCell<Option<Value>>),
-}
 
 /// The result of looking up a reference without evaluating anything.
 enum DirectLookup<'s, 'p> {
@@ -868,11 +851,6 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.rules(run, set, &[], OtherSide::Any(&place), &mut |_| Ok(()))?;
         Ok(place.into_inner())
     }
-}
-
-#[inline]
-pub(super) fn is_false(value: &Value) -> bool {
-    matches!(value, Value::Bool(false))
 }
 
 fn has_key(document: &Value, key: &Value) -> bool {

@@ -4,8 +4,8 @@
 //! before the definitions after it are evaluated, which must then give the same value.
 
 use super::cache::CachedRule;
-use super::machine::{Flow, Machine, Next, NextWith, RuleValue, Run, Stop, within_rule};
-use super::reference::{OtherSide, is_false};
+use super::machine::{Flow, Machine, Next, NextWith, Run, Stop, within_rule};
+use super::results::{OtherSide, RuleValue, SingleValue, is_false};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Candidate, Rule, RuleId, RuleSet, SetId, Term};
 use crate::rego::index::{Reference, Resolver, Root};
@@ -34,16 +34,6 @@ fn count(candidates: Candidates<'_>) -> usize {
         CandidateList::All(all) => all.len(),
         CandidateList::Found(start, end) => end - start,
     }
-}
-
-/// The result of evaluating a rule under the assumption that it has at most one value.
-pub(super) enum SingleValue {
-    /// A value.
-    Value(Value),
-    /// No value.
-    Undefined,
-    /// There may be more to evaluate after the value has been used.
-    Many,
 }
 
 /// The approximate size, in bytes, of a cache entry for a function's value.

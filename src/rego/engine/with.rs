@@ -2,46 +2,15 @@
 
 use std::rc::Rc;
 
-use super::deferred::{DeferredTarget, DeferredTerm, DeferredValue, DeferredValues, deferred_read};
+use super::deferred::deferred_read;
 use super::machine::{Machine, Run, Stop};
+use super::replaced::{
+    DeferredTarget, DeferredTerm, DeferredValue, DeferredValues, Mock, Replaced, Standin,
+};
 use super::{ErrorCode, EvalError};
-use crate::rego::core::{Ref, Target, With, WithTarget, WithValue};
+use crate::rego::core::{With, WithTarget, WithValue};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::{Shared, Value};
-
-/// The replacement of a function.
-#[derive(Clone)]
-pub(super) enum Standin<'p> {
-    /// A value, for all arguments.
-    Value(Value),
-    /// Another function.
-    Function(Target),
-    /// The value of a reference, for all arguments; its variables are those of the frame that
-    /// begins at the given slot.
-    Ref(&'p Ref, u32),
-    /// A term that has no value yet, for all arguments.
-    Deferred(Rc<DeferredValue<'p>>),
-}
-
-/// A function and its replacement.
-#[derive(Clone)]
-pub(super) struct Mock<'p> {
-    name: &'p str,
-    by: Standin<'p>,
-}
-
-/// The modifiers of an expression that is being evaluated.
-pub(super) struct Replaced<'p>(&'p [With]);
-
-impl Replaced<'_> {
-    /// Returns `true` if a path of data is at or within a replaced document.
-    pub(super) fn covers(&self, path: &[Value]) -> bool {
-        self.0.iter().any(|with| match &with.target {
-            WithTarget::Data(target) => path.starts_with(target),
-            _ => false,
-        })
-    }
-}
 
 /// An expression's modifiers, evaluated.
 pub(super) struct Replacement<'p> {
@@ -100,8 +69,7 @@ impl<'p> Machine<'p, '_> {
                 Err(content) => match self.given_value(run, content) {
                     Some(value) => Standin::Value(value),
                     None => {
-                        let deferred =
-                            Rc::new(DeferredValue::new(self, run, (content, target), shadow));
+                        let deferred = Rc::new(self.defer(run, (content, target), shadow));
                         shadow = deferred.shadow_end();
                         Standin::Deferred(deferred)
                     }
