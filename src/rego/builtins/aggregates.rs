@@ -1,8 +1,7 @@
 //! Functions that aggregate the elements of a collection.
 
 use super::operands::{answer, charge_elements, element_error, elements, operand, operand_error};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Number, NumberError};
 
 pub(super) const FUNCTIONS: Family = &[

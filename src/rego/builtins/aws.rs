@@ -8,9 +8,8 @@ use super::crypto::signature::{Hash, mac};
 use super::encoding_rules::{hex, lossy};
 use super::http::check_members;
 use super::operands::{answer, object, operand, operand_error};
-use super::table::Family;
 use super::uri::Url;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::{JsonStyle, Object, Set, Value};
 
 pub(super) const FUNCTIONS: Family = &[("providers.aws.sign_req", Run::Plain(sign_req))];

@@ -4,8 +4,7 @@ use num_bigint::BigUint;
 use num_traits::Num;
 
 use super::operands::{answer, charge_elements, operand, operand_error};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Number, Set, quote};
 
 pub(super) const FUNCTIONS: Family = &[

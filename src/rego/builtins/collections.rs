@@ -1,8 +1,7 @@
 //! Arrays and sets.
 
 use super::operands::{answer, array, charge_elements, integer, operand, set};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Set};
 
 pub(super) const FUNCTIONS: Family = &[

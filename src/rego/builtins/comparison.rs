@@ -1,8 +1,7 @@
 //! The operators that compare any two values.
 
 use super::operands::{answer, operand};
-use super::table::Family;
-use super::{Answer, Context, Run, Value};
+use super::{Answer, Context, Family, Run, Value};
 
 pub(super) const FUNCTIONS: Family = &[
     ("equal", Run::Plain(|_, args| compare(args, std::cmp::Ordering::is_eq))),

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::operands::{answer, charge_elements, elements, object, operand, operand_error, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::unicode::is_printable;
 use crate::rego::value::{Array, JsonLimits, JsonStyle, Object, lossy, quote};
 

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::operands::{answer, element_error, operand, string};
 use super::regex::compile_translated;
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 
 pub(super) const FUNCTIONS: Family =
     &[("glob.match", Run::Plain(matches)), ("glob.quote_meta", Run::Plain(quote_meta))];

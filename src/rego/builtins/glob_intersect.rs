@@ -4,8 +4,7 @@
 //! or `+`.
 
 use super::operands::{answer, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::deeper;
 
 pub(super) const FUNCTIONS: Family = &[("regex.globs_match", Run::Plain(globs_match))];

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use super::aggregates::list_operand;
 use super::operands::{Ticks, answer, charge_elements, elements, object, operand};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Object, Set, deeper};
 
 pub(super) const FUNCTIONS: Family = &[

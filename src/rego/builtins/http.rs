@@ -7,8 +7,7 @@
 use serde_json::value::RawValue;
 
 use super::operands::{answer, object, operand};
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run};
+use super::{Answer, Code, Context, Error, Family, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Object, Set, Value};
 
 pub(super) const FUNCTIONS: Family = &[("http.send", Run::Plain(send))];

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use super::objects::path_steps;
 use super::operands::{array, charge_elements, operand};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Object, Set, Shared, deeper};
 
 pub(super) const FUNCTIONS: Family = &[("json.patch", Run::Plain(patch))];

@@ -9,8 +9,7 @@ use super::crypto::jwk::{self, Jwk, Key};
 use super::crypto::signature::{self, Algorithm, Hash, Padding};
 use super::encoding_rules::{base64url, hex, lossy, to_base64url};
 use super::operands::{answer, object, operand, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value};
 
 pub(super) const FUNCTIONS: Family = &[

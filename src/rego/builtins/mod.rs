@@ -100,6 +100,9 @@ pub enum Run {
     Machine,
 }
 
+/// The functions in one family, by name.
+type Family = &'static [(&'static str, Run)];
+
 /// The failure of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {

@@ -3,8 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::operands::{Ticks, answer, charge_elements, operand, string};
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run, Value};
+use super::{Answer, Code, Context, Error, Family, Run, Value};
 use crate::rego::value::Set;
 
 pub(super) const FUNCTIONS: Family = &[

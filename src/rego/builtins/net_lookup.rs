@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use super::operands::{answer, string};
-use super::table::Family;
-use super::{Answer, Context, Run, Value};
+use super::{Answer, Context, Family, Run, Value};
 use crate::rego::value::Set;
 
 pub(super) const FUNCTIONS: Family = &[("net.lookup_ip_addr", Run::Plain(lookup))];

@@ -4,8 +4,7 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 
 use super::operands::{answer, big_integer, integer, number, operand, operand_error, string};
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run, Value};
+use super::{Answer, Code, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Number, NumberError, Set};
 
 pub(super) const FUNCTIONS: Family = &[

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::operands::{
     Ticks, answer, array, charge_elements, element_error, object, operand, operand_error,
 };
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run, Value};
+use super::{Answer, Code, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, Object, Set, Shared, deeper};
 
 pub(super) const FUNCTIONS: Family = &[

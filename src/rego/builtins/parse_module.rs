@@ -2,8 +2,7 @@
 
 use super::encoding_rules::to_base64;
 use super::operands::{answer, operand, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::syntax::tree::{
     Body, Comment, Expr, ExprKind, FileId, Head, Module, Rule, Template, TemplatePart, Term,
     TermKind,

@@ -1,8 +1,7 @@
 //! `opa.runtime`: the runtime information from the host, without secrets.
 
 use super::operands::answer;
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::{Object, Shared, Value};
 
 pub(super) const FUNCTIONS: Family = &[("opa.runtime", Run::Plain(runtime))];

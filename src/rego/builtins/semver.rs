@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 
 use super::operands::{answer, operand, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 
 pub(super) const FUNCTIONS: Family =
     &[("semver.compare", Run::Plain(compare)), ("semver.is_valid", Run::Plain(is_valid))];

@@ -4,8 +4,7 @@ use num_bigint::{BigInt, Sign};
 
 use super::go_float::format_float;
 use super::operands::{answer, array, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::unicode::is_printable;
 use crate::rego::value::{Number, quote_with};
 

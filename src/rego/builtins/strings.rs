@@ -6,8 +6,7 @@ use super::operands::{
     Ticks, answer, array, charge_elements, charge_text, element_error, elements, integer, object,
     operand, operand_error, string, strings,
 };
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run, Value};
+use super::{Answer, Code, Context, Error, Family, Run, Value};
 use crate::rego::value::unicode::{lower, upper};
 use crate::rego::value::{Array, lossy};
 

@@ -6,10 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Builtin, Run};
-
-/// The functions in one family, by name.
-pub(super) type Family = &'static [(&'static str, Run)];
+use super::{Builtin, Family, Run};
 
 /// All families.
 const FAMILIES: &[Family] = &[

@@ -4,8 +4,7 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 
 use super::operands::{answer, string};
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run, Value};
+use super::{Answer, Code, Context, Error, Family, Run, Value};
 use crate::rego::value::{Number, NumberError};
 
 pub(super) const FUNCTIONS: Family =

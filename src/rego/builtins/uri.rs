@@ -9,8 +9,7 @@ use std::net::IpAddr;
 
 use super::encoding_rules::lossy;
 use super::operands::{answer, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::{Object, Value};
 
 pub(super) const FUNCTIONS: Family =

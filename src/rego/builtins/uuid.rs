@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::operands::{answer, operand, string};
-use super::table::Family;
-use super::{Answer, Context, Run, Value};
+use super::{Answer, Context, Family, Run, Value};
 use crate::rego::value::Object;
 
 pub(super) const FUNCTIONS: Family =

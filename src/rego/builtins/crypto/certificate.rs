@@ -10,11 +10,12 @@ use num_bigint::{BigInt, Sign};
 
 use super::super::encoding_rules::{lossy, to_base64};
 use super::super::uri::Url;
-use super::super::{Code, Context, Error};
+use super::super::{Context, Error};
 use super::der::{
     self, Der, GENERALIZED_TIME, OBJECT_IDENTIFIER, OCTET_STRING, Oid, SEQUENCE, SET, UTC_TIME,
 };
-use super::keys::{self, PublicKey, algorithm, object, right_align};
+use super::keys::{self, PublicKey, algorithm, bounded, object, right_align};
+use super::mailbox::mailbox;
 use super::signature::{Hash, Padding};
 use crate::rego::value::{Number, Value};
 
@@ -419,20 +420,6 @@ fn attribute(bytes: &[u8]) -> Option<Value> {
     Some(object([("Type", oid_value(&oid)), ("Value", Value::from(lists))]))
 }
 
-/// The limit on the bits of integers in values: writing longer ones takes too long.
-const MAX_BITS: u64 = 1 << 17;
-
-/// Checks that an integer isn't too large to be written.
-pub(super) fn bounded(number: BigInt) -> Result<BigInt, Error> {
-    if number.bits() <= MAX_BITS {
-        return Ok(number);
-    }
-    Err(Error::halt(
-        Code::Limit,
-        format!("an integer of {} bits is above the limit", number.bits()),
-    ))
-}
-
 fn version(tbs: &mut Der<'_>) -> Option<i64> {
     let Some(mut inner) = tbs.optional(der::explicit(0))? else { return Some(0) };
     let version = inner.small_integer()?;
@@ -825,7 +812,7 @@ impl Subtrees {
                 1 => {
                     let text = text()?;
                     let valid = if text.contains('@') {
-                        super::chain::mailbox(&text).is_some()
+                        mailbox(&text).is_some()
                     } else {
                         domain_valid(&text, true)
                     };

@@ -7,10 +7,8 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
-use super::certificate::bounded;
 use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, SEQUENCE};
 use super::p224;
-use super::signature::padded;
 use crate::rego::value::{Number, Object, Value};
 
 pub(super) const RSA: &[u32] = &[1, 2, 840, 113_549, 1, 1, 1];
@@ -622,4 +620,27 @@ pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -
     Value::from(
         members.into_iter().map(|(key, value)| (Value::from(key), value)).collect::<Object>(),
     )
+}
+
+/// The limit on the bits of integers in values: writing longer ones takes too long.
+const MAX_BITS: u64 = 1 << 17;
+
+/// Checks that an integer isn't too large to be written.
+pub(super) fn bounded(number: BigInt) -> Result<BigInt, Error> {
+    if number.bits() <= MAX_BITS {
+        return Ok(number);
+    }
+    Err(Error::halt(
+        Code::Limit,
+        format!("an integer of {} bits is above the limit", number.bits()),
+    ))
+}
+
+/// Returns a number in exactly `size` bytes, if it fits.
+pub(super) fn padded(number: &[u8], size: usize) -> Option<Vec<u8>> {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let digits = number.get(zeros..)?;
+    let mut bytes = vec![0; size.checked_sub(digits.len())?];
+    bytes.extend_from_slice(digits);
+    Some(bytes)
 }

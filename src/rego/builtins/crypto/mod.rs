@@ -8,6 +8,7 @@ mod chain;
 mod der;
 pub(super) mod jwk;
 pub(super) mod keys;
+mod mailbox;
 mod p224;
 pub(super) mod pem;
 pub(super) mod signature;
@@ -19,8 +20,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use super::encoding_rules::{base64, hex, to_base64};
 use super::operands::{object, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::Value;
 use certificate::Certificate;
 

@@ -9,7 +9,7 @@ use num_bigint::BigUint;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use super::super::{Code, Error};
-use super::keys::{Curve, PrivateKey, PublicKey, RsaPrivate};
+use super::keys::{Curve, PrivateKey, PublicKey, RsaPrivate, padded};
 use super::p224;
 
 /// A hash function for signatures.
@@ -210,15 +210,6 @@ fn prehash(digest: &[u8], size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size.saturating_sub(digest.len())];
     bytes.extend_from_slice(digest);
     bytes
-}
-
-/// Returns a number in exactly `size` bytes, if it fits.
-pub(super) fn padded(number: &[u8], size: usize) -> Option<Vec<u8>> {
-    let zeros = number.iter().take_while(|byte| **byte == 0).count();
-    let digits = number.get(zeros..)?;
-    let mut bytes = vec![0; size.checked_sub(digits.len())?];
-    bytes.extend_from_slice(digits);
-    Some(bytes)
 }
 
 /// Verifies an Ed25519 signature.

@@ -15,8 +15,7 @@ mod validate;
 use std::fmt::Write as _;
 
 use super::operands::{answer, operand};
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Value};
 pub(crate) use outline::{Sketch, outline};
 use schema::{Patterns, Schema};

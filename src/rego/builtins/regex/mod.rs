@@ -10,8 +10,7 @@ use std::sync::{Arc, LazyLock};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::operands::{Ticks, answer, charge_elements, integer, operand, string};
-use super::table::Family;
-use super::{Answer, Code, Context, Error, Run, Value};
+use super::{Answer, Code, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, quote};
 
 pub(super) const FUNCTIONS: Family = &[

@@ -8,8 +8,7 @@ mod parse;
 mod run;
 
 use super::operands::{answer, object, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run};
+use super::{Answer, Context, Error, Family, Run};
 use crate::rego::value::Value;
 
 pub(super) const FUNCTIONS: Family = &[("strings.render_template", Run::Plain(render))];

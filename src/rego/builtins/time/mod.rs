@@ -6,8 +6,7 @@ pub(super) mod layout;
 mod zone;
 
 use super::operands::{answer, integer, operand, string};
-use super::table::Family;
-use super::{Answer, Context, Error, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::Array;
 use calendar::{Civil, days_in_month};
 use zone::Zone;

@@ -7,8 +7,7 @@ mod tabs;
 mod write;
 
 use super::operands::{answer, operand, string};
-use super::table::Family;
-use super::{Answer, Context, Run, Value};
+use super::{Answer, Context, Family, Run, Value};
 
 pub(super) const FUNCTIONS: Family = &[
     ("yaml.marshal", Run::Plain(marshal)),
