@@ -1,6 +1,6 @@
 //! Policies, which are loaded once and evaluated often.
 //!
-//! Owns the public interface of evaluation: loaded policies, prepared queries, options and results.
+//! Owns the public interface of evaluation: loaded policies, prepared queries and results.
 //! The passes belong to `pass_loop` and `batch`, the language to [`crate::rego`].
 
 use std::collections::{BTreeMap, HashSet};
@@ -12,25 +12,25 @@ use tracing::Instrument as _;
 
 use super::asks::Asks;
 use super::blocking::block_on;
-use super::budget::{Answers, Budget};
-use super::cancellation::{CancelOnDrop, Cancellation};
+use super::budget::Answers;
+use super::cancellation::CancelOnDrop;
 use super::covered::{CoverageTracer, Covered};
 use super::ledger::Ledger;
 use super::network::{HTTP_SEND, LOOKUP};
+use super::options::EvaluateOptions;
 use super::pass_loop::{FinalPass, WaitMode, run_passes};
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
-use super::scope::{Environment, Fixed, NONDETERMINISTIC, Scope};
+use super::scope::{Environment, Fixed, NONDETERMINISTIC, Print, Scope};
 use super::session::Session;
 use crate::builtins::FunctionSet;
 use crate::check;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
-use crate::http::Http;
 use crate::load::HostFunction;
 use crate::load::{self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position};
-use crate::observe::{EvaluationSpan, Observer};
+use crate::observe::EvaluationSpan;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
 use crate::rego::engine::{self, ErrorCode, Tracer};
@@ -38,7 +38,7 @@ use crate::rego::problem::{Problem, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program};
 use crate::rego::syntax::tree::Span;
 use crate::sources::Sources;
-use crate::{Diagnostic, Error, ErrorKind, Limit, NotFound, Position, Product, TraceParent};
+use crate::{Diagnostic, Error, ErrorKind, Limit, Position, Product};
 
 /// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
@@ -90,70 +90,6 @@ impl Query {
     pub(super) fn asks(&self) -> bool {
         self.asks
     }
-}
-
-/// The options of one evaluation.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct EvaluateOptions {
-    /// The source of answers to calls.
-    pub answers: Answers,
-    /// The limits on its cost.
-    pub budget: Budget,
-    /// Set if an error of a built-in ends the evaluation; `true` by default. A failed call always
-    /// ends it.
-    pub strict_builtin_errors: bool,
-    /// The result of a call for which the service answers "not found".
-    pub not_found: NotFound,
-    /// The client for `http.send` and `net.lookup_ip_addr`, with the hosts that it allows. None by
-    /// default: a policy that makes such a call ends with an error.
-    pub http: Option<Http>,
-    /// Set to record the evaluated lines; `false` by default.
-    pub coverage: bool,
-    /// A handle that ends the evaluation early.
-    pub cancellation: Option<Cancellation>,
-    /// The threads for [`Policies::evaluate_async`]; a pool shared by the process by default.
-    pub pool: Option<Pool>,
-    /// The observer that is notified of its result and of the calls that it sends; by default that
-    /// of the answering platform.
-    pub observer: Option<Arc<dyn Observer>>,
-    /// The parent of its requests in the caller's trace. A call that several evaluations share
-    /// belongs to the one that sent it.
-    pub trace: Option<TraceParent>,
-}
-
-impl EvaluateOptions {
-    /// Creates options with the defaults.
-    pub fn new(answers: Answers) -> Self {
-        let (not_found, observer) = match &answers {
-            Answers::Service(platform) => (platform.not_found(), platform.observer().clone()),
-            _ => (NotFound::Error, None),
-        };
-        Self {
-            answers,
-            budget: Budget::default(),
-            strict_builtin_errors: true,
-            not_found,
-            http: None,
-            coverage: false,
-            cancellation: None,
-            pool: None,
-            observer,
-            trace: None,
-        }
-    }
-}
-
-/// The output of one `print` call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Print {
-    /// The file of the `print`, named as it was loaded.
-    pub file: String,
-    /// Its line, from 1.
-    pub line: u32,
-    /// The printed text, not escaped.
-    pub message: String,
 }
 
 /// A call site: a place where a policy calls one of the functions, with the number of times an

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::network;
-use super::policies::Print;
 use crate::load::{TEST_CASE, path_of};
 use crate::rego::Value;
 use crate::rego::builtins;
@@ -21,6 +20,18 @@ use crate::{Error, ErrorKind, Limit};
 
 /// The number of bytes that a pass may print.
 const PRINT_LIMIT: u64 = 16 << 20;
+
+/// The output of one `print` call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Print {
+    /// The file of the `print`, named as it was loaded.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// The printed text, not escaped.
+    pub message: String,
+}
 
 /// Answers the calls of the product's functions during a pass.
 pub(crate) trait Calls: Send + Sync {

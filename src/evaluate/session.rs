@@ -14,7 +14,7 @@ use super::call::{CheckedCall, Target};
 use super::cancellation::Cancellation;
 use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
-use super::policies::EvaluateOptions;
+use super::options::EvaluateOptions;
 use crate::client::Allowance;
 use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
