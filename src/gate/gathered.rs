@@ -12,7 +12,7 @@ use super::conclude;
 use super::graph::Collector;
 use super::load::Gate;
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
-use super::run::{ListedCalls, RunObserver, RunOptions};
+use super::options::{ListedCalls, RunObserver, RunOptions};
 use super::work::{CheckResult, Event, millis};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};

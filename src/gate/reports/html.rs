@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::cases::{Case, State, cases};
 use super::view::{Listed, View};
-use super::words::{line, milliseconds};
+use super::words::{esc, line, milliseconds};
 use super::{facts, references, sarif, waterfall};
 use crate::gate::conclude::counted;
 use crate::gate::model::{AnsweredBy, Outcome, Policy, Run, Severity, Violation};
@@ -52,22 +52,6 @@ impl Report for Html {
         out.write_all(provenance(run).as_bytes())?;
         writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")
     }
-}
-
-/// Escapes a text for elements and quoted attributes.
-pub(super) fn esc(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in line(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// Escapes a text for elements, and turns text between backticks into code.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use super::html::esc;
+use super::words::esc;
 use crate::gate::model::{Graph, Ledger};
 use crate::text::shorten;
 

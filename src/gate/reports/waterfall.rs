@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::facts;
-use super::html::esc;
+use super::words::esc;
 use super::words::microseconds;
 use crate::gate::model::{Call, Ledger};
 use crate::text::shorten;

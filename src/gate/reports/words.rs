@@ -29,6 +29,22 @@ pub(super) fn line(text: &str) -> String {
     out
 }
 
+/// Cleans a text to one line, and escapes it for elements and quoted attributes of HTML.
+pub(super) fn esc(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
 /// Returns a number with its noun, such as `1 input` or `2 inputs`.
 pub(super) fn count(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
