@@ -16,8 +16,8 @@ use futures_util::StreamExt as _;
 use super::faults::FaultKind;
 use super::log::RequestRecord;
 use super::refusal::{Address, Refusal};
-use super::server::Shared;
 use super::socket::ResetFlag;
+use super::state::Shared;
 
 /// The largest request body, in bytes.
 const MAX_REQUEST: usize = 64 * 1024 * 1024;

@@ -21,6 +21,7 @@ mod faults;
 mod inject;
 mod log;
 mod openapi;
+mod operations;
 mod pages;
 mod query;
 mod refusal;
@@ -28,7 +29,9 @@ mod routes;
 mod schema;
 mod server;
 mod socket;
+mod state;
 mod style;
+mod tickets;
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -110,17 +113,17 @@ impl Emulator {
 
     /// The control plane's URL, without a slash at its end.
     pub fn controlplane_url(&self) -> String {
-        server::url(self.0.shared.addresses.controlplane)
+        state::url(self.0.shared.addresses.controlplane)
     }
 
     /// The backend's URL, without a slash at its end.
     pub fn base_url(&self) -> String {
-        server::url(self.0.shared.addresses.backend)
+        state::url(self.0.shared.addresses.backend)
     }
 
     /// The content store's URL, without a slash at its end.
     pub fn store_url(&self) -> String {
-        server::url(self.0.shared.addresses.store)
+        state::url(self.0.shared.addresses.store)
     }
 
     /// Returns a token's text, by its name in the data set.

@@ -9,11 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::auth::Access;
 use super::dataset::{Paging, with};
-use super::pages::keys;
 use super::refusal::Address;
 use super::routes::{self, Answer, Body, Form, Method, Route};
 use super::schema::{CURSOR, PAGINATION, Resource, Type};
-use super::server::Shared;
+use super::state::Shared;
 use super::style::JsonStyle;
 
 /// Returns the specification of `api`.
@@ -130,7 +129,7 @@ impl Writer<'_> {
                 "schema": form(parameter.form),
             }));
         }
-        for (name, about) in keys(route.pages, self.shared) {
+        for (name, about) in route.pages.keys(self.shared) {
             let schema = if name.ends_with("cursor") {
                 json!({ "type": "string" })
             } else {

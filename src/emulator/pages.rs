@@ -10,38 +10,6 @@ use serde_json::{Value, json};
 use super::dataset::Paging;
 use super::query::Query;
 use super::refusal::Refusal;
-use super::routes::Pages;
-use super::server::Shared;
-
-/// A query key and its description.
-type Key = (&'static str, &'static str);
-
-const CURSOR_KEYS: &[Key] = &[
-    ("pagination.cursor", "the cursor for this page, from the page before"),
-    ("pagination.limit", "the largest number of entries; capped at the maximum"),
-];
-const PAGE_KEYS: &[Key] = &[
-    ("pagination.page", "the zero-based offset of the first entry"),
-    ("pagination.page_size", "the largest number of entries; capped at the maximum"),
-];
-/// The keys for cursors are accepted by lists that could have cursors and have none: a client that
-/// doesn't know which it is starts with a limit.
-const UNUSED_CURSOR_KEYS: &[Key] = &[
-    ("pagination.cursor", "must be empty: this list has no cursors"),
-    ("pagination.limit", "the same as `pagination.page_size`"),
-];
-
-/// The paging keys of a route.
-pub(super) fn keys(pages: Pages, shared: &Shared) -> impl Iterator<Item = Key> {
-    let both: (&[Key], &[Key]) = match (pages.style(shared), pages) {
-        (None, _) => (&[], &[]),
-        (Some(Paging::Cursor), _) => (CURSOR_KEYS, &[]),
-        (Some(Paging::Page), Pages::Always(_)) => (PAGE_KEYS, &[]),
-        (Some(Paging::Page), _) => (PAGE_KEYS, UNUSED_CURSOR_KEYS),
-    };
-    both.0.iter().chain(both.1).copied()
-}
-
 /// The page sizes of lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {

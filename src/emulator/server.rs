@@ -3,8 +3,7 @@
 //! Owns sockets, the runtime and its shutdown. The thread is the emulator's own, so starting and
 //! stopping work inside and outside a caller's runtime.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::num::NonZeroU32;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -14,76 +13,12 @@ use axum::middleware::from_fn_with_state;
 use tokio::sync::oneshot;
 
 use super::EmulatorOptions;
-use super::auth::Tokens;
-use super::dataset::{Dataset, Paging};
-use super::faults::FaultSet;
-use super::log::Log;
-use super::pages::Limits;
+use super::dataset::Dataset;
 use super::refusal::{Address, Refusal};
-use super::routes::{self, Approvals, Operations, Tickets};
+use super::routes;
 use super::socket::{ResetFlag, ResettableListener};
-use super::style::{Casing, JsonStyle};
+use super::state::{Addresses, Shared};
 use crate::{Error, ErrorKind};
-
-/// The state that the routes share.
-pub(super) struct Shared {
-    pub dataset: Dataset,
-    pub tokens: Tokens,
-    pub log: Log,
-    pub faults: FaultSet,
-    pub limits: Limits,
-    pub evidence_paging: Paging,
-    pub compliance_paging: Paging,
-    casing: Option<Casing>,
-    omit_defaults: bool,
-    pub operations: Operations,
-    pub approvals: Approvals,
-    pub tickets: Tickets,
-    pub addresses: Addresses,
-}
-
-/// The addresses of the three listeners.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Addresses {
-    pub controlplane: SocketAddr,
-    pub backend: SocketAddr,
-    pub store: SocketAddr,
-}
-
-impl Shared {
-    fn new(dataset: Dataset, options: &EmulatorOptions, addresses: Addresses) -> Self {
-        let service = &dataset.service;
-        let faults = FaultSet::default();
-        faults.set(options.faults.clone());
-        let size = |size: NonZeroU32| usize::try_from(size.get()).unwrap_or(usize::MAX);
-        let max = options.max_page_size.unwrap_or_else(|| size(service.max_page_size)).max(1);
-        Self {
-            tokens: Tokens::new(&dataset, &options.product),
-            log: Log::default(),
-            faults,
-            limits: Limits {
-                max,
-                default: size(service.default_page_size),
-                ragged: options.ragged_pages,
-            },
-            evidence_paging: options.evidence_paging.unwrap_or(service.paging.evidence),
-            compliance_paging: options.compliance_paging.unwrap_or(service.paging.compliance),
-            casing: options.casing,
-            omit_defaults: options.omit_defaults,
-            operations: Operations::default(),
-            approvals: Approvals::default(),
-            tickets: Tickets::new(options.ticket_lifetime),
-            addresses,
-            dataset,
-        }
-    }
-
-    /// Returns the style of answers of `api`.
-    pub fn style(&self, api: Address) -> JsonStyle {
-        let default = if api == Address::ControlPlane { Casing::Camel } else { Casing::Snake };
-        JsonStyle { casing: self.casing.unwrap_or(default), omit_defaults: self.omit_defaults }
-    }
-}
 
 /// The running thread.
 pub(super) struct Server {
@@ -183,16 +118,6 @@ fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
             .with_source(error)
             .with_hint("choose another port, or 0 for any free one")
     })
-}
-
-/// Returns a URL that reaches `address` from this machine.
-pub(super) fn url(address: SocketAddr) -> String {
-    let host = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    format!("http://{}", SocketAddr::new(host, address.port()))
 }
 
 fn router(api: Address, shared: &Arc<Shared>) -> Router {

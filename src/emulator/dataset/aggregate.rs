@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::compliance::Evaluation;
 use super::frameworks::{Framework, Requirement};
+use super::json::{compact, text, with};
 use super::projects::Projects;
-use super::records::{compact, text, with};
 use super::scalars::Id;
 
 /// The statuses of an evaluation with their names in metrics and on requirements, the worst first.

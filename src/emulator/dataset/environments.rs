@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::schema::ENVIRONMENT;
 use super::files::{Folder, Problems, code};
-use super::identity::Identity;
-use super::projects::owner;
+use super::identity::{Identity, owner};
 use super::records::finish;
 use super::scalars::{Id, Name, Timestamp};
 

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::schema::{FRAMEWORK, REQUIREMENT_STATUS};
 use super::files::{Folder, Problems, Source, code};
-use super::identity::Identity;
-use super::records::{compact, finish, text, with};
+use super::identity::{Identity, owner};
+use super::json::{compact, text, with};
+use super::records::finish;
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
@@ -185,7 +186,7 @@ pub(super) fn load(
             }
             let organization = match &entry.organization {
                 None => None,
-                Some(owner) => match super::projects::owner(&source, identity, owner, problems) {
+                Some(name) => match owner(&source, identity, name, problems) {
                     Some(index) => Some(index),
                     None => continue,
                 },

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::{Folder, Problem, Problems, Source, code};
-use super::records::compact;
+use super::json::compact;
 use super::scalars::{Id, Name, Timestamp};
 
 /// An organization.
@@ -234,4 +234,21 @@ fn credential(
         }
     };
     Some(Credential { name: token.name.clone(), kind, organization, expires_at: token.expires_at })
+}
+
+/// Returns the organization that an entry names.
+pub(super) fn owner(
+    source: &Source,
+    identity: &Identity,
+    name: &Name,
+    problems: &mut Problems,
+) -> Option<usize> {
+    let found = identity.organization(name.as_str());
+    if found.is_none() {
+        let name = name.as_str();
+        let message = format!("there is no organization `{name}` in `organizations.yaml`");
+        let needle = format!("organization: {name}");
+        problems.push(source.at(&needle, 0, code::REFERENCE, message));
+    }
+    found
 }

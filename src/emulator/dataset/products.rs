@@ -13,9 +13,10 @@ use super::aggregate::{Aggregate, aggregate};
 use super::compliance::Evaluation;
 use super::files::{Folder, Problems, Source, code};
 use super::frameworks::Framework;
-use super::identity::Identity;
-use super::projects::{Project, Projects, named_framework, owner};
-use super::records::{compact, finish, with};
+use super::identity::{Identity, owner};
+use super::json::{compact, with};
+use super::projects::{Project, Projects, named_framework};
+use super::records::finish;
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::super::schema::PROJECT;
 use super::files::{Folder, Problems, Source, code};
 use super::frameworks::Framework;
-use super::identity::Identity;
-use super::records::{compact, finish, with};
+use super::identity::{Identity, owner};
+use super::json::{compact, with};
+use super::records::finish;
 use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
@@ -273,23 +274,6 @@ pub(super) fn named_framework<'a>(
     if found.is_none() {
         let message = format!("there is no framework `{name}` in `frameworks.yaml`");
         problems.push(source.at(name, 0, code::REFERENCE, message));
-    }
-    found
-}
-
-/// Returns the organization that an entry names.
-pub(super) fn owner(
-    source: &Source,
-    identity: &Identity,
-    name: &Name,
-    problems: &mut Problems,
-) -> Option<usize> {
-    let found = identity.organization(name.as_str());
-    if found.is_none() {
-        let name = name.as_str();
-        let message = format!("there is no organization `{name}` in `organizations.yaml`");
-        let needle = format!("organization: {name}");
-        problems.push(source.at(&needle, 0, code::REFERENCE, message));
     }
     found
 }

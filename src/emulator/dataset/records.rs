@@ -3,27 +3,12 @@
 //! Owns references to users, which the files write as emails, and the position of a problem in a
 //! nested field.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::super::schema::{Resource, Type, USER};
 use super::files::{Problems, Source, code};
 use super::identity::Identity;
-
-/// Returns the text of a field; empty if it is absent.
-pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Returns `base` with these fields, which replace those of the same name.
-pub(in crate::emulator) fn with<const N: usize>(
-    mut base: Value,
-    fields: [(&str, Value); N],
-) -> Value {
-    if let Value::Object(base) = &mut base {
-        base.extend(fields.map(|(key, value)| (key.to_owned(), value)));
-    }
-    base
-}
+use super::json::compact;
 
 /// Returns `record` without `null` fields, and with users in full. A record that doesn't match
 /// `resource` is a problem.
@@ -40,17 +25,6 @@ pub(super) fn finish(
         problems.push(source.at(&needle, 0, code::CONTENT, message));
     }
     record
-}
-
-/// Returns `record` without `null` fields.
-pub(super) fn compact(record: Value) -> Value {
-    match record {
-        Value::Object(fields) => {
-            let there = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(there.collect::<Map<_, _>>())
-        }
-        other => other,
-    }
 }
 
 /// Replaces emails by users.

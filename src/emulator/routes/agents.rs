@@ -1,15 +1,15 @@
 //! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI answers, with the
 //! polling that real ones need.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::auth::Access;
 use super::super::dataset::{Digest, PromptOutcome, Timestamp};
+use super::super::operations::Operation;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{OPERATION_ANSWER, PROMPT, STARTED};
 use super::{Answer, Method, Pages, Route, RouteRequest};
@@ -57,20 +57,6 @@ struct Body {
     digest: Option<String>,
     content: Option<String>,
     prompt: String,
-}
-
-/// The operations that were started.
-#[derive(Default)]
-pub(in crate::emulator) struct Operations(Mutex<HashMap<String, Operation>>);
-
-struct Operation {
-    organization: usize,
-    pending: u32,
-    running: u32,
-    outcome: PromptOutcome,
-    created_at: Timestamp,
-    started_at: Option<Timestamp>,
-    finished_at: Option<Timestamp>,
 }
 
 fn start(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
@@ -133,31 +119,4 @@ fn poll(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
         "started_at": operation.started_at.map(Timestamp::text),
         "finished_at": operation.finished_at.map(Timestamp::text),
     } }))
-}
-
-impl Operation {
-    /// Returns status, output and error message for one more poll.
-    fn advance(&mut self) -> (&'static str, String, String) {
-        if self.pending > 0 {
-            self.pending -= 1;
-            return ("PENDING", String::new(), String::new());
-        }
-        let now = Timestamp::now();
-        self.started_at.get_or_insert(now);
-        if self.running > 0 {
-            self.running -= 1;
-            return ("RUNNING", String::new(), String::new());
-        }
-        self.finished_at.get_or_insert(now);
-        let done = |output: Value| ("SUCCEEDED", output.to_string(), String::new());
-        match &self.outcome {
-            PromptOutcome::Violations(list) => {
-                done(json!({ "skipped": false, "violations": list }))
-            }
-            PromptOutcome::Skipped(_) => done(json!({ "skipped": true, "violations": [] })),
-            PromptOutcome::Output(text) => ("SUCCEEDED", text.clone(), String::new()),
-            PromptOutcome::Failed(message) => ("FAILED", String::new(), message.clone()),
-            PromptOutcome::Cancelled(message) => ("CANCELLED", String::new(), message.clone()),
-        }
-    }
 }

@@ -2,15 +2,14 @@
 //!
 //! Owns the revisions approved since the start; the data set's files stay unchanged.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::auth::Access;
-use super::super::dataset::{Id, Timestamp, with};
+use super::super::dataset::{Timestamp, with};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{APPROVAL, APPROVAL_ANSWER};
 use super::{Answer, Method, Pages, Route, RouteRequest};
@@ -35,10 +34,6 @@ pub(super) static APPROVE: Route = Route {
 pub(in crate::emulator) const PENDING: &str = "ASSESSMENT_APPROVAL_STATUS_PENDING";
 /// The status of an approved revision.
 pub(in crate::emulator) const APPROVED: &str = "ASSESSMENT_APPROVAL_STATUS_APPROVED";
-
-/// The revisions that were approved since the start.
-#[derive(Default)]
-pub(in crate::emulator) struct Approvals(Mutex<HashMap<Id, Timestamp>>);
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]

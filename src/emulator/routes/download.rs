@@ -3,19 +3,16 @@
 //! The store is another origin and accepts only a short-lived ticket in the URL. It refuses
 //! `Authorization`: a client that sends it would give its token to a third party.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
 use super::super::auth::Access;
-use super::super::dataset::{Digest, Timestamp};
+use super::super::dataset::Digest;
 use super::super::refusal::{Address, Refusal};
-use super::super::server::url;
+use super::super::state::url;
 use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static REDIRECT: Route = Route {
@@ -49,44 +46,6 @@ pub(super) static CONTENT: Route = Route {
     answer: Answer::Bytes,
     handle: content,
 };
-
-/// Issues and checks the tickets of the content store.
-pub(in crate::emulator) struct Tickets {
-    /// Random at each start: no ticket outlives its emulator.
-    key: Vec<u8>,
-    lifetime: Duration,
-}
-
-impl Tickets {
-    pub fn new(lifetime: Duration) -> Self {
-        let random = || RandomState::new().build_hasher().finish().to_le_bytes();
-        Self { key: [random(), random(), random(), random()].concat(), lifetime }
-    }
-
-    fn write(&self, digest: &Digest) -> String {
-        let lifetime = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
-        let end = Timestamp::now().0.timestamp_millis().saturating_add(lifetime);
-        format!("{end}.{}", self.signature(digest, end))
-    }
-
-    fn check(&self, digest: &Digest, ticket: &str) -> Result<(), Refusal> {
-        let wrong = || Refusal::unauthenticated("the link is not valid");
-        let (end, signature) = ticket.split_once('.').ok_or_else(wrong)?;
-        let end: i64 = end.parse().map_err(|_| wrong())?;
-        if signature != self.signature(digest, end) {
-            return Err(wrong());
-        }
-        if end <= Timestamp::now().0.timestamp_millis() {
-            return Err(Refusal::unauthenticated("the link has expired"));
-        }
-        Ok(())
-    }
-
-    fn signature(&self, digest: &Digest, end: i64) -> String {
-        let text = format!("{digest} {end}");
-        super::super::hex(&super::super::hmac_sha256(&self.key, text.as_bytes()))
-    }
-}
 
 /// On the control plane: redirects to the content.
 fn redirect(request: &RouteRequest<'_>) -> Result<Response, Refusal> {

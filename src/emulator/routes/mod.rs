@@ -11,6 +11,7 @@ mod download;
 mod environments;
 mod evidence;
 mod infoz;
+mod paging;
 mod products;
 mod projects;
 mod request;
@@ -22,14 +23,11 @@ use axum::Router;
 use axum::response::Response;
 
 use super::auth::Access;
-use super::dataset::Paging;
 use super::refusal::{Address, Refusal};
 use super::schema::Resource;
-use super::server::Shared;
+use super::state::Shared;
 
-pub(super) use agents::Operations;
-pub(super) use assessments::Approvals;
-pub(super) use download::Tickets;
+pub(super) use paging::Pages;
 pub(super) use request::RouteRequest;
 
 /// All routes, in the order of the interface.
@@ -130,30 +128,6 @@ pub(super) enum Answer {
     Found,
     /// Content.
     Bytes,
-}
-
-/// The paging of a route's list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pages {
-    /// Not a list.
-    None,
-    Always(Paging),
-    /// As configured for evidence, in the data set or the options.
-    Evidence,
-    /// As configured for compliance.
-    Compliance,
-}
-
-impl Pages {
-    /// Returns the paging style, `None` if it isn't a list.
-    pub fn style(self, shared: &Shared) -> Option<Paging> {
-        match self {
-            Self::None => None,
-            Self::Always(paging) => Some(paging),
-            Self::Evidence => Some(shared.evidence_paging),
-            Self::Compliance => Some(shared.compliance_paging),
-        }
-    }
 }
 
 /// The routes of an address.

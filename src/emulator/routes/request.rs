@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::super::auth::{Access, Caller};
 use super::super::dataset::Id;
-use super::super::pages::{Page, keys};
+use super::super::pages::Page;
 use super::super::query::Query;
 use super::super::refusal::{Refusal, json_response};
-use super::super::server::Shared;
+use super::super::state::Shared;
 use super::{Answer, Method, Route};
 
 /// The parameters of a path, unless it isn't UTF-8.
@@ -71,7 +71,7 @@ impl<'a> RouteRequest<'a> {
             }
         };
         let filters = route.query.iter().map(|parameter| parameter.name);
-        let paging = keys(route.pages, shared).map(|(name, _)| name);
+        let paging = route.pages.keys(shared).map(|(name, _)| name);
         let known: Vec<&str> = filters.chain(paging).collect();
         let query = Query::parse(uri.query(), &known)?;
         let Path(path) = path.map_err(|_| Refusal::bad_request("the path isn't UTF-8"))?;
