@@ -153,7 +153,7 @@ impl Gathered {
     fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
         let name = file.path.to_string_lossy().into_owned();
         if file.kind == files::Kind::Rego {
-            if file.linked && !files::is_module(&text) {
+            if file.linked && !account::is_module(&text) {
                 let wrong = Diagnostic::error("parse-error", "no module");
                 return found.push(files::withheld(&file.path, &wrong));
             }

@@ -5,37 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::model::{Binding, CallSite, Compared, How, Whole, WholeList, data_path, within};
+use super::model::{Binding, CallSite, Compared, How, Whole, WholeList, data_path, number, within};
 use super::{Constants, File, Inspected, names};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
 
 /// The most variables that are followed to decide whether an expression is the list itself.
 const MAX_DEPTH: usize = 20;
-
-/// Returns the sides of a comparison, each with the number on the other side, if it is one; `None`
-/// if `operator` doesn't compare.
-pub(super) fn comparison<'a>(
-    operator: &str,
-    left: &'a Term,
-    right: &'a Term,
-) -> Option<[(&'a Term, Option<(f64, Compared)>); 2]> {
-    let (of_left, of_right) = match operator {
-        "equal" | "neq" | "eq" => (Compared::Above, Compared::Above),
-        "gt" | "lte" => (Compared::Above, Compared::AtLeast),
-        "gte" | "lt" => (Compared::AtLeast, Compared::Above),
-        _ => return None,
-    };
-    let with = |other: &Term, how| number(other).map(|number| (number, how));
-    Some([(left, with(right, of_left)), (right, with(left, of_right))])
-}
-
-fn number(term: &Term) -> Option<f64> {
-    match &term.kind {
-        TermKind::Number(number) => Some(number.as_f64()),
-        _ => None,
-    }
-}
 
 /// A `limit`, with its number if that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -102,6 +102,31 @@ pub(super) enum Compared {
     AtLeast,
 }
 
+/// Returns the sides of a comparison, each with the number on the other side, if it is one; `None`
+/// if `operator` doesn't compare.
+fn sides<'a>(
+    operator: &str,
+    left: &'a Term,
+    right: &'a Term,
+) -> Option<[(&'a Term, Option<(f64, Compared)>); 2]> {
+    let (of_left, of_right) = match operator {
+        "equal" | "neq" | "eq" => (Compared::Above, Compared::Above),
+        "gt" | "lte" => (Compared::Above, Compared::AtLeast),
+        "gte" | "lt" => (Compared::AtLeast, Compared::Above),
+        _ => return None,
+    };
+    let with = |other: &Term, how| number(other).map(|number| (number, how));
+    Some([(left, with(right, of_left)), (right, with(left, of_right))])
+}
+
+/// Returns the number that a term is.
+pub(super) fn number(term: &Term) -> Option<f64> {
+    match &term.kind {
+        TermKind::Number(number) => Some(number.as_f64()),
+        _ => None,
+    }
+}
+
 /// A comparison of two values.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison<'a> {
@@ -431,7 +456,7 @@ impl<'a> Walk<'a> {
             let list = WholeList::Term(list);
             self.model.wholes.push(Whole { list, span: at, how: How::Counted(compared) });
         } else if let [left, right] = arguments
-            && let Some(sides) = super::limit::comparison(&name, left, right)
+            && let Some(sides) = sides(&name, left, right)
         {
             if let Some(operator) = COMPARISONS.into_iter().find(|it| *it == name) {
                 self.model.comparisons.push(Comparison { operator, left, right, span });

@@ -11,7 +11,7 @@ use crate::rego::Value;
 use chrono::DateTime;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::row_layout::RowLayout;
+use super::row_layout::{RowLayout, default};
 use crate::resources::types::{Field, Type};
 use crate::text::shorten;
 
@@ -100,29 +100,6 @@ fn integer(text: &str) -> Option<Value> {
         return None;
     }
     text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok()
-}
-
-/// Returns the value of a documented field that the service leaves out, as proto3 JSON does with
-/// defaults.
-pub(crate) fn default(ty: &Type) -> Value {
-    match ty {
-        Type::Any | Type::Null => Value::Null,
-        Type::String | Type::Digest | Type::Uuid | Type::Timestamp => Value::from(""),
-        Type::Boolean => Value::Bool(false),
-        Type::Integer | Type::Number => Value::from(0_u64),
-        Type::Count => Value::from("0"),
-        Type::Array(_) => Value::new_array(),
-        Type::Map(_) => Value::new_object(),
-        Type::Object(fields) => {
-            let row: BTreeMap<_, _> = fields
-                .iter()
-                .filter(|f| f.required)
-                .map(|f| (Value::from(f.name), default(&f.ty)))
-                .collect();
-            Value::from(row)
-        }
-        Type::Either(first, _) => default(first),
-    }
 }
 
 impl<'de> Visitor<'de> for Typed<'_> {

@@ -4,13 +4,12 @@
 //! share. `json` owns the values of fields.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::rego::Value;
 
-use super::json::default;
-use crate::resources::types::{Field, same_name};
+use crate::resources::types::{Field, Type, same_name};
 
 /// Documented fields, prepared for reading many rows.
 pub(super) struct RowLayout {
@@ -102,6 +101,29 @@ impl RowLayout {
     }
 }
 
+/// Returns the value of a documented field that the service leaves out, as proto3 JSON does with
+/// defaults.
+pub(crate) fn default(ty: &Type) -> Value {
+    match ty {
+        Type::Any | Type::Null => Value::Null,
+        Type::String | Type::Digest | Type::Uuid | Type::Timestamp => Value::from(""),
+        Type::Boolean => Value::Bool(false),
+        Type::Integer | Type::Number => Value::from(0_u64),
+        Type::Count => Value::from("0"),
+        Type::Array(_) => Value::new_array(),
+        Type::Map(_) => Value::new_object(),
+        Type::Object(fields) => {
+            let row: BTreeMap<_, _> = fields
+                .iter()
+                .filter(|f| f.required)
+                .map(|f| (Value::from(f.name), default(&f.ty)))
+                .collect();
+            Value::from(row)
+        }
+        Type::Either(first, _) => default(first),
+    }
+}
+
 /// Converts `created_at` to `createdAt` and the other way round.
 fn other_casing(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
@@ -126,7 +148,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::resources::types::Type;
 
     static FIELDS: &[Field] = &[
         Field::required("createdAt", Type::Timestamp, ""),

@@ -68,7 +68,7 @@ macro_rules! resource {
                         let mut other = serde_json::Map::new();
                         let mut keys = std::collections::HashSet::new();
                         while let Some(key) = map.next_key::<String>()? {
-                            $crate::resources::resource::once(&mut keys, &key)?;
+                            $crate::resources::scalars::once(&mut keys, &key)?;
                             $(let name = $crate::resources::resource::wire_name!($field $($wire)?);
                             if $crate::resources::types::same_name(name, &key) {
                                 let value = $crate::resources::resource::read!($kind, map);
@@ -226,17 +226,6 @@ macro_rules! open_enum {
 }
 
 pub(crate) use {defaulted, field_type, open_enum, read, resource, rust_type, wire_name};
-
-/// Refuses a key that appears twice.
-pub(crate) fn once<E: Error>(
-    keys: &mut std::collections::HashSet<String>,
-    key: &str,
-) -> Result<(), E> {
-    if keys.insert(key.to_owned()) {
-        return Ok(());
-    }
-    Err(E::custom(format!("the key `{}` appears twice", crate::text::shorten(key, 80))))
-}
 
 /// A documented field while its resource is read. It may appear in both casings if their values
 /// agree.

@@ -170,9 +170,20 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
         let mut keys = HashSet::new();
         let mut out = BTreeMap::new();
         while let Some(key) = map.next_key::<String>()? {
-            super::resource::once(&mut keys, &key)?;
+            once(&mut keys, &key)?;
             out.insert(key, map.next_value()?);
         }
         Ok(out)
     }
+}
+
+/// Refuses a key that appears twice.
+pub(crate) fn once<E: Error>(
+    keys: &mut std::collections::HashSet<String>,
+    key: &str,
+) -> Result<(), E> {
+    if keys.insert(key.to_owned()) {
+        return Ok(());
+    }
+    Err(E::custom(format!("the key `{}` appears twice", crate::text::shorten(key, 80))))
 }

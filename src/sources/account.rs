@@ -8,7 +8,6 @@ use std::path::Path;
 
 use regex::Regex;
 
-use super::files::is_module;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -235,6 +234,13 @@ pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
         begins_yaml(text)
     };
     Ok(if yaml { Content::Yaml } else { Content::Other })
+}
+
+/// Returns `true` if a text begins like a module: after comments comes `package`.
+pub(super) fn is_module(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().map(str::trim_start).find(|l| !l.is_empty() && !l.starts_with('#'));
+    first.is_some_and(|line| line.split_whitespace().next() == Some("package"))
 }
 
 /// The hints about a file's content that an unusual extension gives.

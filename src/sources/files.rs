@@ -218,13 +218,6 @@ pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
         .with_hint("nothing of it is shown, since it was reached through a link")
 }
 
-/// Returns `true` if a text begins like a module: after comments comes `package`.
-pub(super) fn is_module(text: &str) -> bool {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.lines().map(str::trim_start).find(|l| !l.is_empty() && !l.starts_with('#'));
-    first.is_some_and(|line| line.split_whitespace().next() == Some("package"))
-}
-
 /// Reads a file as text, and adds its size to `total`.
 pub(super) fn read(
     path: &Path,

@@ -8,8 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::run::TestRun;
-use super::suite::{Member, Suite};
+use super::suite::{Member, Suite, TestRun};
 use super::{Cause, Operand, TestOutcome, cases};
 use crate::evaluate::EvaluateOptions;
 use crate::explain::{LastFailed, generated_locals, operand_values, replaying, verdict};

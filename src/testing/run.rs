@@ -13,7 +13,7 @@ use crate::rego::Value;
 
 use super::cases::{self, cases};
 use super::find::TestShape;
-use super::suite::{Member, Suite};
+use super::suite::{Member, Suite, TestRun};
 use super::{Case, Failure, Run, TestOutcome, TestResult, coverage, explain};
 use crate::evaluate::{Covered, EvaluateOptions, Evaluated, Recording};
 use crate::text::shorten;
@@ -37,17 +37,6 @@ impl TestOptions {
         let parallel = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { evaluate, parallel, explain: true }
     }
-}
-
-/// The result of one test, before failures are explained.
-pub(super) struct TestRun {
-    pub outcome: TestOutcome,
-    pub cases: Vec<Case>,
-    /// The keys of the first failed case.
-    pub failed: Option<Vec<Value>>,
-    pub duration: Duration,
-    /// The evaluation, if there was one.
-    pub evaluated: Option<Evaluated>,
 }
 
 impl Suite {

@@ -2,12 +2,15 @@
 //!
 //! Owns loading, the names of tests, and selecting tests by name.
 
+use std::time::Duration;
+
 use regex::Regex;
 
 use super::find::TestRule;
-use super::{cases, find};
-use crate::evaluate::Policies;
+use super::{Case, TestOutcome, cases, find};
+use crate::evaluate::{Evaluated, Policies};
 use crate::load::LoadOptions;
+use crate::rego::Value;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::program::{Hooks, Resolved};
 use crate::rego::syntax::tree::Module;
@@ -55,6 +58,17 @@ impl Member {
         let package = self.found.package.iter().map(String::as_str);
         package.chain(above.iter().map(String::as_str)).chain([self.found.name.as_str()]).collect()
     }
+}
+
+/// The result of one test, before failures are explained.
+pub(super) struct TestRun {
+    pub outcome: TestOutcome,
+    pub cases: Vec<Case>,
+    /// The keys of the first failed case.
+    pub failed: Option<Vec<Value>>,
+    pub duration: Duration,
+    /// The evaluation, if there was one.
+    pub evaluated: Option<Evaluated>,
 }
 
 /// Finds the tests while the modules are compiled.
