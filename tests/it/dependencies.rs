@@ -1,7 +1,8 @@
-//! The top-level modules of `src` have no cyclic dependencies.
+//! The top-level modules of `src` have no cyclic dependencies, nor have the files below them.
 //!
-//! A module depends on another if it names `crate::other`, or a name that `lib.rs` re-exports from
-//! it; comments and tests don't count.
+//! A top-level module depends on another if it names `crate::other`, or a name that `lib.rs`
+//! re-exports from it; comments and tests don't count. A file depends on another if it names a path
+//! that leads to it; a module's own file and the files of its submodules count as one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,6 +19,23 @@ fn modules_have_no_cyclic_dependencies() {
     for module in graph.keys() {
         if let Some(path) = find_cycle(&graph, module) {
             panic!("modules with a cyclic dependency: {}", path.join(" → "));
+        }
+    }
+}
+
+/// The files to which any other may lead, each with the reason.
+const EXEMPT: &[(&str, &str)] = &[(
+    "cli::args",
+    "declares the subcommands, whose options it flattens, beside the options that these share",
+)];
+
+#[test]
+fn files_have_no_cyclic_dependencies() {
+    let graph = file_graph();
+    assert!(graph.len() > 200, "the files aren't found: {graph:?}");
+    for file in graph.keys() {
+        if let Some(path) = find_cycle(&graph, file) {
+            panic!("files with a cyclic dependency: {}", path.join(" → "));
         }
     }
 }
@@ -42,7 +60,18 @@ fn a_cycle_is_found() {
     assert_eq!(find_cycle(&graph(&[("a", "b"), ("a", "c"), ("b", "c")]), "a"), None);
 }
 
-/// Returns the path from a module back to itself, if there is one.
+#[test]
+fn dependencies_of_a_file_are_found() {
+    let code = "pub(crate) use super::{a::{B, c::D}, e};\nfn f() { crate::g::h(); }\n";
+    assert_eq!(paths(code), ["crate::g::h", "super::a::B", "super::a::c::D", "super::e"]);
+    let files = BTreeMap::from(["x::a", "x::a::c", "x::y"].map(|file| (file.to_owned(), ())));
+    assert_eq!(resolve("super::a::c::D", "x::y", &files).as_deref(), Some("x::a::c"));
+    assert_eq!(resolve("super::a::B", "x::y", &files).as_deref(), Some("x::a"));
+    assert_eq!(resolve("super::B", "x::a::c", &files), None);
+    assert_eq!(resolve("crate::x::y::Z", "x::a", &files).as_deref(), Some("x::y"));
+}
+
+/// Returns the path from a node back to itself, if there is one.
 fn find_cycle(graph: &Graph, start: &str) -> Option<Vec<String>> {
     let mut open = vec![vec![start.to_owned()]];
     let mut seen = BTreeSet::new();
@@ -61,46 +90,122 @@ fn find_cycle(graph: &Graph, start: &str) -> Option<Vec<String>> {
     None
 }
 
-/// Returns each module with the modules it depends on.
+/// Returns each top-level module with the modules it depends on.
 fn graph() -> Graph {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut modules: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for entry in fs::read_dir(&root).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if !["lib", "main"].contains(&name.as_str()) {
-            files(&path, modules.entry(name).or_default());
-        }
-    }
-    let exported = exported(&fs::read_to_string(root.join("lib.rs")).unwrap());
-    let uses = Regex::new(r"\bcrate::(?:(\w+)|\{([^;]*)\};)").unwrap();
-    let listed = Regex::new(r"(?:^|[{,])\s*(\w+)").unwrap();
+    let exported = exported(&fs::read_to_string(source().join("lib.rs")).unwrap());
+    let files = source_files();
+    let modules: BTreeSet<&str> = files.keys().map(|file| first(file)).collect();
     let mut graph = Graph::new();
-    for (module, files) in &modules {
-        let used = graph.entry(module.clone()).or_default();
-        for file in files {
-            let code = code(&fs::read_to_string(file).unwrap());
-            for found in uses.captures_iter(&code) {
-                let names: Vec<&str> = match (found.get(1), found.get(2)) {
-                    (Some(name), _) => vec![name.as_str()],
-                    (_, Some(list)) => {
-                        let names = listed.captures_iter(list.as_str());
-                        names.filter_map(|name| Some(name.get(1)?.as_str())).collect()
-                    }
-                    _ => Vec::new(),
-                };
-                for name in names {
-                    let other = if modules.contains_key(name) { Some(name) } else { None };
-                    let other = other.or_else(|| exported.get(name).map(String::as_str));
-                    used.extend(other.filter(|other| other != module).map(str::to_owned));
-                }
-            }
+    for (file, code) in &files {
+        let module = first(file);
+        let used = graph.entry(module.to_owned()).or_default();
+        for path in paths(code) {
+            let Some(name) = path.strip_prefix("crate::").map(first) else { continue };
+            let other = modules.get(name).copied();
+            let other = other.or_else(|| exported.get(name).map(String::as_str));
+            used.extend(other.filter(|other| *other != module).map(str::to_owned));
         }
     }
     graph
 }
 
-/// Collects the Rust files of a module, except those of its tests.
+/// Returns each file with the files it depends on, except exempt ones.
+fn file_graph() -> Graph {
+    let files = source_files();
+    let used = |file: &str, code: &str| {
+        let used = paths(code).into_iter().filter_map(|path| resolve(&path, file, &files));
+        used.filter(|other| EXEMPT.iter().all(|(exempt, _)| other != exempt)).collect()
+    };
+    files.iter().map(|(file, code)| (file.clone(), used(file, code))).collect()
+}
+
+/// Returns the file to which a path in another file leads. None if it's the same file, or if the
+/// module of one contains the other.
+fn resolve<T>(path: &str, from: &str, files: &BTreeMap<String, T>) -> Option<String> {
+    let whole = if let Some(path) = path.strip_prefix("crate::") {
+        path.to_owned()
+    } else {
+        let mut base = from;
+        let mut rest = path;
+        while let Some(path) = rest.strip_prefix("super::") {
+            (base, rest) = (base.rsplit_once("::").map_or("", |(base, _)| base), path);
+        }
+        if rest == path {
+            return None;
+        }
+        format!("{base}::{rest}")
+    };
+    let mut file = whole.trim_start_matches("::");
+    while !files.contains_key(file) {
+        file = file.rsplit_once("::")?.0;
+    }
+    let within = |a: &str, b: &str| format!("{a}::").starts_with(&format!("{b}::"));
+    (!within(from, file) && !within(file, from)).then(|| file.to_owned())
+}
+
+/// Returns the paths from `crate` or `super` in a file, with groups of imports expanded.
+fn paths(code: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for begin in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(begin) {
+            if !code[..at].ends_with(is_of_path) {
+                expand("", &code[at..], &mut all);
+            }
+        }
+    }
+    all
+}
+
+/// Adds the path with which a text begins, or each path of the group that ends it.
+fn expand(prefix: &str, text: &str, out: &mut Vec<String>) {
+    let end = text.find(|c| !is_of_path(c)).unwrap_or(text.len());
+    let path = format!("{prefix}{}", &text[..end]);
+    let Some(group) = text[end..].strip_prefix('{').filter(|_| path.ends_with("::")) else {
+        return out.push(path.trim_end_matches(':').to_owned());
+    };
+    let (mut depth, mut begin) = (1, 0);
+    for (at, c) in group.char_indices() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        if depth == 0 || (depth == 1 && c == ',') {
+            let part = group[begin..at].trim();
+            if !part.is_empty() {
+                expand(&path, part, out);
+            }
+            begin = at + 1;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+}
+
+fn is_of_path(c: char) -> bool {
+    c.is_alphanumeric() || "_:".contains(c)
+}
+
+fn first(path: &str) -> &str {
+    path.split("::").next().unwrap()
+}
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Returns the code of each file by the path of its module.
+fn source_files() -> BTreeMap<String, String> {
+    let mut found = Vec::new();
+    files(&source(), &mut found);
+    let named = found.into_iter().map(|path| {
+        let name = path.strip_prefix(source()).unwrap().with_extension("");
+        let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+        let name = parts.join("::");
+        let name = name.strip_suffix("::mod").unwrap_or(&name).to_owned();
+        (name, code(&fs::read_to_string(path).unwrap()))
+    });
+    named.filter(|(name, _)| name != "lib" && name != "main").collect()
+}
+
+/// Collects the Rust files below a path, except those of tests.
 fn files(path: &Path, out: &mut Vec<PathBuf>) {
     let name = path.file_name().unwrap().to_string_lossy();
     if name.contains("tests") || name == "fixture.rs" {
