@@ -1,6 +1,7 @@
 //! A suite: tests, loaded with the policies and data that they need.
 //!
-//! Owns loading, the names of tests, and selecting tests by name.
+//! Owns loading, the names of tests, selecting tests by name, and the result of a test before it is
+//! reported.
 
 use std::time::Duration;
 
