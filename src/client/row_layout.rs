@@ -1,7 +1,7 @@
 //! The layout of a documented object, computed once: rows come by the hundred thousand.
 //!
-//! Owns the matching of keys to fields, in either casing, the keys that all rows of a kind share, and
-//! the defaults of absent fields. `json` owns the values of fields.
+//! Owns the matching of keys to fields, in either casing, the keys that all rows of a kind share,
+//! and the defaults of absent fields. `json` owns the values of fields.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};

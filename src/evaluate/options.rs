@@ -29,7 +29,9 @@ pub struct EvaluateOptions {
     pub coverage: bool,
     /// A handle that ends the evaluation early.
     pub cancellation: Option<Cancellation>,
-    /// The threads for [`Policies::evaluate_async`](super::Policies::evaluate_async); a pool shared by the process by default.
+    /// The threads for [`Policies::evaluate_async`]; a pool shared by the process by default.
+    ///
+    /// [`Policies::evaluate_async`]: super::Policies::evaluate_async
     pub pool: Option<Pool>,
     /// The observer that is notified of its result and of the calls that it sends; by default that
     /// of the answering platform.

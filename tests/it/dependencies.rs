@@ -64,7 +64,8 @@ fn a_cycle_is_found() {
 fn dependencies_of_a_file_are_found() {
     let code = "pub(crate) use super::{a::{B, c::D}, e};\nfn f() { crate::g::h(); }\n";
     assert_eq!(paths(code), ["crate::g::h", "super::a::B", "super::a::c::D", "super::e"]);
-    let files = BTreeMap::from(["x::a", "x::a::c", "x::y"].map(|file| (file.to_owned(), ())));
+    let files =
+        BTreeMap::from(["x::a", "x::a::c", "x::y"].map(|file| (file.to_owned(), String::new())));
     assert_eq!(resolve("super::a::c::D", "x::y", &files).as_deref(), Some("x::a::c"));
     assert_eq!(resolve("super::a::B", "x::y", &files).as_deref(), Some("x::a"));
     assert_eq!(resolve("super::B", "x::a::c", &files), None);
@@ -121,7 +122,7 @@ fn file_graph() -> Graph {
 
 /// Returns the file to which a path in another file leads. None if it's the same file, or if the
 /// module of one contains the other.
-fn resolve<T>(path: &str, from: &str, files: &BTreeMap<String, T>) -> Option<String> {
+fn resolve(path: &str, from: &str, files: &BTreeMap<String, String>) -> Option<String> {
     let whole = if let Some(path) = path.strip_prefix("crate::") {
         path.to_owned()
     } else {

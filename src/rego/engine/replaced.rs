@@ -4,9 +4,9 @@
 //! substitutes the term after `as` with the bindings that its variables have by then, and evaluates
 //! nothing in it. So a variable that gets its value later in the body (which the safety check
 //! allows beside a closure) remains a variable: an expression that reads it there is unified with
-//! it. Read from another rule, it is a variable of that rule's frame, and no other part of that rule
-//! can name it. In the closures of a query a reference stays as it was written and is looked up
-//! where it is read.
+//! it. Read from another rule, it is a variable of that rule's frame, and no other part of that
+//! rule can name it. In the closures of a query a reference stays as it was written and is looked
+//! up where it is read.
 //!
 //! The replaced document itself holds what the rule index would see: an empty object for each part
 //! that has no value.
