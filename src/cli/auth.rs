@@ -62,6 +62,8 @@ struct SourcedValue {
 #[derive(Debug, Serialize)]
 struct TokenStatus {
     kind: &'static str,
+    /// True if it isn't a JWT: that it is a user's is then assumed.
+    opaque: bool,
     origin: String,
     expires_at: Option<String>,
     expired: bool,
@@ -230,7 +232,7 @@ fn token_status(token: &Sourced<Token>, product: &Product, now: DateTime<Utc>) -
     let expires_at = token.value.expires_at();
     let past = expires_at.is_some_and(|at| at <= now);
     let expiry = match token.value.distance(now) {
-        None if token.value.is_opaque() => "opaque: its expiry isn't known".to_owned(),
+        None if token.value.is_opaque() => "expiry unknown".to_owned(),
         None => "without an expiry date".to_owned(),
         Some(distance) if past => format!("expired {distance} ago"),
         Some(distance) => format!("expires in {distance}"),
@@ -240,6 +242,7 @@ fn token_status(token: &Sourced<Token>, product: &Product, now: DateTime<Utc>) -
             TokenKind::User => "user token",
             TokenKind::Api => "API token",
         },
+        opaque: token.value.is_opaque(),
         origin: token.origin.to_string(),
         expires_at: expires_at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
         expired: token.value.is_expired(now),
@@ -257,7 +260,12 @@ fn human(status: &Status) -> String {
     match &status.token {
         None => line("token", "none"),
         Some(token) => {
-            line("token", &format!("{}, {} (from {})", token.kind, token.expiry, token.origin));
+            let TokenStatus { kind, expiry, origin, .. } = token;
+            let what = match token.opaque {
+                true => format!("opaque token, treated as a {kind}; {expiry}"),
+                false => format!("{kind}, {expiry}"),
+            };
+            line("token", &format!("{what} (from {origin})"));
         }
     }
     match &status.organization {

@@ -99,6 +99,28 @@ fn an_expired_token_is_not_ok() {
     assert_eq!(output.code(2).json()["token"]["expired"], true);
 }
 
+/// What isn't a JWT says nothing of itself.
+#[test]
+fn an_opaque_token_is_called_one() {
+    let sandbox = Sandbox::new();
+    let (output, _) = with_service(&sandbox, "abc", &[]);
+    let output = output.code(2);
+    let line = "token          opaque token, treated as a user token; expiry unknown (from ";
+    assert!(output.stdout.contains(line), "{output:#?}");
+    let (output, _) = with_service(&sandbox, "abc", &["--format", "json"]);
+    let found = output.code(2).json();
+    assert_eq!(found["token"]["kind"], "user token");
+    assert_eq!(
+        (&found["token"]["opaque"], &found["token"]["expired"]),
+        (&json!(true), &json!(false))
+    );
+    let token = jwt(&json!({"aud": "user-auth.platform"}));
+    let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
+    let found = output.code(2).json();
+    assert_eq!(found["token"]["opaque"], false);
+    assert_eq!(found["token"]["expiry"], "without an expiry date");
+}
+
 #[test]
 fn an_unreachable_address_is_not_ok() {
     let sandbox = Sandbox::new();
