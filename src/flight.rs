@@ -255,7 +255,9 @@ impl Flights {
         let flights = Arc::clone(self);
         async move {
             let started = Instant::now();
-            let context = Context::new(grant.deadline, grant.allowance).traced(grant.trace);
+            let context = Context::new(grant.deadline, grant.allowance)
+                .traced(grant.trace)
+                .observed(grant.observer);
             let context = Arc::new(context);
             let result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),

@@ -165,7 +165,7 @@ pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
 pub use diagnostic::{Diagnostic, Level, Position};
 pub use error::{Error, ErrorKind, Limit};
-pub use observe::{CallEvent, EvaluationEvent, Observer, RequestEvent, TraceParent};
+pub use observe::{CallEvent, EvaluationEvent, LookupEvent, Observer, RequestEvent, TraceParent};
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use product::Product;
 

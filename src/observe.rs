@@ -44,9 +44,14 @@ pub trait Observer: Send + Sync + fmt::Debug {
         let _ = call;
     }
 
-    /// Called when a request was answered or has failed.
+    /// Called when a request to the service, or one of `http.send`, was answered or has failed.
     fn request(&self, request: &RequestEvent<'_>) {
         let _ = request;
+    }
+
+    /// Called when `net.lookup_ip_addr` has looked up a name, or has failed to.
+    fn lookup(&self, lookup: &LookupEvent<'_>) {
+        let _ = lookup;
     }
 }
 
@@ -94,13 +99,25 @@ pub struct RequestEvent<'a> {
     /// `server.port`
     pub port: Option<u16>,
     /// `url.template`, such as `/discover/{digest}`; `None` at the content store, whose paths may
-    /// be signed.
+    /// be signed, and for `http.send`, whose paths may be secrets of a policy.
     pub template: Option<&'a str>,
     /// `http.response.status_code`
     pub status: Option<u16>,
     /// The time until the answer began, in seconds in `http.client.request.duration`.
     pub duration: Duration,
     /// The error, if no answer began.
+    pub error: Option<ErrorKind>,
+}
+
+/// A look-up of a name: `dns.lookup.duration`.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LookupEvent<'a> {
+    /// `dns.question.name`
+    pub name: &'a str,
+    /// Until the answer.
+    pub duration: Duration,
+    /// Why there is no answer (`error.type`).
     pub error: Option<ErrorKind>,
 }
 
@@ -164,6 +181,100 @@ fn record_end(span: &Span, error: Option<ErrorKind>) {
     if let Some(kind) = error {
         span.record("error.type", kind.code());
         span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// A request that is about to be sent.
+pub(crate) struct Attempt<'a> {
+    pub method: &'a str,
+    pub address: &'a str,
+    pub port: Option<u16>,
+    pub template: Option<&'a str>,
+    /// The path, unless it may be signed or a policy's secret.
+    pub path: Option<&'a str>,
+    /// The part of the span's name after the method, if there is no template.
+    pub name: &'a str,
+}
+
+/// A request in progress: its span, and the report of its end.
+pub(crate) struct AttemptSpan<'a> {
+    pub span: Span,
+    attempt: Attempt<'a>,
+    started: Instant,
+}
+
+impl<'a> Attempt<'a> {
+    pub fn begin(self) -> AttemptSpan<'a> {
+        let name = format!("{} {}", self.method, self.template.unwrap_or(self.name));
+        let span = tracing::debug_span!(
+            "attempt",
+            url.path = self.path.unwrap_or("…"),
+            http.request.method = self.method,
+            url.template = self.template,
+            server.address = self.address,
+            server.port = self.port,
+            otel.name = name.trim_end(),
+            otel.kind = "client",
+            http.response.status_code = Empty,
+            "error.type" = Empty,
+            otel.status_code = Empty,
+        );
+        AttemptSpan { span, attempt: self, started: Instant::now() }
+    }
+}
+
+impl AttemptSpan<'_> {
+    /// Reports the status of the answer that began, or why none did.
+    pub fn end(self, observer: &Observers, outcome: Result<u16, ErrorKind>) {
+        let Attempt { method, address, port, template, .. } = self.attempt;
+        let event = RequestEvent {
+            method,
+            address,
+            port,
+            template,
+            status: outcome.ok(),
+            duration: self.started.elapsed(),
+            error: outcome.err(),
+        };
+        if let Some(status) = event.status {
+            self.span.record("http.response.status_code", status);
+        }
+        if let Some(error) = event.error_type() {
+            self.span.record("error.type", error);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        if let Some(observer) = observer {
+            observer.request(&event);
+        }
+    }
+}
+
+/// A look-up of a name in progress: its span, and the report of its end.
+pub(crate) struct LookupSpan<'a> {
+    pub span: Span,
+    name: &'a str,
+    started: Instant,
+}
+
+impl<'a> LookupSpan<'a> {
+    pub fn begin(name: &'a str) -> Self {
+        let span = tracing::debug_span!(
+            "attempt",
+            dns.question.name = name,
+            otel.name = format!("DNS {name}"),
+            otel.kind = "client",
+            "error.type" = Empty,
+            otel.status_code = Empty,
+        );
+        Self { span, name, started: Instant::now() }
+    }
+
+    pub fn end(self, observer: &Observers, error: Option<ErrorKind>) {
+        record_end(&self.span, error);
+        if let Some(observer) = observer {
+            let (name, duration) = (self.name, self.started.elapsed());
+            observer.lookup(&LookupEvent { name, duration, error });
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io::{Read as _, Write as _};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Waker};
@@ -17,9 +18,10 @@ use rego_platform::emulator::{
 };
 use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, Cancellation, EvaluateOptions, Policies};
+use rego_platform::http::Http;
 use rego_platform::{
-    CallEvent, ErrorKind, EvaluationEvent, Observer, Platform, PlatformBuilder, Product,
-    RequestEvent, Token, TraceParent, reqwest,
+    CallEvent, ErrorKind, EvaluationEvent, LookupEvent, Observer, Platform, PlatformBuilder,
+    Product, RequestEvent, Token, TraceParent, reqwest,
 };
 use tracing::Instrument as _;
 use tracing::field::{Field, Visit};
@@ -110,6 +112,10 @@ impl Observer for ReportedEvents {
     fn request(&self, it: &RequestEvent<'_>) {
         let line = format!("request {} {:?} {:?}", it.method, it.template, it.error_type());
         self.0.lock().unwrap().push(line);
+    }
+
+    fn lookup(&self, it: &LookupEvent<'_>) {
+        self.0.lock().unwrap().push(format!("lookup {} {:?}", it.name, it.error));
     }
 }
 
@@ -279,6 +285,184 @@ fn the_hosts_headers_go_to_the_service_alone() {
         *(if ours { &mut asked } else { &mut stored }) += 1;
     }
     assert!(asked > 1 && stored > 0, "{asked} {stored}");
+}
+
+/// A server on loopback: what it was sent, with the path as the first line. `/late` is never answered.
+fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut text, mut buffer) = (String::new(), [0; 4096]);
+            while !text.contains("\r\n\r\n") {
+                let count = stream.read(&mut buffer).unwrap();
+                if count == 0 {
+                    break;
+                }
+                text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+            let head = match text.split(' ').nth(1).unwrap_or_default() {
+                "/from" => format!("302 Found\r\nlocation: http://localhost:{port}/to"),
+                "/bad" => "503 Service Unavailable".to_owned(),
+                "/late" => {
+                    log.lock().unwrap().push(text);
+                    kept.push(stream);
+                    continue;
+                }
+                _ => "200 OK".to_owned(),
+            };
+            log.lock().unwrap().push(text);
+            let answer =
+                format!("HTTP/1.1 {head}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (port, asked)
+}
+
+/// The spans of an evaluation, and its error.
+fn evaluated(
+    spans: &Spans,
+    query: &str,
+    options: &EvaluateOptions,
+) -> (Vec<(String, Seen)>, Option<rego_platform::Error>) {
+    let policies = Policies::builder().load(&Sources::text("p.rego", "package p\n")).unwrap();
+    let query = policies.query(query).unwrap();
+    let span = tracing::info_span!("host");
+    let id = span.id().unwrap().into_u64();
+    let error = span.in_scope(|| policies.evaluate(&query, None, options)).result.err();
+    (spans.below(id), error)
+}
+
+#[test]
+fn requests_of_policies_have_spans_events_and_the_hosts_trace() {
+    let spans = Spans::process();
+    let (port, asked) = server();
+    let told = Arc::new(Told::default());
+    let http = Http::builder()
+        .allow_host(format!("127.0.0.1:{port}").parse().unwrap())
+        .allow_host(format!("localhost:{port}").parse().unwrap())
+        .propagator(|headers| {
+            headers.insert("tracestate", reqwest::header::HeaderValue::from_static("acme=1"));
+            headers.insert("authorization", reqwest::header::HeaderValue::from_static("none"));
+        })
+        .build();
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let mut options = EvaluateOptions::new(Answers::Nobody("nobody".to_owned()));
+    options.http = Some(http);
+    options.observer = Some(told.clone());
+    options.trace = Some(TraceParent::new(parent).unwrap());
+    let send = |path: &str, more: &str| {
+        format!(
+            "http.send({{\"method\": \"get\", \"url\": \"http://127.0.0.1:{port}/{path}\"{more}}})"
+        )
+    };
+
+    // A redirect is a request of its own.
+    let (below, error) = evaluated(spans, &send("from", ", \"enable_redirect\": true"), &options);
+    assert!(error.is_none(), "{error:?}");
+    let attempts: Vec<&Seen> = below
+        .iter()
+        .filter(|(path, _)| path == "evaluation/call/attempt")
+        .map(|(_, seen)| seen)
+        .collect();
+    assert_eq!(attempts.len(), 2, "{below:?}");
+    for (attempt, address, status) in
+        [(attempts[0], "127.0.0.1", "302"), (attempts[1], "localhost", "200")]
+    {
+        for (name, value) in [
+            ("http.request.method", "GET"),
+            ("server.address", address),
+            ("server.port", &*port.to_string()),
+            ("http.response.status_code", status),
+            ("otel.name", "GET"),
+            ("otel.kind", "client"),
+            // A path of a policy's may be a secret.
+            ("url.path", "…"),
+        ] {
+            assert_eq!(attempt.fields[name], value, "{name} {attempt:?}");
+        }
+        assert!(!attempt.fields.contains_key("url.template"));
+    }
+    let expected = ["request GET None None", "request GET None None", "call http.send 2 None"];
+    assert_eq!(told.lines()[..3], expected);
+    for request in asked.lock().unwrap().drain(..) {
+        assert!(request.contains(&format!("\r\ntraceparent: {parent}\r\n")), "{request}");
+        assert!(request.contains("\r\ntracestate: acme=1\r\n"), "{request}");
+        assert!(!request.contains("authorization"), "{request}");
+    }
+
+    // What the policy says of itself stays.
+    let own = ", \"headers\": {\"traceparent\": \"own\", \"authorization\": \"Basic x\"}";
+    let (_, error) = evaluated(spans, &send("to", own), &options);
+    assert!(error.is_none(), "{error:?}");
+    let request = asked.lock().unwrap().pop().unwrap();
+    assert!(request.contains("\r\ntraceparent: own\r\n"), "{request}");
+    assert!(request.contains("\r\nauthorization: Basic x\r\n"), "{request}");
+
+    // A refusal, a request that takes too long, a port that nothing listens to.
+    told.0.lock().unwrap().clear();
+    let (below, _) = evaluated(spans, &send("bad", ""), &options);
+    let attempt = below.iter().find(|(path, _)| path.ends_with("/attempt")).unwrap();
+    assert_eq!(attempt.1.fields["error.type"], "503");
+    let (below, error) = evaluated(spans, &send("late", ", \"timeout\": \"20ms\""), &options);
+    assert_eq!(error.unwrap().kind(), ErrorKind::TimedOut);
+    let attempt = below.iter().find(|(path, _)| path.ends_with("/attempt")).unwrap();
+    assert_eq!(attempt.1.fields["error.type"], ErrorKind::TimedOut.code());
+    assert!(!attempt.1.fields.contains_key("http.response.status_code"));
+    let requests: Vec<String> =
+        told.lines().into_iter().filter(|line| !line.starts_with("evaluation")).collect();
+    let timed_out = ErrorKind::TimedOut.code();
+    assert_eq!(
+        requests,
+        [
+            "request GET None Some(\"503\")".to_owned(),
+            "call http.send 1 None".to_owned(),
+            format!("request GET None Some({timed_out:?})"),
+            "call http.send 1 Some(TimedOut)".to_owned(),
+        ]
+    );
+
+    // What may not be asked isn't.
+    told.0.lock().unwrap().clear();
+    let (below, error) =
+        evaluated(spans, "http.send({\"method\": \"get\", \"url\": \"http://a.test/\"})", &options);
+    assert_eq!(error.unwrap().kind(), ErrorKind::Configuration);
+    assert!(below.iter().all(|(path, _)| !path.ends_with("/attempt")), "{below:?}");
+    assert_eq!(told.lines()[0], "call http.send 0 Some(Configuration)");
+}
+
+#[test]
+fn lookups_of_policies_have_spans_and_events() {
+    let spans = Spans::process();
+    let told = Arc::new(Told::default());
+    let mut options = EvaluateOptions::new(Answers::Nobody("nobody".to_owned()));
+    let http = Http::builder()
+        .allow_host("localhost".parse().unwrap())
+        .allow_host("127.0.0.1".parse().unwrap());
+    options.http = Some(http.build());
+    options.observer = Some(told.clone());
+    let (below, error) = evaluated(spans, "net.lookup_ip_addr(\"localhost\")", &options);
+    assert!(error.is_none(), "{error:?}");
+    let attempt = below.iter().find(|(path, _)| path == "evaluation/call/attempt").unwrap();
+    for (name, value) in [
+        ("dns.question.name", "localhost"),
+        ("otel.name", "DNS localhost"),
+        ("otel.kind", "client"),
+    ] {
+        assert_eq!(attempt.1.fields[name], value);
+    }
+    assert_eq!(told.lines()[..2], ["lookup localhost None", "call net.lookup_ip_addr 0 None"]);
+    // An address isn't looked up.
+    told.0.lock().unwrap().clear();
+    let (below, error) = evaluated(spans, "net.lookup_ip_addr(\"127.0.0.1\")", &options);
+    assert!(error.is_none(), "{error:?}");
+    assert!(below.iter().all(|(path, _)| !path.ends_with("/attempt")), "{below:?}");
+    assert_eq!(told.lines()[0], "call net.lookup_ip_addr 0 None");
 }
 
 #[test]

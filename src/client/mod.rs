@@ -28,9 +28,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
-use tracing::field::Empty;
 
-use crate::observe::{Observers, RequestEvent};
+use crate::observe::{Attempt, Observers};
 use crate::text::shorten;
 use crate::{Error, ErrorKind, Limit, Product, TraceParent};
 
@@ -51,7 +50,7 @@ pub(crate) use page::{PageSeed, Pagination, parse, parse_object, parse_page, par
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;
 use transport::Failed;
-pub(crate) use transport::crypto_provider;
+pub(crate) use transport::{TRACEPARENT, crypto_provider};
 
 /// Adds the headers of a trace to a request.
 pub(crate) type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;
@@ -114,6 +113,8 @@ pub(crate) struct Context {
     pub cached: AtomicBool,
     /// The position of its requests in the caller's trace.
     pub trace: Option<TraceParent>,
+    /// The observer of requests that no platform sends.
+    pub observer: Observers,
 }
 
 impl Context {
@@ -125,6 +126,7 @@ impl Context {
             allowance,
             cached: AtomicBool::new(false),
             trace: None,
+            observer: None,
         }
     }
 
@@ -137,6 +139,13 @@ impl Context {
     #[must_use]
     pub fn traced(mut self, trace: Option<TraceParent>) -> Self {
         self.trace = trace;
+        self
+    }
+
+    /// Sets the observer of requests that no platform sends.
+    #[must_use]
+    pub fn observed(mut self, observer: Observers) -> Self {
+        self.observer = observer;
         self
     }
 
@@ -438,46 +447,21 @@ impl Client {
         context.attempts.fetch_add(1, Ordering::Relaxed);
         // On hosts other than the service, a path may be signed like a query.
         let (template, method) = (request.template, request.method.clone());
-        let path = match template {
-            Some(_) => shorten(request.url.path(), 120),
-            None => "…".to_owned(),
-        };
+        let path = template.map(|_| shorten(request.url.path(), 120));
         let address = request.url.host_str().unwrap_or_default().to_owned();
-        let port = request.url.port_or_known_default();
-        let span = tracing::debug_span!(
-            "attempt",
-            url.path = %path,
-            http.request.method = method.as_str(),
-            url.template = template,
-            server.address = address,
-            server.port = port,
-            otel.name = format!("{method} {}", template.unwrap_or("artifact")),
-            otel.kind = "client",
-            http.response.status_code = Empty,
-            "error.type" = Empty,
-            otel.status_code = Empty,
-        );
-        let started = Instant::now();
-        let reply = self.transport.send(request, permit).instrument(span.clone()).await;
-        let event = RequestEvent {
+        let attempt = Attempt {
             method: method.as_str(),
             address: &address,
-            port,
+            port: request.url.port_or_known_default(),
             template,
-            status: reply.as_ref().ok().map(|reply| reply.status.as_u16()),
-            duration: started.elapsed(),
-            error: reply.as_ref().err().map(|failed| failed.error.kind()),
+            path: path.as_deref(),
+            name: "artifact",
         };
-        if let Some(status) = event.status {
-            span.record("http.response.status_code", status);
-        }
-        if let Some(error) = event.error_type() {
-            span.record("error.type", error);
-            span.record("otel.status_code", "ERROR");
-        }
-        if let Some(observer) = &self.settings.observer {
-            observer.request(&event);
-        }
+        let attempting = attempt.begin();
+        let span = attempting.span.clone();
+        let reply = self.transport.send(request, permit).instrument(span).await;
+        let status = reply.as_ref().map(|reply| reply.status.as_u16());
+        attempting.end(&self.settings.observer, status.map_err(|failed| failed.error.kind()));
         let reply = reply?;
         if reply.headers.contains_key(EMULATOR) {
             self.emulated.store(true, Ordering::Relaxed);

@@ -23,7 +23,7 @@ use super::endpoints::is_loopback;
 use super::{Api, Settings, answer};
 use crate::{Error, ErrorKind, Limit, Setting, TraceParent};
 
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A failed attempt, with what the retry loop needs to know about it.
 #[derive(Debug)]

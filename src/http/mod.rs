@@ -15,14 +15,17 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use reqwest::header::HeaderMap;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 pub use allow::{AllowedHost, AllowedHosts, NoHost};
 
 use crate::builtins::Answer;
-use crate::client::{Context, Runtime};
+use crate::client::{Context, Propagator, Runtime};
 use crate::flight::Flights;
+use crate::observe::LookupSpan;
 use crate::rego::builtins::{Code, HttpRequest, http_failure};
 use crate::rego::value::{Set, Value};
 use crate::{Error, ErrorKind, Setting};
@@ -61,6 +64,7 @@ struct Options {
     timeout: Duration,
     ca_certificates: Vec<Vec<u8>>,
     concurrency: usize,
+    propagator: Option<Arc<Propagator>>,
     lookup: connect::Lookup,
 }
 
@@ -106,6 +110,16 @@ impl HttpBuilder {
         self
     }
 
+    /// Adds headers to each request, within the span of the request: where a host puts the context of
+    /// a trace. What the policy's request says counts more, and `authorization` can't be set.
+    pub fn propagator(
+        mut self,
+        propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,
+    ) -> Self {
+        self.0.propagator = Some(Arc::new(propagate));
+        self
+    }
+
     /// Builds the [`Http`]; nothing is connected before the first request.
     pub fn build(self) -> Http {
         Http(Arc::new(Inner {
@@ -138,15 +152,27 @@ enum Failure {
 }
 
 impl Failure {
+    /// Returns the kind that hosts are told.
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Request(_) => ErrorKind::InvalidArgument,
+            Self::Disallowed(_) => ErrorKind::Configuration,
+            Self::Network(_) => ErrorKind::Unavailable,
+            Self::TimedOut(_) => ErrorKind::TimedOut,
+            Self::Halt(error) => error.kind(),
+        }
+    }
+
     /// Returns the error of a call that raises its failures.
     fn into_error(self) -> Error {
+        let kind = self.kind();
         match self {
-            Self::Request(message) => Error::new(ErrorKind::InvalidArgument, message),
-            Self::Disallowed(message) => Error::new(ErrorKind::Configuration, message)
+            Self::Disallowed(message) => Error::new(kind, message)
                 .with_hint("allow the host, if it may be asked")
                 .by_setting(Setting::AllowedHosts),
-            Self::Network(message) => Error::new(ErrorKind::Unavailable, message),
-            Self::TimedOut(message) => Error::new(ErrorKind::TimedOut, message),
+            Self::Request(message) | Self::Network(message) | Self::TimedOut(message) => {
+                Error::new(kind, message)
+            }
             Self::Halt(error) => error,
         }
     }
@@ -175,6 +201,7 @@ impl Http {
             timeout: Duration::from_secs(5),
             ca_certificates: Vec::new(),
             concurrency: 64,
+            propagator: None,
             lookup: connect::system_lookup(),
         })
     }
@@ -228,11 +255,16 @@ impl Http {
             url::Host::Ipv6(address) => vec![address.into()],
             url::Host::Domain(domain) => {
                 let until = Instant::from_std(context.deadline);
-                let looked = tokio::time::timeout_at(until, (options.lookup)(domain, 0)).await;
-                let looked = looked.map_err(|_| out_of_time())?.map_err(|error| {
-                    Error::new(ErrorKind::Unavailable, format!("lookup {name}: {error}"))
-                })?;
-                looked.iter().map(std::net::SocketAddr::ip).collect()
+                let looking = LookupSpan::begin(name);
+                let answer = (options.lookup)(domain, 0).instrument(looking.span.clone());
+                let looked = match tokio::time::timeout_at(until, answer).await {
+                    Err(_) => Err(out_of_time()),
+                    Ok(looked) => looked.map_err(|error| {
+                        Error::new(ErrorKind::Unavailable, format!("lookup {name}: {error}"))
+                    }),
+                };
+                looking.end(&context.observer, looked.as_ref().err().map(Error::kind));
+                looked?.iter().map(std::net::SocketAddr::ip).collect()
             }
         };
         if !found.iter().all(|address| options.allowed.reaches(grant, *address, 0)) {

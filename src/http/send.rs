@@ -10,11 +10,13 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use super::cache::CacheLookup;
 use super::connect::{OutOfReach, Target};
 use super::{Failure, Http, out_of_time};
-use crate::client::Context;
+use crate::client::{Context, TRACEPARENT};
+use crate::observe::Attempt;
 use crate::rego::builtins::{HttpRequest, HttpResponse};
 use crate::{Error, ErrorKind};
 
@@ -32,6 +34,36 @@ const CREDENTIALS: [HeaderName; 5] = [
     HeaderName::from_static("cookie2"),
     header::HOST,
 ];
+
+/// One hop of a request: itself, or one of its redirects.
+struct Hop<'h> {
+    method: &'h Method,
+    url: &'h Url,
+    headers: HeaderMap,
+    body: Option<&'h [u8]>,
+}
+
+/// The deadline of a request, for its redirects and the last one's body too.
+struct Until<'r> {
+    request: &'r HttpRequest,
+    /// The first URL.
+    url: &'r Url,
+    at: Instant,
+    /// Set if it is the request's own and not the evaluation's.
+    is_own: bool,
+}
+
+impl Until<'_> {
+    async fn bound<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        tokio::time::timeout_at(self.at, work).await.map_err(|_| {
+            if !self.is_own {
+                return Failure::Halt(out_of_time());
+            }
+            let (method, url) = (operation(&self.request.method), display_url(self.request, self.url));
+            Failure::TimedOut(format!("{method} {url}: request timed out"))
+        })
+    }
+}
 
 impl Http {
     /// Returns the response to a request, a stored one if the request allows that.
@@ -144,18 +176,8 @@ impl Http {
                 .map(Duration::from_nanos),
         };
         let own = own.and_then(|own| Instant::now().checked_add(own)).filter(|own| *own < deadline);
-        let answer = tokio::time::timeout_at(
-            own.unwrap_or(deadline),
-            self.follow(request, url.clone(), context),
-        );
-        match (answer.await, own) {
-            (Ok(answer), _) => answer,
-            (Err(_), None) => Err(Failure::Halt(out_of_time())),
-            (Err(_), Some(_)) => {
-                let (method, url) = (operation(&request.method), display_url(request, url));
-                Err(Failure::TimedOut(format!("{method} {url}: request timed out")))
-            }
-        }
+        let until = Until { request, url, at: own.unwrap_or(deadline), is_own: own.is_some() };
+        self.follow(request, url.clone(), context, &until).await
     }
 
     async fn follow(
@@ -163,6 +185,7 @@ impl Http {
         request: &HttpRequest,
         mut url: Url,
         context: &Context,
+        until: &Until<'_>,
     ) -> Result<HttpResponse, Failure> {
         let method = if request.method.is_empty() { "GET" } else { &request.method };
         let mut method = Method::from_bytes(method.as_bytes())
@@ -180,8 +203,8 @@ impl Http {
             if !asked_for {
                 sent.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
             }
-            context.attempts.fetch_add(1, Ordering::Relaxed);
-            let response = self.hop(request, method.clone(), &url, sent, body).await?;
+            let hop = Hop { method: &method, url: &url, headers: sent, body };
+            let response = self.hop(request, hop, context, until).await?;
             let status = response.status();
             let next = response
                 .headers()
@@ -189,7 +212,7 @@ impl Http {
                 .filter(|_| request.redirect && is_redirect(status))
                 .map(|place| String::from_utf8_lossy(place.as_bytes()).into_owned());
             let Some(next) = next else {
-                return self.read(response, &url, context, !asked_for).await;
+                return until.bound(self.read(response, &url, context, !asked_for)).await?;
             };
             let to = |what: String| {
                 Failure::Network(format!("{} {:?}: {what}", operation(method.as_str()), next))
@@ -227,11 +250,11 @@ impl Http {
     async fn hop(
         &self,
         request: &HttpRequest,
-        method: Method,
-        url: &Url,
-        mut headers: HeaderMap,
-        body: Option<&[u8]>,
+        hop: Hop<'_>,
+        context: &Context,
+        until: &Until<'_>,
     ) -> Result<reqwest::Response, Failure> {
+        let Hop { method, url, mut headers, body } = hop;
         let target = self.target(url)?;
         let mut asked = url.clone();
         let name = request.tls.server_name.as_str();
@@ -239,13 +262,48 @@ impl Http {
             set_server_name(&mut asked, name, &mut headers)?;
         }
         let client = self.0.clients.get(&self.0.options, &request.tls, &asked, &target)?;
-        let mut builder = client.request(method.clone(), asked).headers(headers);
-        let bodiless = matches!(method, Method::GET | Method::HEAD);
-        if let Some(body) = body.filter(|body| !body.is_empty() || !bodiless) {
-            builder = builder.body(body.to_vec());
+        context.attempts.fetch_add(1, Ordering::Relaxed);
+        let address = url.host_str().unwrap_or_default();
+        let port = url.port_or_known_default();
+        // A path may be a secret, as those of many webhooks are.
+        let attempt = Attempt {
+            method: method.as_str(),
+            address,
+            port,
+            template: None,
+            path: None,
+            name: "",
+        };
+        let attempting = attempt.begin();
+        let sending = async {
+            self.trace(&mut headers, context);
+            let mut builder = client.request(method.clone(), asked).headers(headers);
+            let bodiless = matches!(*method, Method::GET | Method::HEAD);
+            if let Some(body) = body.filter(|body| !body.is_empty() || !bodiless) {
+                builder = builder.body(body.to_vec());
+            }
+            let sent = until.bound(builder.send()).await?;
+            sent.map_err(|error| network(method.as_str(), &display_url(request, url), &error))
+        };
+        let response = sending.instrument(attempting.span.clone()).await;
+        let status = response.as_ref().map(|response| response.status().as_u16());
+        attempting.end(&context.observer, status.map_err(Failure::kind));
+        response
+    }
+
+    /// Adds the headers of the host's trace that the policy doesn't set itself.
+    fn trace(&self, headers: &mut HeaderMap, context: &Context) {
+        let mut added = HeaderMap::new();
+        if let Some(trace) = &context.trace {
+            added.insert(TRACEPARENT, trace.header());
         }
-        let sent = builder.send().await;
-        sent.map_err(|error| network(method.as_str(), &display_url(request, url), &error))
+        if let Some(propagate) = &self.0.options.propagator {
+            propagate(&mut added);
+            added.remove(header::AUTHORIZATION);
+        }
+        for (name, value) in &added {
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
     }
 
     async fn read(
