@@ -10,10 +10,11 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use secrecy::SecretString;
 
 use super::{call, eval, service_options};
-use crate::Error;
 use crate::builtins::FunctionSet;
 use crate::http::{AllowedHost, Http};
+use crate::load::LoadOptions;
 use crate::sources::SchemaSet;
+use crate::{Error, Product};
 
 const SERVICE: &str = "Service options";
 const GENERAL: &str = "General options";
@@ -164,18 +165,50 @@ pub(super) struct FunctionsArgs {
     functions: Option<FunctionSet>,
 }
 
-/// The schemas of external values.
+/// How policies are read and checked when they are loaded.
 #[derive(Debug, Args)]
-pub(super) struct SchemaArgs {
+pub(super) struct LoadArgs {
+    /// Read policies as Rego v0
+    #[arg(long, visible_alias = "v0")]
+    v0_compatible: bool,
     /// A JSON Schema of `input`, or a folder of schemas for `# METADATA` annotations, where
     /// `a/b.json` is `schema.a.b`
     #[arg(short, long, value_name = "PATH")]
     schema: Option<PathBuf>,
+    #[command(flatten)]
+    functions: FunctionsArgs,
 }
 
-impl SchemaArgs {
-    pub fn set(&self) -> Result<SchemaSet, Error> {
-        self.schema.as_deref().map_or(Ok(SchemaSet::default()), SchemaSet::read)
+impl LoadArgs {
+    pub fn options(&self, product: Product) -> Result<LoadOptions, Error> {
+        Ok(LoadOptions {
+            product,
+            enabled: self.functions.set(),
+            rego_v0: self.v0_compatible,
+            schemas: self.schema.as_deref().map_or(Ok(SchemaSet::default()), SchemaSet::read)?,
+            ..LoadOptions::default()
+        })
+    }
+}
+
+/// How policies are evaluated.
+#[derive(Debug, Args)]
+pub(super) struct EvaluationArgs {
+    /// Fail with a built-in function's error, as `opa eval` does with this option; the default
+    #[arg(long, overrides_with = "no_strict_builtin_errors")]
+    strict_builtin_errors: bool,
+    /// Treat a built-in function's error as undefined, as OPA does by default; failed calls of the
+    /// service stay errors
+    #[arg(long, overrides_with = "strict_builtin_errors")]
+    no_strict_builtin_errors: bool,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+}
+
+impl EvaluationArgs {
+    /// Returns `true` if a built-in function's error ends the evaluation; the last option counts.
+    pub const fn is_strict(&self) -> bool {
+        !self.no_strict_builtin_errors
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
+use super::args::{LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation, fmt};
 use crate::evaluate::Policies;
@@ -49,13 +49,8 @@ pub(super) struct CheckArgs {
     /// The findings that count
     #[arg(long, value_enum, default_value_t = Level::Warning)]
     level: Level,
-    /// Read policies as Rego v0
-    #[arg(long, visible_alias = "v0")]
-    v0_compatible: bool,
     #[command(flatten)]
-    schema: SchemaArgs,
-    #[command(flatten)]
-    functions: FunctionsArgs,
+    load: LoadArgs,
     #[command(flatten)]
     network: NetworkArgs,
 }
@@ -98,13 +93,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
-    let load = LoadOptions {
-        product,
-        enabled: args.functions.set(),
-        rego_v0: args.v0_compatible,
-        schemas: args.schema.set()?,
-        ..LoadOptions::default()
-    };
+    let load = args.load.options(product)?;
     if args.print_core {
         let text = Policies::load(&sources, load)?.core();
         output::to_stdout(escape_for_log(&text).as_bytes())?;
@@ -152,14 +141,7 @@ fn findings(
     if found.iter().any(|finding| finding.level == crate::Level::Error) {
         return found;
     }
-    let options = GateOptions {
-        product: load.product.clone(),
-        enabled: load.enabled,
-        rego_v0: load.rego_v0,
-        schemas: load.schemas.clone(),
-        skip_verify: true,
-        ..GateOptions::default()
-    };
+    let options = GateOptions { load: load.clone(), skip_verify: true, ..GateOptions::default() };
     // Whatever else a gate needs, such as policies' arguments, is supplied elsewhere; and a package
     // without a verdict is a warning here, since other packages may use it.
     if let Err(error) = Gate::load(paths, &options) {

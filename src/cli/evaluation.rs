@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::args::{NetworkArgs, Options};
+use super::args::{EvaluationArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use crate::evaluate::{
@@ -83,29 +83,32 @@ pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
 pub(super) fn options(
     context: &Context,
     options: &Options,
-    network: &NetworkArgs,
-    strict: bool,
+    args: &EvaluationArgs,
 ) -> Result<EvaluateOptions, Error> {
     let answers = match &options.replay {
         Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
         None => Answers::Service(context.platform(options)?),
     };
-    let mut evaluate = answered_by(answers, options, strict);
-    evaluate.http = network.http(options, || context.certificates())?;
-    Ok(evaluate)
+    answered_by(answers, options, args, || context.certificates())
 }
 
 /// Returns the settings of an evaluation with these `answers`.
-pub(super) fn answered_by(answers: Answers, options: &Options, strict: bool) -> EvaluateOptions {
+pub(super) fn answered_by(
+    answers: Answers,
+    options: &Options,
+    args: &EvaluationArgs,
+    certificates: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
+) -> Result<EvaluateOptions, Error> {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
-    evaluate.strict_builtin_errors = strict;
+    evaluate.strict_builtin_errors = args.is_strict();
     evaluate.budget.timeout = options.timeout;
     evaluate.budget.calls = usize::try_from(options.max_calls).unwrap_or(usize::MAX);
     evaluate.budget.bytes = options.max_bytes;
     evaluate.budget.passes = options.max_passes;
     evaluate.budget.eager_prompts = options.eager_prompts;
-    evaluate
+    evaluate.http = args.network.http(options, certificates)?;
+    Ok(evaluate)
 }
 
 /// Prints and saves what an evaluation produces besides its result.

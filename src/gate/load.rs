@@ -16,24 +16,17 @@ use super::packages::{self, PackageOrigin, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
-use crate::builtins::FunctionSet;
 use crate::evaluate::{Policies, is_network};
 use crate::load::LoadOptions;
-use crate::sources::{Account, Ignore, InexactNumber, SchemaSet, SourceLimits, Sources};
+use crate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
 use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Product};
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
 pub struct GateOptions {
-    /// The product whose functions the policies call.
-    pub product: Product,
-    /// The service's functions that the policies can call.
-    pub enabled: FunctionSet,
-    /// Set if modules are Rego v0 unless they import `rego.v1`.
-    pub rego_v0: bool,
-    /// The schemas of documents from outside.
-    pub schemas: SchemaSet,
+    /// Options for loading the policies.
+    pub load: LoadOptions,
     /// The packages and policy documents to ask; all if empty.
     pub packages: Vec<String>,
     /// The kind of material of the inputs; policies for other kinds are left out.
@@ -142,7 +135,7 @@ impl Gate {
             checks: Vec::new(),
             policies: Vec::new(),
             sources: Vec::new(),
-            product: options.product.clone(),
+            product: options.load.product.clone(),
             waits: false,
             asks: false,
             left_out: Vec::new(),
@@ -289,7 +282,7 @@ impl Gate {
         if sources.modules.is_empty() {
             return Ok(Vec::new());
         }
-        let policies = Policies::load(sources, load_options(options))?;
+        let policies = Policies::load(sources, options.load.clone())?;
         let reach = Reach::new(&policies);
         let used = inexact.iter().filter(|number| reach.uses_data(&number.path));
         let wrong: Vec<_> = used.map(|number| number.diagnostic.clone()).collect();
@@ -354,7 +347,7 @@ impl Gate {
                 self.sources.push(Source { path: module.path.clone(), digest });
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };
-            let policies = Policies::load(&sources, load_options(options))?;
+            let policies = Policies::load(&sources, options.load.clone())?;
             self.note_calls(&policies);
             let reach = Reach::new(&policies);
             for mut asked in
@@ -392,16 +385,6 @@ fn refuse_misspelt(document: &PolicyDocument, wanted: &str, kind: &str) -> Resul
     let (path, kind, wanted) = (escape(&document.path), escape(kind), escape(wanted));
     Err(wrong(format!("{path}: the kind `{kind}` is nearly `{wanted}`, but not the same"))
         .with_hint("one of the two is misspelt: the policy would be left out"))
-}
-
-fn load_options(options: &GateOptions) -> LoadOptions {
-    LoadOptions {
-        product: options.product.clone(),
-        enabled: options.enabled,
-        rego_v0: options.rego_v0,
-        schemas: options.schemas.clone(),
-        ..LoadOptions::default()
-    }
 }
 
 fn check_arguments(

@@ -10,13 +10,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
+use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
 use super::explain::{self, Explain};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
-use crate::load::LoadOptions;
 use crate::text::{escape_for_log, escape_lines};
 use crate::{Error, ErrorKind, evaluate};
 use format::EvalFormat;
@@ -53,18 +52,10 @@ pub(super) struct EvalArgs {
     /// Evaluate again whenever a file changes
     #[arg(short, long)]
     watch: bool,
-    /// Read policies as Rego v0
-    #[arg(long, visible_alias = "v0")]
-    v0_compatible: bool,
-    /// Treat a built-in function's error as undefined; failed calls of the service stay errors
-    #[arg(long)]
-    no_strict_builtin_errors: bool,
     #[command(flatten)]
-    schema: SchemaArgs,
+    load: LoadArgs,
     #[command(flatten)]
-    functions: FunctionsArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    evaluation: EvaluationArgs,
 }
 
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
@@ -102,20 +93,13 @@ impl Work<'_> {
         let input = args.input.as_deref().map(|path| input::read(path, stdin)).transpose()?;
         let (evaluated, explanation) = {
             let _watchdog = watchdog::start(options.timeout)?;
-            let load = LoadOptions {
-                product: context.product.clone(),
-                enabled: args.functions.set(),
-                rego_v0: args.v0_compatible,
-                schemas: args.schema.set()?,
-                ..LoadOptions::default()
-            };
+            let load = args.load.options(context.product.clone())?;
             let policies = evaluation::load(&args.data, load)?;
             let query = policies.query(&args.query)?;
             if let Some(warning) = unknown::warning(&policies, &args.query) {
                 reporter.warning(&warning);
             }
-            let strict = !args.no_strict_builtin_errors;
-            let how = evaluation::options(context, options, &args.network, strict)?;
+            let how = evaluation::options(context, options, &args.evaluation)?;
             let evaluated = policies.evaluate(&query, input.as_ref(), &how);
             let explanation = args
                 .explain

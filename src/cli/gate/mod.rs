@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
+use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
 use super::explain::Explain;
 use super::output::Reporter;
@@ -138,18 +138,10 @@ pub(super) struct GateArgs {
     /// Print trace notes of policies, or the reasons why rules have no value, on standard error
     #[arg(long, value_name = "WHAT", value_enum)]
     explain: Option<Explain>,
-    /// Read policies as Rego v0
-    #[arg(long, visible_alias = "v0")]
-    v0_compatible: bool,
-    /// Treat a built-in function's error as undefined; failed calls of the service stay errors
-    #[arg(long)]
-    no_strict_builtin_errors: bool,
     #[command(flatten)]
-    schema: SchemaArgs,
+    load: LoadArgs,
     #[command(flatten)]
-    functions: FunctionsArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    evaluation: EvaluationArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -392,14 +384,15 @@ fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     if crate::NotFound::from(options.not_found) == crate::NotFound::Undefined {
         add("--not-found", Some("undefined".to_owned()));
     }
-    if !args.network.allow_host.is_empty() {
-        let hosts = args.network.allow_host.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if !args.evaluation.network.allow_host.is_empty() {
+        let hosts =
+            args.evaluation.network.allow_host.iter().map(ToString::to_string).collect::<Vec<_>>();
         add("--allow-host", Some(hosts.join(", ")));
     }
     for (name, given) in [
         ("--no-fail", args.no_fail),
         ("--allow-skipped", args.allow_skipped),
-        ("--no-strict-builtin-errors", args.no_strict_builtin_errors),
+        ("--no-strict-builtin-errors", !args.evaluation.is_strict()),
         ("--skip-verify", args.skip_verify),
         ("--unverified", args.unverified),
         ("--no-input", args.no_input),
@@ -426,10 +419,7 @@ fn load(
 ) -> Result<Gate, Error> {
     let paths = evaluation::expanded(&args.data)?;
     let options = GateOptions {
-        product: product.clone(),
-        enabled: args.functions.set(),
-        rego_v0: args.v0_compatible,
-        schemas: args.schema.set()?,
+        load: args.load.options(product.clone())?,
         packages: args.namespace.clone(),
         kind: args.kind.clone(),
         arguments,
@@ -484,8 +474,7 @@ fn run_options(
     inventory: &mut Inventory,
     asks: bool,
 ) -> Result<RunOptions, Error> {
-    let strict = !args.no_strict_builtin_errors;
-    let mut evaluate = evaluation::options(context, options, &args.network, strict)?;
+    let mut evaluate = evaluation::options(context, options, &args.evaluation)?;
     let answered_by = match &evaluate.answers {
         Answers::Replay(_) => AnsweredBy::Replay,
         _ if options.local.is_some() => AnsweredBy::Emulator,

@@ -17,12 +17,11 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
+use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation};
-use crate::load::LoadOptions;
 use crate::{Error, ErrorKind};
 use completion::Completions;
 use session::{Session, Turn};
@@ -48,30 +47,19 @@ pub(super) struct RunArgs {
     /// The input, JSON or YAML
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Read policies as Rego v0
-    #[arg(long, visible_alias = "v0")]
-    v0_compatible: bool,
     #[command(flatten)]
-    schema: SchemaArgs,
+    load: LoadArgs,
     #[command(flatten)]
-    functions: FunctionsArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    evaluation: EvaluationArgs,
 }
 
 pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     stdin.take("what is typed")?;
-    let load = LoadOptions {
-        product: context.product.clone(),
-        enabled: args.functions.set(),
-        rego_v0: args.v0_compatible,
-        schemas: args.schema.set()?,
-        ..LoadOptions::default()
-    };
+    let load = args.load.options(context.product.clone())?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
-    let how = evaluation::options(&context, options, &args.network, true)?;
+    let how = evaluation::options(&context, options, &args.evaluation)?;
     let mut session = Session::load(paths, load, how)?;
     if let Some(path) = &args.input {
         session.read_input(path)?;

@@ -15,13 +15,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
-use super::args::{FunctionsArgs, NetworkArgs, Options, SchemaArgs};
+use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
 use crate::evaluate::{Answers, EvaluateOptions};
-use crate::load::LoadOptions;
 use crate::testing::{Run, Suite, TestOptions};
 use crate::{Error, Product};
 
@@ -72,19 +71,10 @@ pub(super) struct TestArgs {
     /// Don't exit with status 1 because of skipped tests
     #[arg(short = 'z', long)]
     exit_zero_on_skipped: bool,
-    /// Read policies as Rego v0
-    #[arg(long, visible_alias = "v0")]
-    v0_compatible: bool,
-    /// Treat a built-in function's error as undefined, as `opa test` does; failed calls of the
-    /// service stay errors
-    #[arg(long)]
-    no_strict_builtin_errors: bool,
     #[command(flatten)]
-    schema: SchemaArgs,
+    load: LoadArgs,
     #[command(flatten)]
-    functions: FunctionsArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    evaluation: EvaluationArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -133,15 +123,14 @@ fn answers(
     reporter: Reporter,
     stdin: &mut Stdin,
 ) -> Result<Answering, Error> {
-    let strict = !args.no_strict_builtin_errors;
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Unavailable(MOCK.to_owned());
-        let mut evaluate = evaluation::answered_by(answers, options, strict);
-        evaluate.http = args.network.http(options, || super::context::certificates(options))?;
+        let certificates = || super::context::certificates(options);
+        let evaluate = evaluation::answered_by(answers, options, &args.evaluation, certificates)?;
         return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
-    let evaluate = evaluation::options(&context, options, &args.network, strict)?;
+    let evaluate = evaluation::options(&context, options, &args.evaluation)?;
     Ok((context.product, evaluate, emulator))
 }
 
@@ -178,13 +167,7 @@ impl Work<'_> {
 
     fn suite(&self) -> Result<Suite, Error> {
         let _watchdog = watchdog::start(self.options.timeout)?;
-        let load = LoadOptions {
-            product: self.product.clone(),
-            enabled: self.args.functions.set(),
-            rego_v0: self.args.v0_compatible,
-            schemas: self.args.schema.set()?,
-            ..LoadOptions::default()
-        };
+        let load = self.args.load.options(self.product.clone())?;
         let mut suite = Suite::load(evaluation::read(&self.paths)?, load)?;
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {
