@@ -121,7 +121,8 @@
 //! # Traces and metrics
 //!
 //! `tracing` spans, at the level `DEBUG`: `evaluation` with its `pass`es, and below it a `call` for
-//! each call that is sent, with an `attempt` for each request. The host's current span is their
+//! each call that is sent, those of `http.send` and `net.lookup_ip_addr` included, with an `attempt`
+//! for each request. The host's current span is their
 //! parent on whatever thread they run; names are OpenTelemetry's where it has one, and none
 //! contains a secret. A call that serves several evaluations belongs to the one that sent it; the
 //! others follow from it. An [`Observer`] is notified at the end of each, for counts and times.

@@ -20,7 +20,7 @@ use crate::rego::syntax::visit;
 use crate::sources::SchemaSet;
 use crate::{Platform, Position, Product};
 
-pub(crate) use compile::{Compilation, Inspected, Loaded, compile};
+pub(crate) use compile::{Compilation, Findings, Inspected, Loaded, compile, wrong_arguments};
 #[cfg(feature = "cli")]
 pub(crate) use findings::diagnostics;
 pub(crate) use findings::{diagnostic, path_of, position};

@@ -208,7 +208,7 @@ impl<'a> Attempt<'a> {
         let name = format!("{} {}", self.method, self.template.unwrap_or(self.name));
         let span = tracing::debug_span!(
             "attempt",
-            url.path = self.path.unwrap_or("…"),
+            url.path = %self.path.unwrap_or("…"),
             http.request.method = self.method,
             url.template = self.template,
             server.address = self.address,

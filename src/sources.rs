@@ -20,6 +20,8 @@ use std::path::PathBuf;
 use crate::rego::Value;
 
 pub use account::{Account, Ignore, LeftOut};
+#[cfg(feature = "cli")]
+pub(crate) use files::is_bundle_name;
 pub use schemas::SchemaSet;
 pub(crate) use schemas::remote_hint;
 

@@ -32,7 +32,7 @@ use crate::{Error, ErrorKind, Product};
 pub use crate::resources::types::{Field, Type};
 pub use set::FunctionSet;
 
-pub(crate) use crate::resources::types::{MAX_OBJECTS, describe};
+pub(crate) use crate::resources::types::describe;
 pub(crate) use arguments::{Invalid, identifier};
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
@@ -152,11 +152,10 @@ impl Function {
         text
     }
 
-    /// Returns the signature that the language's type checker reads. Arguments are `any`: the
-    /// function checks them itself, with better messages.
+    /// Returns the signature that the language's type checker and OPA's capabilities have.
     pub(crate) fn rego_signature(&self) -> String {
-        let arguments = vec!["any"; self.arguments.len()].join(", ");
-        format!("{arguments} -> {}", self.result.in_rego())
+        let arguments: Vec<_> = self.arguments.iter().map(|a| a.ty.argument_in_rego()).collect();
+        format!("{} -> {}", arguments.join(", "), self.result.result_in_rego())
     }
 
     /// Returns the call's form, without the product's prefix: `discover(digest, kind)`.

@@ -5,10 +5,10 @@
 //! replaced by valid placeholders and the function is asked, so that only the author's own text can
 //! be wrong.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::model::{Binding, CallSite};
-use super::{Constants, File, Inspected};
+use super::{Constants, File, Findings, Inspected};
 use crate::Diagnostic;
 use crate::builtins::{Argument, Field, Type};
 use crate::rego::Value;
@@ -32,8 +32,9 @@ pub(super) fn check(
     all: &Inspected<'_>,
     file: &File<'_>,
     constants: &Constants<'_>,
-    out: &mut Vec<Diagnostic>,
+    found: &mut Findings,
 ) {
+    let Findings { all: out, wrong_calls } = found;
     let literals = Literals { file, constants };
     for call in file.model.calls.iter().filter(|call| !call.is_complete()) {
         let (product, function) = (all.product, call.function);
@@ -51,18 +52,20 @@ pub(super) fn check(
         );
     }
     // A literal that several calls use by name is checked once for each function.
-    let mut seen = HashSet::new();
+    let mut seen = HashMap::new();
     let before = out.len();
     for call in file.model.calls.iter().filter(|call| !call.replaced && call.is_complete()) {
         for (index, (argument, term)) in
             call.function.arguments.iter().zip(call.arguments).enumerate()
         {
             let given = (call.function.name, index, literals.follow(term).span);
-            if out.len() - before >= MAX_FINDINGS || !seen.insert(given) {
-                continue;
+            let is_wrong = *seen.entry(given).or_insert_with(|| {
+                let check = Check { all, literals: &literals, call, index };
+                out.len() - before < MAX_FINDINGS && check.argument(argument, term, out)
+            });
+            if is_wrong {
+                wrong_calls.insert((call.span.file, call.span.start));
             }
-            let check = Check { all, literals: &literals, call, index };
-            check.argument(argument, term, out);
         }
     }
 }
@@ -85,17 +88,17 @@ struct Check<'f, 'a> {
 }
 
 impl<'a> Check<'_, 'a> {
-    fn argument(&self, argument: &Argument, term: &'a Term, out: &mut Vec<Diagnostic>) {
+    /// Checks one argument; returns `true` if it is wrong.
+    fn argument(&self, argument: &Argument, term: &'a Term, out: &mut Vec<Diagnostic>) -> bool {
         let literal = self.literals.follow(term);
         match (&literal.kind, argument.ty) {
             (TermKind::Object(members), Type::Object(known)) => {
-                self.filters(known, members, literal, term, out);
+                self.filters(known, members, literal, term, out)
             }
-            _ => {
-                if let Some(value) = self.literals.value(literal, argument.ty) {
-                    self.try_with(value, self.place(literal, term), out);
-                }
-            }
+            _ => self
+                .literals
+                .value(literal, argument.ty)
+                .is_some_and(|value| self.try_with(value, self.place(literal, term), out)),
         }
     }
 
@@ -112,10 +115,11 @@ impl<'a> Check<'_, 'a> {
         whole: &'a Term,
         used: &'a Term,
         out: &mut Vec<Diagnostic>,
-    ) {
+    ) -> bool {
         let required = || known.iter().filter(|f| f.required);
         let mut present = BTreeMap::new();
         let mut open = given.len() > MAX_PARTS;
+        let mut wrong = false;
         for (key, value) in given.iter().take(MAX_PARTS) {
             let Some(name) = self.literals.value(self.literals.follow(key), Type::Any) else {
                 open = true;
@@ -132,18 +136,19 @@ impl<'a> Check<'_, 'a> {
                 None => self.place(key, used),
                 Some(_) => self.place(literal, self.place(value, used)),
             };
-            self.try_with(Value::from(object), at, out);
+            wrong |= self.try_with(Value::from(object), at, out);
             if field.is_some() {
                 present.insert(name, placeholder(ty));
             }
         }
         if !open {
-            self.try_with(Value::from(present), self.place(whole, used), out);
+            wrong |= self.try_with(Value::from(present), self.place(whole, used), out);
         }
+        wrong
     }
 
     /// Checks a value by asking the function itself, with placeholders for all other arguments.
-    fn try_with(&self, value: Value, at: &Term, out: &mut Vec<Diagnostic>) {
+    fn try_with(&self, value: Value, at: &Term, out: &mut Vec<Diagnostic>) -> bool {
         let function = self.call.function;
         let mut arguments: Vec<Value> =
             function.arguments.iter().map(|a| placeholder(a.ty)).collect();
@@ -151,7 +156,7 @@ impl<'a> Check<'_, 'a> {
             *argument = value;
         }
         let product = self.all.product;
-        let Err(error) = function.request(product, &arguments) else { return };
+        let Err(error) = function.request(product, &arguments) else { return false };
         let name = product.function(function.name);
         let mut diagnostic = Diagnostic::error("invalid-argument", format!("`{name}`: {error}"))
             .at(self.all.position(at.span));
@@ -160,6 +165,7 @@ impl<'a> Check<'_, 'a> {
         if out.last().is_none_or(|last| last.position != diagnostic.position) {
             out.push(diagnostic);
         }
+        true
     }
 }
 

@@ -1,14 +1,15 @@
 //! The functions as an OPA capabilities document, with which OPA's own tools and editors accept
 //! them.
 //!
-//! Owns the translation of the table's types. It is less precise than the table: OPA has one type
-//! for all strings, and no optional keys.
+//! Owns the translation of signatures, which are those of this crate's own type checker, so that both
+//! refuse the same calls. They are less precise than the table of functions: OPA has one type for all
+//! strings, and no optional keys.
 
 use serde_json::{Map, Value, json};
 
-use crate::builtins::{Field, Function, MAX_OBJECTS, Type};
-use crate::load::HostFunction;
-use crate::load::LoadOptions;
+use crate::builtins::{Function, Type};
+use crate::load::{HostFunction, LoadOptions};
+use crate::rego::types;
 use crate::{Error, ErrorKind, Product};
 
 /// Returns a document with only the functions of `options`, the service's and the host's.
@@ -66,12 +67,15 @@ fn host(function: &HostFunction) -> Value {
 }
 
 fn builtin(function: &Function, product: &Product) -> Value {
+    // A test reads every signature of the table.
+    let types = types::Function::parse(&function.rego_signature()).unwrap_or_default();
     let arguments: Vec<Value> = function
         .arguments
         .iter()
-        .map(|a| described(argument(a.ty), a.name, &argument_doc(a.doc, a.ty)))
+        .zip(&types.args)
+        .map(|(a, ty)| described(declared(ty), a.name, &argument_doc(a.doc, a.ty)))
         .collect();
-    let result = described(result(function.result), "output", function.summary);
+    let result = described(declared(&types.result), "output", function.summary);
     json!({
         "name": product.function(function.name),
         "description": format!("{}. {}", capital(function.summary), function.doc),
@@ -106,84 +110,32 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Translates the type of an argument, for which a set may be passed as an array.
-fn argument(ty: Type) -> Value {
+/// Translates a type.
+fn declared(ty: &types::Type) -> Value {
+    use types::Type;
     match ty {
-        Type::Array(of) => any_of(vec![
-            json!({ "type": "array", "dynamic": argument(*of) }),
-            json!({ "type": "set", "of": argument(*of) }),
-        ]),
-        // OPA treats static keys as required, and has a single type for all other keys.
-        Type::Object(fields) => {
-            let (required, optional): (Vec<Field>, Vec<Field>) =
-                fields.iter().copied().partition(|f| f.required);
-            let mut types: Vec<Value> = Vec::new();
-            for ty in optional.iter().map(|f| argument(f.ty)) {
-                let parts = match ty.get("of").and_then(Value::as_array) {
-                    Some(parts) if ty.get("type") == Some(&json!("any")) => parts.clone(),
-                    _ => vec![ty],
-                };
-                types.extend(parts);
+        Type::Null => json!({ "type": "null" }),
+        Type::Boolean => json!({ "type": "boolean" }),
+        Type::Number => json!({ "type": "number" }),
+        Type::String => json!({ "type": "string" }),
+        Type::Set(of) => json!({ "type": "set", "of": declared(of) }),
+        Type::Array(array) => json!({ "type": "array", "dynamic": declared(array.rest()) }),
+        Type::Object(object) => {
+            let mut out = Map::from_iter([("type".to_owned(), json!("object"))]);
+            if !object.fixed().is_empty() {
+                let property = |it: &types::Property| json!({ "key": it.key.as_str(), "value": declared(&it.value) });
+                let fixed: Vec<Value> = object.fixed().iter().map(property).collect();
+                out.insert("static".to_owned(), json!(fixed));
             }
-            types.sort_by_key(Value::to_string);
-            types.dedup();
-            object(&required, argument, Some(any_of(types)))
+            if let Some(rest) = object.rest() {
+                let dynamic = json!({ "key": declared(&rest.key), "value": declared(&rest.value) });
+                out.insert("dynamic".to_owned(), dynamic);
+            }
+            Value::Object(out)
         }
-        Type::Either(a, b) => any_of(vec![argument(*a), argument(*b)]),
-        other => scalar(other),
-    }
-}
-
-/// Translates the type of a result, whose objects may have undocumented fields.
-fn result(ty: Type) -> Value {
-    result_within(ty, MAX_OBJECTS)
-}
-
-fn result_within(ty: Type, objects: u32) -> Value {
-    let within = |ty: Type| result_within(ty, objects);
-    match ty {
-        Type::Array(of) => json!({ "type": "array", "dynamic": within(*of) }),
-        Type::Map(of) => object(&[], within, Some(within(*of))),
-        Type::Object(fields) => {
-            let (fields, left) = match objects.checked_sub(1) {
-                Some(left) => (fields, left),
-                None => (&[][..], 0),
-            };
-            let anything = json!({ "type": "any" });
-            object(fields, |ty| result_within(ty, left), Some(anything))
+        Type::Any(of) if !of.is_empty() => {
+            json!({ "type": "any", "of": of.iter().map(declared).collect::<Vec<_>>() })
         }
-        Type::Either(a, b) => any_of(vec![within(*a), within(*b)]),
-        other => scalar(other),
+        Type::Any(_) | Type::Unknown | Type::Function(_) => json!({ "type": "any" }),
     }
-}
-
-fn object(fields: &[Field], translate: impl Fn(Type) -> Value, open: Option<Value>) -> Value {
-    let mut object = Map::from_iter([("type".to_owned(), json!("object"))]);
-    if !fields.is_empty() {
-        let fields: Vec<Value> = fields
-            .iter()
-            .map(|field| json!({ "key": field.name, "value": translate(field.ty) }))
-            .collect();
-        object.insert("static".to_owned(), json!(fields));
-    }
-    if let Some(value) = open {
-        let dynamic = json!({ "key": { "type": "string" }, "value": value });
-        object.insert("dynamic".to_owned(), dynamic);
-    }
-    Value::Object(object)
-}
-
-fn any_of(types: Vec<Value>) -> Value {
-    json!({ "type": "any", "of": types })
-}
-
-fn scalar(ty: Type) -> Value {
-    let name = match ty {
-        Type::Boolean => "boolean",
-        Type::Integer | Type::Number => "number",
-        Type::Null => "null",
-        Type::String | Type::Digest | Type::Uuid | Type::Timestamp | Type::Count => "string",
-        _ => "any",
-    };
-    json!({ "type": name })
 }

@@ -26,10 +26,10 @@ mod values;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::load::{self, Inspected, LoadOptions};
+use crate::load::{self, Findings, Inspected, LoadOptions};
 use crate::rego::syntax::tree::{ExprKind, FileId, Module, Name, Span, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::sources::Sources;
+use crate::sources::{ModuleSource, Sources};
 use crate::{Diagnostic, Position};
 
 pub use capabilities::{capabilities, merged};
@@ -191,9 +191,9 @@ fn variables(term: &Term, out: &mut HashSet<Name>) {
 }
 
 /// Runs the checks whose findings are errors, which every load runs beside the language's own.
-pub(crate) fn errors(all: &Inspected<'_>) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    names::check(all, &mut found);
+pub(crate) fn errors(all: &Inspected<'_>) -> Findings {
+    let mut found = Findings::default();
+    names::check(all, &mut found.all);
     let constants = all.constants();
     for file in all.files() {
         arguments::check(all, &file, &constants, &mut found);
@@ -201,14 +201,32 @@ pub(crate) fn errors(all: &Inspected<'_>) -> Vec<Diagnostic> {
     found
 }
 
-fn everything(all: &Inspected<'_>) -> Vec<Diagnostic> {
-    let mut found = errors(all);
+/// Finds wrong literal arguments of the product's functions in a query.
+pub(crate) fn query_arguments(query: &str, options: &LoadOptions) -> Vec<Diagnostic> {
+    let text = format!("{QUERY_HEAD}{query}\n}}\n");
+    let module = ModuleSource { path: load::path_of("").to_owned(), text };
+    let sources = Sources { modules: vec![module], ..Sources::default() };
+    let mut found = load::compile(&sources, options, &errors, None).findings;
+    found.retain(|finding| finding.code == "invalid-argument");
+    let before = QUERY_HEAD.lines().count();
+    for position in found.iter_mut().filter_map(|finding| finding.position.as_mut()) {
+        position.line = position.line.saturating_sub(u32::try_from(before).unwrap_or(0));
+    }
+    found
+}
+
+/// The lines that make a module of a query.
+const QUERY_HEAD: &str = "package query\n\nanswer if {\n";
+
+fn everything(all: &Inspected<'_>) -> Findings {
+    let Findings { all: mut found, wrong_calls } = errors(all);
     let constants = all.constants();
     let files = all.files();
     let known = unknown::Known::new(all, &files);
     let cut = limit::CutRules::new(&files, &constants);
     let mut ignores = Vec::new();
     let types = infer::Types::new(all, &files);
+    let schemas = optional::DeclaredSchemas::new(all);
     for (at, file) in files.iter().enumerate() {
         fields::check(all, (at, file), &types, &mut found);
         negation::check(all, file, &mut found);
@@ -220,12 +238,12 @@ fn everything(all: &Inspected<'_>) -> Vec<Diagnostic> {
         if !file.is_test {
             shapes::check(all, (at, file), &types, &mut found);
             values::check(all, (at, file), &types, &constants, &mut found);
-            optional::check(all, (at, file), &types, &mut found);
+            optional::check(all, (at, file), &types, &schemas, &mut found);
             limit::check(all, file, &constants, &cut, &mut found);
         }
         ignores.extend(ignore::comments(all, file));
     }
     packages::check(all, &mut found);
     ignore::apply(ignores, &mut found);
-    found
+    Findings { all: found, wrong_calls }
 }

@@ -28,8 +28,10 @@ use crate::builtins::FunctionSet;
 use crate::check;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
-use crate::load::HostFunction;
-use crate::load::{self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position};
+use crate::load::{
+    self, HostFunction, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position,
+    wrong_arguments,
+};
 use crate::observe::EvaluationSpan;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
@@ -287,24 +289,39 @@ impl Policies {
     pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, Error> {
         let compiled = self.inner.program.query_in(text, context).map_err(|error| {
             let prefix = format!("undefined function {}.", self.inner.product);
+            let (product, enabled) = (&self.inner.product, self.inner.enabled);
+            let function = |problem: &Problem| wrong_arguments(problem, product, enabled);
+            // The functions' own messages about literals are more precise than the type checker's.
+            let mut literals = Vec::new();
+            if error.problems.iter().any(|problem| function(problem).is_some()) {
+                let host_functions = self.inner.functions.to_vec();
+                let (product, rego) = (product.clone(), LoadOptions::default());
+                let options = LoadOptions { product, enabled, host_functions, ..rego };
+                literals = check::query_arguments(text, &options);
+            }
             // A further problem about the unsafe variable of the value adds nothing.
             let several = error.problems.len() > 1;
-            let is_relevant =
-                |problem: &&Problem| !(several && problem.message == "var _ is unsafe");
+            let is_relevant = |problem: &&Problem| {
+                !(several && problem.message == "var _ is unsafe")
+                    && (literals.is_empty() || function(problem).is_none())
+            };
             let found = error.problems.iter().filter(is_relevant).map(|problem| {
                 let mut own = diagnostic(problem, &error.sources);
+                if let Some(function) = function(problem) {
+                    own = own.with_hint(function.called_as(product));
+                }
                 if let Some(name) = self.suggested_path(problem, &error.sources) {
                     own = own.with_hint(format!("did you mean `{name}`?"));
                 }
                 match (problem.message.strip_prefix(&prefix), own.position.clone()) {
                     (Some(name), Some(place)) => {
-                        let (product, enabled) = (&self.inner.product, self.inner.enabled);
                         check::unknown_function(product, enabled, name).at(place)
                     }
                     _ => own,
                 }
             });
-            Error::policy(found.collect())
+            let found: Vec<_> = found.collect();
+            Error::policy(literals.into_iter().chain(found).collect())
         })?;
         let asking = [self.inner.product.as_str(), HTTP_SEND, LOOKUP];
         let hosts = self.inner.functions.iter().map(HostFunction::name);

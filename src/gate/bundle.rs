@@ -14,14 +14,15 @@ use serde::Deserialize;
 use tar::EntryType;
 
 use super::{documents, policy_yaml};
-use crate::sources::{Account, DataSource, ModuleSource, SourceLimits, Sources, document};
+use crate::sources::{
+    Account, DataSource, ModuleSource, SourceLimits, Sources, document, is_bundle_name,
+};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
 /// Returns `true` if a path is that of a bundle.
 pub(super) fn is_bundle(path: &str) -> bool {
-    let name = path.to_ascii_lowercase();
-    [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) && Path::new(path).is_file()
+    is_bundle_name(Path::new(path)) && Path::new(path).is_file()
 }
 
 #[derive(Deserialize)]

@@ -59,7 +59,8 @@ impl Until<'_> {
             if !self.is_own {
                 return Failure::Halt(out_of_time());
             }
-            let (method, url) = (operation(&self.request.method), display_url(self.request, self.url));
+            let (method, url) =
+                (operation(&self.request.method), display_url(self.request, self.url));
             Failure::TimedOut(format!("{method} {url}: request timed out"))
         })
     }

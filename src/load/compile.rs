@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, HashSet};
 use super::findings::diagnostic;
 use super::functions::HostFunction;
 use super::{LoadOptions, Package, TEST_CASE, packages};
-use crate::builtins::FunctionSet;
+use crate::builtins::{Function, FunctionSet};
 use crate::rego::Value;
 use crate::rego::compile::NameMap;
-use crate::rego::problem::Sources as Texts;
+use crate::rego::problem::{Problem, Sources as Texts};
 use crate::rego::program::{self, Hooks, Program, Resolved, SourceText};
 use crate::rego::syntax::BaseVersion;
-use crate::rego::syntax::tree::{Module, Name};
+use crate::rego::syntax::tree::{FileId, Module, Name, Span};
+use crate::rego::types::Schemas;
 use crate::sources::{DataSource, Sources};
 use crate::{Diagnostic, Level, Product};
 
@@ -36,12 +37,22 @@ pub(crate) struct Inspected<'a> {
     pub packages: &'a [Package],
     /// The base documents.
     pub data: &'a [DataSource],
-    /// The schema of `input`, if there is one.
-    pub input_schema: Option<&'a Value>,
+    /// The schemas of documents from outside, if there are any.
+    pub schemas: Option<&'a Schemas>,
 }
 
 /// A check of parsed modules that returns findings beyond the language's own errors.
-pub(crate) type Inspection<'i> = &'i dyn Fn(&Inspected<'_>) -> Vec<Diagnostic>;
+pub(crate) type Inspection<'i> = &'i dyn Fn(&Inspected<'_>) -> Findings;
+
+/// The result of an inspection.
+#[derive(Default)]
+pub(crate) struct Findings {
+    /// The errors and warnings.
+    pub all: Vec<Diagnostic>,
+    /// The positions of calls of the product's functions with an error for an argument, which is more
+    /// precise than the type checker's.
+    pub wrong_calls: HashSet<(FileId, u32)>,
+}
 
 /// A program that compiled without errors, with its packages and data.
 pub(crate) struct Loaded {
@@ -70,16 +81,33 @@ pub(crate) fn compile(
     let texts = texts(sources, options.rego_v0, &mut found);
     let data = crate::sources::merged(&sources.data, &mut found);
     let functions = program_options(options, &data, tests.is_some());
-    let mut inspector =
-        Inspector { options, sources, more, tests, found: Vec::new(), packages: Vec::new() };
+    let mut inspector = Inspector {
+        options,
+        sources,
+        more,
+        tests,
+        found: Findings::default(),
+        packages: Vec::new(),
+    };
     let compiled = Program::compile_with(texts, &functions, &mut inspector);
-    found.append(&mut inspector.found);
-    let packages = inspector.packages;
+    let Inspector { found: inspected, packages, .. } = inspector;
+    found.extend(inspected.all);
     let mut refused = Vec::new();
     let program = match compiled {
         Ok(program) => Some(program),
         Err(error) => {
-            refused.extend(error.problems.iter().map(|p| diagnostic(p, &error.sources)));
+            for problem in &error.problems {
+                let mut finding = diagnostic(problem, &error.sources);
+                if let Some(function) = wrong_arguments(problem, &options.product, options.enabled)
+                {
+                    let call = call_start(problem.span, error.sources.text(problem.span));
+                    if inspected.wrong_calls.contains(&call) {
+                        continue;
+                    }
+                    finding.hint.get_or_insert_with(|| function.called_as(&options.product));
+                }
+                refused.push(finding);
+            }
             None
         }
     };
@@ -106,6 +134,24 @@ pub(crate) fn compile(
     let is_refused = found.iter().any(|finding| finding.level == Level::Error);
     let loaded = program.filter(|_| !is_refused).map(|program| Loaded { program, packages, data });
     Compilation { findings: found, loaded }
+}
+
+/// Returns the function of the product whose arguments a problem is about.
+pub(crate) fn wrong_arguments(
+    problem: &Problem,
+    product: &Product,
+    enabled: FunctionSet,
+) -> Option<&'static Function> {
+    let name = problem.message.strip_suffix(": invalid argument(s)")?;
+    enabled.iter().find(|function| product.function(function.name) == name)
+}
+
+/// Returns the position of the call in a statement that consists of a call.
+fn call_start(statement: Span, text: &str) -> (FileId, u32) {
+    let call = text.strip_prefix("not").unwrap_or(text);
+    let call = call.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+    let before = u32::try_from(text.len() - call.len()).unwrap_or_default();
+    (statement.file, statement.start.saturating_add(before))
 }
 
 /// Returns the texts to compile, each file once.
@@ -135,7 +181,7 @@ struct Inspector<'l, 't> {
     sources: &'l Sources,
     more: Inspection<'l>,
     tests: Option<&'t mut dyn Hooks>,
-    found: Vec<Diagnostic>,
+    found: Findings,
     packages: Vec<Package>,
 }
 
@@ -148,7 +194,7 @@ impl Hooks for Inspector<'_, '_> {
 
     fn resolved(&mut self, resolved: Resolved<'_>) {
         let packages = packages(resolved.sources, resolved.authors, resolved.modules);
-        self.found.extend((self.more)(&Inspected {
+        self.found = (self.more)(&Inspected {
             product: &self.options.product,
             enabled: self.options.enabled,
             sources: resolved.sources,
@@ -157,8 +203,8 @@ impl Hooks for Inspector<'_, '_> {
             locals: resolved.locals,
             packages: &packages,
             data: &self.sources.data,
-            input_schema: self.options.schemas.of_input_value(),
-        }));
+            schemas: self.options.schemas.schemas().as_deref(),
+        });
         self.packages = packages;
         if let Some(tests) = &mut self.tests {
             tests.resolved(resolved);

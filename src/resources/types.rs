@@ -117,31 +117,78 @@ impl std::fmt::Display for Type {
 
 /// The depth to which the objects of a result are described to type checkers. Resources contain
 /// each other without end; fields further in aren't checked.
-pub(crate) const MAX_OBJECTS: u32 = 3;
+const MAX_OBJECTS: u32 = 3;
 
 impl Type {
-    /// Returns this type as the language's type checker reads it, in the grammar of
+    /// Returns the type of a result as the language's type checker reads it, in the grammar of
     /// [`crate::rego::types`]. Objects may have undocumented fields.
-    pub(crate) fn in_rego(self) -> String {
+    pub(crate) fn result_in_rego(self) -> String {
         let mut text = String::new();
-        self.write_rego(&mut text, MAX_OBJECTS);
+        self.write_result(&mut text, MAX_OBJECTS);
         text
     }
 
-    fn write_rego(self, out: &mut String, objects: u32) {
+    /// Returns the type of an argument, in the same grammar: a set may stand for an array. The
+    /// checker requires every key that the type names, and all other keys share one type, so it
+    /// can't tell an unknown filter from a known one.
+    pub(crate) fn argument_in_rego(self) -> String {
+        match self {
+            Self::Array(of) => {
+                let of = of.argument_in_rego();
+                format!("any<array[{of}], set[{of}]>")
+            }
+            Self::Map(of) => format!("object[string: {}]", of.argument_in_rego()),
+            Self::Either(one, other) => {
+                format!("any<{}, {}>", one.argument_in_rego(), other.argument_in_rego())
+            }
+            Self::Object(fields) => {
+                let mut others = std::collections::BTreeSet::new();
+                for field in fields.iter().filter(|field| !field.required) {
+                    field.ty.alternatives(&mut others);
+                }
+                let others = match others.len() {
+                    0 => "any".to_owned(),
+                    _ => others.into_iter().collect::<Vec<_>>().join(" | "),
+                };
+                let required: Vec<String> = fields
+                    .iter()
+                    .filter(|field| field.required)
+                    .map(|field| format!("{}: {}", field.name, field.ty.argument_in_rego()))
+                    .collect();
+                let required = match required.as_slice() {
+                    [] => String::new(),
+                    required => format!("<{}>", required.join(", ")),
+                };
+                format!("object{required}[string: {others}]")
+            }
+            scalar => scalar.scalar_in_rego().to_owned(),
+        }
+    }
+
+    /// Adds the types of which an argument of this type has one.
+    fn alternatives(self, out: &mut std::collections::BTreeSet<String>) {
+        match self {
+            Self::Array(of) => {
+                let of = of.argument_in_rego();
+                out.extend([format!("array[{of}]"), format!("set[{of}]")]);
+            }
+            Self::Either(one, other) => {
+                one.alternatives(out);
+                other.alternatives(out);
+            }
+            other => {
+                out.insert(other.argument_in_rego());
+            }
+        }
+    }
+
+    fn write_result(self, out: &mut String, objects: u32) {
         let within = |out: &mut String, open: &str, ty: Self, close: &str| {
             out.push_str(open);
-            ty.write_rego(out, objects);
+            ty.write_result(out, objects);
             out.push_str(close);
         };
         match self {
-            Self::Any => out.push_str("any"),
-            Self::String | Self::Digest | Self::Uuid | Self::Timestamp | Self::Count => {
-                out.push_str("string");
-            }
-            Self::Boolean => out.push_str("boolean"),
-            Self::Integer | Self::Number => out.push_str("number"),
-            Self::Null => out.push_str("null"),
             Self::Array(of) => within(out, "array[", *of, "]"),
             Self::Map(of) => within(out, "object[string: ", *of, "]"),
             Self::Either(one, other) => {
@@ -155,12 +202,24 @@ impl Type {
                         out.push_str(if index == 0 { "<" } else { ", " });
                         out.push_str(field.name);
                         out.push_str(": ");
-                        field.ty.write_rego(out, objects);
+                        field.ty.write_result(out, objects);
                     }
                     out.push('>');
                 }
                 out.push_str("[string: any]");
             }
+            scalar => out.push_str(scalar.scalar_in_rego()),
+        }
+    }
+
+    /// Returns the type of a scalar: the checker has one for all strings, and one for all numbers.
+    const fn scalar_in_rego(self) -> &'static str {
+        match self {
+            Self::String | Self::Digest | Self::Uuid | Self::Timestamp | Self::Count => "string",
+            Self::Boolean => "boolean",
+            Self::Integer | Self::Number => "number",
+            Self::Null => "null",
+            Self::Any | Self::Array(_) | Self::Map(_) | Self::Object(_) | Self::Either(..) => "any",
         }
     }
 }
@@ -209,14 +268,19 @@ mod tests {
         [Type::Array(&Type::Object(&Section)), Type::Array(&Type::Object(&Section))];
 
     #[test]
-    fn the_type_checker_parses_every_result_type() {
+    fn the_type_checker_parses_every_signature() {
         use crate::rego::types;
         for function in crate::builtins::FUNCTIONS {
-            let text = function.result.in_rego();
-            let read = types::Type::parse(&text).unwrap();
-            assert!(!read.is_any(), "{}: {text}", function.name);
+            let arguments = function.arguments.iter().map(|it| it.ty.argument_in_rego());
+            for text in arguments.chain([function.result.result_in_rego()]) {
+                let read = types::Type::parse(&text).unwrap();
+                assert!(!read.is_any(), "{}: {text}", function.name);
+                // What is read, shown and read again is the same.
+                assert_eq!(types::Type::parse(&read.to_string()).unwrap(), read, "{text}");
+            }
+            let text = function.result.result_in_rego();
             // The members may be in another order, but nothing else changes.
-            assert_eq!(types::Type::parse(&read.to_string()).unwrap(), read, "{}", function.name);
+            let read = types::Type::parse(&text).unwrap();
             assert_eq!(read.to_string().len(), text.len(), "{}", function.name);
         }
     }

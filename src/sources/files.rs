@@ -51,6 +51,12 @@ fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
     Diagnostic::error(code, format!("`{}` {why}", path.display()))
 }
 
+/// True if a file is called as OPA's bundles are.
+pub(crate) fn is_bundle_name(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
+}
+
 fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
     if let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://")) {
         let why = format!("can't be read: `{scheme}://` isn't supported");
@@ -102,8 +108,13 @@ impl<'a> Files<'a> {
             Ok(_) => match kind(path) {
                 Some(kind) => self.push(path, prefix, kind),
                 None => self.found.push(
-                    problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
-                        .with_hint("its name must end in .rego, .json, .yaml or .yml"),
+                    problem("unknown-file", path, "is neither Rego nor JSON nor YAML").with_hint(
+                        if is_bundle_name(path) {
+                            "a bundle is for gates and checks: unpack it for anything else"
+                        } else {
+                            "its name must end in .rego, .json, .yaml or .yml"
+                        },
+                    ),
                 ),
             },
         }

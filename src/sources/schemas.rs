@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{SourceLimits, document, files};
-use crate::rego::Value;
 use crate::rego::types::Schemas;
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
@@ -53,11 +52,6 @@ impl SchemaSet {
             reader.file(path, Vec::new())?;
         }
         Ok(Self(Some(Arc::new(reader.set))))
-    }
-
-    /// Returns the schema of `input` in all policies.
-    pub(crate) fn of_input_value(&self) -> Option<&Value> {
-        self.0.as_deref()?.get(&[])
     }
 
     pub(crate) fn schemas(&self) -> Option<Arc<Schemas>> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Annotations, Schema, Scope, Target, document_path};
+use super::{Annotations, Schema, Scope, Target, document_path, document_path_in};
 use crate::rego::problem::{Problem, Problems, Sources};
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::rego::types::terms;
@@ -42,6 +42,25 @@ fn path_of(parts: &[Term]) -> Path {
 }
 
 impl AnnotationSet {
+    /// Builds the set from the comments of modules.
+    ///
+    /// # Errors
+    /// A block can't be read, or its scope doesn't fit the statement below.
+    pub fn of_modules<'m>(
+        modules: impl IntoIterator<Item = &'m Module>,
+        sources: &Sources,
+    ) -> Result<Self, Problems> {
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        for module in modules {
+            let Some(source) = sources.get(module.span.file) else { continue };
+            let (mut blocks, found) = super::parse(&module.comments, source);
+            problems.extend(found);
+            problems.extend(super::attach(&mut blocks, module, source));
+            all.extend(blocks);
+        }
+        if problems.is_empty() { Self::build(all, sources) } else { Err(problems) }
+    }
+
     /// Builds the set from the attached annotations of all modules, in the order of the modules'
     /// names.
     ///
@@ -105,6 +124,21 @@ impl AnnotationSet {
     pub fn of_subpackages(&self, path: &[Term]) -> Vec<&Arc<Annotations>> {
         let path = path_of(path);
         (1..=path.len()).filter_map(|length| self.by_path.get(path.get(..length)?)).collect()
+    }
+
+    /// Returns `true` if any of them has a schema.
+    pub fn has_schemas(&self) -> bool {
+        self.all.iter().any(|it| !it.schemas.is_empty())
+    }
+
+    /// Returns the annotations that apply to a rule in a package, in ascending order of precedence:
+    /// those of the packages above (`subpackages`), of its package, of its document, and its own.
+    pub fn about(&self, package: &[Term], rule: &Rule) -> impl Iterator<Item = &Arc<Annotations>> {
+        self.of_subpackages(package)
+            .into_iter()
+            .chain(self.of_package(package))
+            .chain(self.of_document(&document_path_in(package, rule)))
+            .chain(self.of_rule(rule))
     }
 
     /// The annotations that apply to a rule: its own, the closest first (or one entry without

@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
-use crate::rego::annotations::{self, AnnotationSet, Schema, SchemaAnnotation};
+use crate::rego::annotations::{AnnotationSet, Schema, SchemaAnnotation};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, Module, Name, Term, TermKind};
 use crate::rego::types::{Checker, Declared, Schemas, Type, TypedRule, schema_type};
@@ -73,7 +73,7 @@ impl<'a> AnnotatedSchemas<'a> {
         Self {
             annotations,
             schemas: compiler.options.schemas.as_deref(),
-            any: annotations.iter().any(|it| !it.schemas.is_empty()),
+            any: annotations.has_schemas(),
             read: RefCell::default(),
         }
     }
@@ -81,14 +81,7 @@ impl<'a> AnnotatedSchemas<'a> {
     /// The types that documents have in a rule, in ascending order of precedence: as declared for
     /// the packages above, for its package, for its document, and for the rule itself.
     fn declared(&self, rule: &TypedRule<'_>) -> Declared {
-        let path = annotations::document_path_in(rule.package, rule.rule);
-        let blocks = self
-            .annotations
-            .of_subpackages(rule.package)
-            .into_iter()
-            .chain(self.annotations.of_package(rule.package))
-            .chain(self.annotations.of_document(&path))
-            .chain(self.annotations.of_rule(rule.rule));
+        let blocks = self.annotations.about(rule.package, rule.rule);
         let (mut declared, mut problems) = (Vec::new(), Vec::new());
         for annotation in blocks.flat_map(|block| &block.schemas) {
             match self.schema_type(annotation) {

@@ -1,7 +1,7 @@
 //! Replaces `rego.metadata.chain()` and `rego.metadata.rule()` by their results, which are
 //! constants.
 
-use crate::rego::annotations::{self, AnnotationSet};
+use crate::rego::annotations::AnnotationSet;
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 
@@ -55,22 +55,10 @@ impl Compiler<'_> {
     /// Reads all annotations. `rego.metadata` and schemas use them, and OPA's commands reject
     /// invalid ones in any case.
     pub(super) fn parse_metadata_blocks(&mut self) {
-        let mut all = Vec::new();
-        let mut problems = Vec::new();
-        for module in &self.modules {
-            let Some(source) = self.sources.get(module.span.file) else { continue };
-            let (mut blocks, found) = annotations::parse(&module.comments, source);
-            problems.extend(found);
-            problems.extend(annotations::attach(&mut blocks, module, source));
-            all.extend(blocks);
+        match AnnotationSet::of_modules(&self.modules, self.sources) {
+            Ok(set) => self.annotations = set,
+            Err(problems) => self.problems(problems),
         }
-        if problems.is_empty() {
-            match AnnotationSet::build(all, self.sources) {
-                Ok(set) => self.annotations = set,
-                Err(found) => problems = found,
-            }
-        }
-        self.problems(problems);
     }
 
     /// Replaces the calls in all rules.

@@ -34,7 +34,23 @@ fn any_unifies(of: &[Type], other: &Type) -> bool {
 }
 
 fn fixed_elements_unify(a: &Array, b: &Array) -> bool {
-    a.fixed().iter().enumerate().all(|(at, it)| unifies(it, &b.select(at)))
+    // Most elements of a long literal have the type of the one before.
+    let uniform = b.fixed().is_empty();
+    let mut before = None;
+    a.fixed().iter().enumerate().all(|(at, it)| {
+        let repeated = uniform && before.replace(it).is_some_and(|before| same_scalar(before, it));
+        repeated || unifies(it, &b.select(at))
+    })
+}
+
+fn same_scalar(a: &Type, b: &Type) -> bool {
+    matches!(
+        (a, b),
+        (Type::Null, Type::Null)
+            | (Type::Boolean, Type::Boolean)
+            | (Type::Number, Type::Number)
+            | (Type::String, Type::String)
+    )
 }
 
 fn fixed_members_unify(a: &Object, b: &Object) -> bool {

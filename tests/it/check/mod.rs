@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attacks;
+mod bundles;
 mod capabilities;
 mod ignore;
 mod lists;

@@ -1,5 +1,7 @@
 //! Types of data from outside: the functions' results, and input with a schema.
 
+use std::collections::BTreeMap;
+
 use super::table;
 use crate::cli::Sandbox;
 
@@ -195,4 +197,181 @@ fn arguments_that_may_be_absent_are_a_warning() {
     ] {
         assert_eq!(found(rule), [0_u64; 0], "{rule}");
     }
+}
+
+/// Calls and whether `opa check` refuses them, with what `capabilities --functions all` prints merged
+/// into OPA's own; `docs/conformance.md` says how the answers were stored.
+const CALLS: &str = include_str!("../../../testdata/arguments.txt");
+
+/// The calls of one file: only so many wrong arguments of a file are reported.
+const CALLS_OF_A_FILE: usize = 50;
+
+#[test]
+fn calls_are_refused_by_types_as_by_opa() {
+    let sandbox = Sandbox::new();
+    let calls: Vec<(&str, &str)> =
+        CALLS.lines().map(|line| line.split_once('\t').unwrap()).collect();
+    for (number, calls) in calls.chunks(CALLS_OF_A_FILE).enumerate() {
+        let mut text = format!(
+            "package p{number}\n\ndefault maybe := \"d\"\n\nmaybe := 2 if input.x\n\nlisted \
+             contains x if some x in input.l\n\nf(x) := x\n\nkey := input.key if true\n\n",
+        );
+        for (at, (_, call)) in calls.iter().enumerate() {
+            text.push_str(&format!("r{at} if {{ {call} }}\n"));
+        }
+        sandbox.write(&format!("p/{number}.rego"), text);
+    }
+    let folder = sandbox.path("p");
+    let arguments = ["check", "--functions", "all", "--format", "json", "--level", "error"];
+    let arguments = [&arguments[..], &[folder.to_str().unwrap()]].concat();
+    let report = sandbox.run(&arguments).output().code(1).json();
+    let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for finding in report["findings"].as_array().unwrap() {
+        let text = finding["position"]["text"].as_str().unwrap();
+        let call = text.split_once("if { ").unwrap().1.strip_suffix(" }").unwrap();
+        found.entry(call).or_default().push(finding["code"].as_str().unwrap());
+    }
+    let (mut refused, mut ours) = (0, 0);
+    for (opa, call) in calls {
+        let codes = found.get(call).map_or(&[][..], Vec::as_slice);
+        let by_types = codes.contains(&"type-error");
+        // What the function itself says of a literal says more, and stands alone.
+        let by_us = codes.contains(&"invalid-argument");
+        assert!(codes.iter().all(|code| ["type-error", "invalid-argument"].contains(code)));
+        match opa {
+            "refused" => assert!(by_types || by_us, "{call}"),
+            _ => assert!(!by_types, "{call}: {codes:?}"),
+        }
+        if !call.ends_with(" == 1") {
+            assert!(!(by_types && by_us), "{call}: {codes:?}");
+        }
+        refused += u32::from(opa == "refused");
+        ours += u32::from(by_types);
+    }
+    assert!(refused > 250 && ours > 50, "{refused} {ours}");
+}
+
+#[test]
+fn an_argument_of_another_type_ends_every_load() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"1\" if {\n\tn := count(input)\n\tnot platform.discover(n, \"\")\n}\n";
+    let policy = sandbox.write("p.rego", policy);
+    let input = sandbox.write("i.json", "{}");
+    let said = "platform.discover: invalid argument(s); have: (number, string); want: (string, any<null, \
+                string>, object<...>[...])";
+    for arguments in [
+        &["eval", "-d", &policy, "data.p.deny"][..],
+        &["gate", "-d", &policy, "-i", &input],
+        &["test", &policy],
+        &["check", &policy],
+        &["eval", "n := count([1]); platform.discover(n, \"\")"],
+    ] {
+        let output = sandbox.run(arguments).env("PLATFORM_TOKEN", "t").output();
+        let all = format!("{}{}", output.stdout, output.stderr);
+        assert!(all.contains("platform.discover: invalid argument(s)"), "{arguments:?} {all}");
+        assert!(all.contains("it is called as platform.discover(digest, kind)"), "{all}");
+        let refused = if arguments[0] == "check" { 1 } else { 2 };
+        assert_eq!(output.code, Some(refused), "{arguments:?} {all}");
+    }
+    let output = sandbox.run(&["check", &policy]).output().code(1);
+    assert!(output.stdout.contains(said), "{output:#?}");
+    // So it is in a query, with its own lines.
+    let query = "x := 1\nplatform.evidence({\"kind\": [[x]]})";
+    let output = sandbox.local(&["eval", query]).output().code(2);
+    assert!(output.stderr.contains(" --> query:2:28\n"), "{output:#?}");
+    assert!(output.stderr.contains("argument `filters.kind[0]` is an array"), "{output:#?}");
+    assert!(!output.stderr.contains("type-error"), "{output:#?}");
+    // What the function says of a literal stands alone, once, in each form of a statement.
+    for statement in [
+        "platform.evidence([])",
+        "not platform.evidence([])",
+        "not  (platform.evidence([]))",
+        "x := platform.evidence([]).results",
+        "some x in platform.evidence([]).results",
+        "every x in platform.evidence([]).results { x.kind }",
+        "platform.evidence([]) with input as {}",
+        "count([1 | platform.evidence([])]) == 1",
+        "platform.evidence([], input.x)",
+    ] {
+        let policy =
+            sandbox.write("p.rego", format!("package p\n\ndeny contains 1 if {{ {statement} }}\n"));
+        let report = sandbox.run(&["check", "--format", "json", "--level", "error", &policy]);
+        let report = report.output().code(1).json();
+        let findings = report["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 1, "{statement}: {report:#}");
+        assert_eq!(findings[0]["code"], "invalid-argument", "{statement}");
+    }
+}
+
+#[test]
+fn schemas_of_annotations_say_what_may_be_absent() {
+    let sandbox = Sandbox::new();
+    let object = "{required: [a], properties: {a: {type: string}, b: {type: string}, c: {required: [d], \
+                  properties: {d: {type: string}, e: {type: string}}}}}";
+    sandbox.write(
+        "schemas/input.json",
+        "{\"required\": [\"b\"], \"properties\": {\"a\": {\"type\": \
+        \"string\"}, \"b\": {\"type\": \"string\"}, \"acl\": {}}}",
+    );
+    let schemas = sandbox.path("schemas");
+    let found = |text: &str, more: &[&str]| -> Vec<(u64, String)> {
+        sandbox.write("p/p.rego", text);
+        let folder = sandbox.path("p");
+        let arguments = ["check", "--format", "json", folder.to_str().unwrap()];
+        let report = sandbox.run(&[&arguments[..], more].concat()).output().json();
+        let findings = report["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|it| it["code"] == "optional-argument"), "{report:#}");
+        let line = |it: &serde_json::Value| it["position"]["line"].as_u64().unwrap();
+        let said = |it: &serde_json::Value| it["message"].as_str().unwrap().to_owned();
+        findings.iter().map(|it| (line(it), said(it))).collect()
+    };
+    let rule = |reference: &str| format!("deny contains \"1\" if startswith({reference}, \"x\")\n");
+    let absent = |line: u64, name: &str| vec![(line, format!("`{name}` may be absent"))];
+    for scope in ["rule", "document"] {
+        let block = format!("# METADATA\n# scope: {scope}\n# schemas:\n#   - input: {object}\n");
+        for (reference, name) in [("input.b", "b"), ("input.c.e", "e"), ("input.c.d", "c")] {
+            let text = format!("package p\n\n{block}{}", rule(reference));
+            assert_eq!(found(&text, &[]), absent(7, name), "{scope} {reference}");
+        }
+        assert_eq!(found(&format!("package p\n\n{block}{}", rule("input.a")), &[]), []);
+        // Of another rule nothing is said.
+        let text = format!(
+            "package p\n\n{block}{}\nwarn contains \"1\" if startswith(input.b, \"x\")\n",
+            rule("input.a")
+        );
+        assert_eq!(found(&text, &[]), []);
+    }
+    for scope in ["package", "subpackages"] {
+        let block = format!("# METADATA\n# scope: {scope}\n# schemas:\n#   - input: {object}\n");
+        let text = format!("{block}package p\n\n{}", rule("input.b"));
+        assert_eq!(found(&text, &[]), absent(7, "b"), "{scope}");
+    }
+    // One that a folder has, by its name; without the folder it says nothing.
+    let named = format!(
+        "# METADATA\n# schemas:\n#   - input: schema.input\npackage p\n\n{}",
+        rule("input.a")
+    );
+    assert_eq!(found(&named, &["-s", schemas.to_str().unwrap()]), absent(6, "a"));
+    assert_eq!(found(&named, &[]), []);
+    // A rule's counts more than its package's, and one of a part of the input says all of that part.
+    let parts = |annotation: &str, reference: &str| {
+        let package = "# METADATA\n# schemas:\n#   - input: schema.input\npackage p\n\n";
+        format!(
+            "{package}# METADATA\n# schemas:\n#   - {annotation}: {object}\n{}",
+            rule(reference)
+        )
+    };
+    let folder = ["-s", schemas.to_str().unwrap()];
+    assert_eq!(found(&parts("input", "input.a"), &folder), []);
+    assert_eq!(found(&parts("input", "input.b"), &folder), absent(9, "b"));
+    assert_eq!(found(&parts("input.acl", "input.acl.b"), &folder), absent(9, "b"));
+    assert_eq!(found(&parts("input.acl", "input.acl.a"), &folder), absent(9, "acl"));
+    // Base documents have schemas too, and what is loaded is there.
+    let data = format!(
+        "package p\n\n# METADATA\n# schemas:\n#   - data.acl: {object}\n{}",
+        rule("data.acl.b")
+    );
+    assert_eq!(found(&data, &[]), absent(6, "b"));
+    sandbox.write("p/acl.json", "{\"acl\": {\"b\": \"x\"}}");
+    assert_eq!(found(&data, &[]), []);
 }

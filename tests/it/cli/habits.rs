@@ -122,3 +122,36 @@ fn suggestions_are_near() {
     let output = run(&sandbox, &["help", "gate"]).code(0);
     assert!(output.stdout.contains("--namespace"));
 }
+
+/// OPA's option for what is the default here, and its opposite: of both, the last counts.
+#[test]
+fn errors_of_builtins_are_strict_unless_the_last_option_says_otherwise() {
+    let sandbox = Sandbox::new();
+    let policy =
+        sandbox.write("p.rego", "package p\n\ndeny contains \"1\" if to_number(input.x) == 1\n");
+    let test = sandbox.write("t_test.rego", "package t_test\n\ntest_a if not to_number(\"a\")\n");
+    let input = sandbox.write("i.json", "{\"x\": \"a\"}");
+    let (strict, lenient) = ("--strict-builtin-errors", "--no-strict-builtin-errors");
+    for (options, is_strict) in [
+        (&[][..], true),
+        (&[strict], true),
+        (&[lenient], false),
+        (&[strict, lenient], false),
+        (&[lenient, strict], true),
+    ] {
+        let code = if is_strict { 2 } else { 0 };
+        let with = |arguments: &[&str]| sandbox.run(&[arguments, options].concat());
+        let output = with(&["eval", "to_number(\"a\")"]).output().code(code);
+        assert_eq!(output.stdout.contains('{'), !is_strict, "{options:?} {output:#?}");
+        with(&["test", &test]).output().code(if is_strict { 2 } else { 0 });
+        let output = with(&["run"]).stdin("to_number(\"a\")\n").output().code(code);
+        assert_eq!(output.stdout.contains("undefined"), !is_strict, "{options:?} {output:#?}");
+        let report = with(&["gate", "-d", &policy, "-i", &input, "-f", "json"]);
+        let report = report.output().code(code).json();
+        let used = report["inventory"]["options"].as_array().cloned().unwrap_or_default();
+        let recorded = used.iter().any(|option| option["name"] == lenient);
+        assert_eq!(recorded, !is_strict, "{options:?} {report:#}");
+    }
+    let help = sandbox.run(&["eval", "--help"]).output().code(0);
+    assert!(help.stdout.contains("--strict-builtin-errors"));
+}

@@ -1,5 +1,8 @@
 //! `run`, with its lines from a pipe.
 
+#[cfg(unix)]
+mod terminal;
+
 use crate::cli::{Output, Sandbox};
 
 const POLICY: &str = "package p\n\nallow if input.user == \"admin\"\n\nnames contains name if {\n\t\
