@@ -261,9 +261,10 @@ fn human(status: &Status) -> String {
         None => line("token", "none"),
         Some(token) => {
             let TokenStatus { kind, expiry, origin, .. } = token;
-            let what = match token.opaque {
-                true => format!("opaque token, treated as a {kind}; {expiry}"),
-                false => format!("{kind}, {expiry}"),
+            let what = if token.opaque {
+                format!("opaque token, treated as a {kind}; {expiry}")
+            } else {
+                format!("{kind}, {expiry}")
             };
             line("token", &format!("{what} (from {origin})"));
         }
