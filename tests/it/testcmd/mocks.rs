@@ -13,7 +13,7 @@ fn all_five_functions_take_values_and_functions() {
     ];
     for (function, arguments, parameters) in calls {
         let policy = format!(
-            "package p\n\nfetch(x) := platform.{function}({arguments})\n\nfound := base + input.n\n\nbase := json.unmarshal(json.marshal(fetch(1))).x"
+            "package p\n\nfetch(x) := platform.{function}({arguments})\n\nfound := base + input.n\n\nbase := json.unmarshal(json.marshal(fetch(json.unmarshal(\"1\")))).x"
         );
         let tests = format!(
             "package p_test\n\nimport data.p\n\nmock({parameters}) := {{\"x\": data.base}}\n\n\
