@@ -12,9 +12,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::args::Options;
 use super::context::Context;
 use super::lookup::Sourced;
+use super::options::Options;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use etcetera::BaseStrategy as _;
 
-use super::args::Options;
+use super::options::Options;
 use super::{Exit, output};
 use crate::client::cache::clear;
 use crate::{Error, ErrorKind, Product};

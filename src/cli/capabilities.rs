@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::{FunctionsArgs, Options};
+use super::options::{FunctionsArgs, Options};
 use super::{Exit, output};
 use crate::check::{capabilities, merged};
 use crate::load::LoadOptions;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::args::{LoadArgs, NetworkArgs, Options};
+use super::options::{LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation, fmt};
 use crate::evaluate::Policies;

@@ -3,7 +3,6 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use super::args;
 use super::{Exit, output};
 use crate::Error;
 
@@ -17,9 +16,10 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Error> {
+/// Prints the script for `command`.
+pub(super) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<Exit, Error> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut args::command(), "rego-platform", &mut text);
+    clap_complete::generate(args.shell, &mut command, "rego-platform", &mut text);
     output::to_stdout(&text)?;
     Ok(Exit::Passed)
 }

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::args::Options;
 use super::config::{self, Config};
 use super::local;
 use super::lookup::{Finder, Origin, Sourced, from_origin, given_token};
+use super::options::Options;
 use super::output::Reporter;
 use super::stdin::Stdin;
 use crate::builtins::FunctionSet;

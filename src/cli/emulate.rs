@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::Options;
+use super::options::Options;
 use super::output::{self, Reporter};
 use super::signals::Signals;
 use super::{Exit, local};

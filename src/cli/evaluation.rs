@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::args::{EvaluationArgs, Options};
 use super::context::Context;
+use super::options::{EvaluationArgs, Options};
 use super::output::{self, Reporter};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,

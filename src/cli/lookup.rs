@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::args::Options;
 use super::config::{self, Config};
+use super::options::Options;
 use super::output::Reporter;
 use super::stdin::{self, Stdin};
 use crate::text::escape;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Exit, args, output, service_options};
+use super::{Exit, output, service_options};
 use crate::{Error, ErrorKind};
 
 /// Print the manual page, or write one for each subcommand into a folder
@@ -16,8 +16,9 @@ pub(super) struct ManArgs {
     folder: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &ManArgs) -> Result<Exit, Error> {
-    let command = service_options::shown(args::command());
+/// Writes the manual of `command`.
+pub(super) fn run(args: &ManArgs, command: clap::Command) -> Result<Exit, Error> {
+    let command = service_options::shown(command);
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).map_err(|error| unwritten(&error))?;

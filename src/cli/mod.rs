@@ -25,6 +25,7 @@ mod logging;
 mod lookup;
 mod man;
 mod new;
+mod options;
 mod output;
 mod run;
 mod service_options;
@@ -134,8 +135,8 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
         Command::Emulate(args) => emulate::run(args, &options, reporter),
         Command::Cache(command) => cache::run(&command, &options),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
+        Command::Completions(args) => completions::run(&args, args::command()),
+        Command::Man(args) => man::run(&args, args::command()),
         Command::Version => {
             Ok(shown(&format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version())))
         }

@@ -23,12 +23,6 @@ fn modules_have_no_cyclic_dependencies() {
     }
 }
 
-/// The files to which any other may lead, each with the reason.
-const EXEMPT: &[(&str, &str)] = &[(
-    "cli::args",
-    "declares the subcommands, whose options it flattens, beside the options that these share",
-)];
-
 #[test]
 fn files_have_no_cyclic_dependencies() {
     let graph = file_graph();
@@ -110,12 +104,11 @@ fn graph() -> Graph {
     graph
 }
 
-/// Returns each file with the files it depends on, except exempt ones.
+/// Returns each file with the files it depends on.
 fn file_graph() -> Graph {
     let files = source_files();
     let used = |file: &str, code: &str| {
-        let used = paths(code).into_iter().filter_map(|path| resolve(&path, file, &files));
-        used.filter(|other| EXEMPT.iter().all(|(exempt, _)| other != exempt)).collect()
+        paths(code).into_iter().filter_map(|path| resolve(&path, file, &files)).collect()
     };
     files.iter().map(|(file, code)| (file.clone(), used(file, code))).collect()
 }

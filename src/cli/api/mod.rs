@@ -16,8 +16,8 @@ mod table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use super::args::Options;
 use super::context::Context;
+use super::options::Options;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};

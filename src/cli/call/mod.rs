@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FunctionsArgs, NotFound, Options};
 use super::context::Context;
+use super::options::{FunctionsArgs, NotFound, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};

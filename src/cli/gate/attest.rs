@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::cli::args::Options;
+use crate::cli::options::Options;
 use crate::cli::output;
 use crate::gate::model::{Input, OptionUse, Outcome, Run, Source};
 use crate::text::escape;

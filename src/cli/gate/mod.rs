@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
 use super::explain::Explain;
+use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::Reporter;
 use super::stdin::Stdin;
 use super::{Exit, evaluation};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::Options;
+use super::options::Options;
 use super::{Exit, output};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};

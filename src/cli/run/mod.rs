@@ -17,8 +17,8 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
+use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation};

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
-use super::args::{EvaluationArgs, LoadArgs, Options};
 use super::context::Context;
+use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};

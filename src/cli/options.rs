@@ -1,0 +1,291 @@
+//! The options that subcommands share.
+//!
+//! Owns their names, defaults and help texts; the module that reads an option implements it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use secrecy::SecretString;
+
+use crate::builtins::FunctionSet;
+use crate::http::{AllowedHost, Http};
+use crate::load::LoadOptions;
+use crate::sources::SchemaSet;
+use crate::{Error, Product};
+
+const SERVICE: &str = "Service options";
+const GENERAL: &str = "General options";
+
+/// The options that every subcommand takes.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct Options {
+    /// The product name, used for functions, variables and folders
+    #[arg(long, global = true, value_name = "NAME", default_value = "platform",
+        help_heading = SERVICE)]
+    pub product: String,
+    /// The token; visible to other users in the list of processes
+    #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
+    pub token: Option<Secret>,
+    /// A file that holds the token; `-` for standard input
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub token_file: Option<PathBuf>,
+    /// The organization that a user token selects
+    #[arg(long, global = true, value_name = "NAME", help_heading = SERVICE)]
+    pub organization: Option<String>,
+    /// The address of the control plane
+    #[arg(long, global = true, value_name = "URL", help_heading = SERVICE)]
+    pub controlplane_url: Option<String>,
+    /// The address of the platform backend
+    #[arg(long, global = true, value_name = "URL", help_heading = SERVICE)]
+    pub base_url: Option<String>,
+    /// The configuration file, instead of `<product>/config.toml` in the configuration folder
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub config: Option<PathBuf>,
+    /// Certificates (PEM) to trust besides the system's
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub ca_cert: Option<PathBuf>,
+    /// Allow plain HTTP beyond loopback; certificates are still checked
+    #[arg(long, global = true, help_heading = SERVICE)]
+    pub insecure: bool,
+    /// Use an emulator that serves this folder, instead of the service
+    #[arg(long, global = true, value_name = "DIR", help_heading = SERVICE)]
+    pub local: Option<PathBuf>,
+    /// Inject a fault into the emulator, such as `discover:status=503:count=2`; may be repeated
+    #[arg(long, global = true, value_name = "FAULT", help_heading = SERVICE)]
+    pub fault: Vec<String>,
+    /// How long one evaluation or call may take, such as `30s`
+    #[arg(long, global = true, value_name = "TIME", default_value = "60s",
+        value_parser = duration, help_heading = SERVICE)]
+    pub timeout: Duration,
+    /// Maximum number of requests in flight at once
+    #[arg(long, global = true, value_name = "N", default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
+    pub concurrency: u16,
+    /// Maximum number of different calls of one evaluation
+    #[arg(long, global = true, value_name = "N", default_value_t = 20_000,
+        value_parser = clap::value_parser!(u64).range(1..), help_heading = SERVICE)]
+    pub max_calls: u64,
+    /// Maximum size of all answers of one evaluation, such as `512MiB`
+    #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB",
+        value_parser = size, help_heading = SERVICE)]
+    pub max_bytes: u64,
+    /// Maximum number of passes of one evaluation
+    #[arg(long, global = true, value_name = "N", default_value_t = 200,
+        value_parser = clap::value_parser!(u32).range(1..), help_heading = SERVICE)]
+    pub max_passes: u32,
+    /// Send prompts before it is certain that the policy needs them; they cost money
+    #[arg(long, global = true, help_heading = SERVICE)]
+    pub eager_prompts: bool,
+    /// Write every answer to this file, for `--replay`
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
+    pub record: Option<PathBuf>,
+    /// Answer calls from a recording only
+    #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
+        conflicts_with_all = ["local", "record"])]
+    pub replay: Option<PathBuf>,
+    /// Don't store or use artifacts on disk
+    #[arg(long, global = true, help_heading = SERVICE)]
+    pub no_cache: bool,
+    /// Result of a call when the service returns "not found": an error, or undefined
+    #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
+        help_heading = SERVICE)]
+    pub not_found: NotFound,
+    /// Print no warnings
+    #[arg(short, long, global = true, help_heading = GENERAL)]
+    pub quiet: bool,
+    /// Show requests and answers; twice for more. With `eval`, starts with a table of calls and
+    /// passes; with `test`, also shows passed tests
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
+    pub verbose: u8,
+}
+
+/// The functions that policies can call.
+#[derive(Debug, Args)]
+pub(super) struct FunctionsArgs {
+    /// Enable optional functions: `all`, or names separated by commas
+    #[arg(long, value_name = "NAMES", value_parser = functions)]
+    functions: Option<FunctionSet>,
+}
+
+/// How policies are read and checked when they are loaded.
+#[derive(Debug, Args)]
+pub(super) struct LoadArgs {
+    /// Read policies as Rego v0
+    #[arg(long, visible_alias = "v0")]
+    v0_compatible: bool,
+    /// A JSON Schema of `input`, or a folder of schemas for `# METADATA` annotations, where
+    /// `a/b.json` is `schema.a.b`
+    #[arg(short, long, value_name = "PATH")]
+    schema: Option<PathBuf>,
+    #[command(flatten)]
+    functions: FunctionsArgs,
+}
+
+impl LoadArgs {
+    pub fn options(&self, product: Product) -> Result<LoadOptions, Error> {
+        Ok(LoadOptions {
+            product,
+            enabled: self.functions.set(),
+            rego_v0: self.v0_compatible,
+            schemas: self.schema.as_deref().map_or(Ok(SchemaSet::default()), SchemaSet::read)?,
+            ..LoadOptions::default()
+        })
+    }
+}
+
+/// How policies are evaluated.
+#[derive(Debug, Args)]
+pub(super) struct EvaluationArgs {
+    /// Fail with a built-in function's error, as `opa eval` does with this option; the default
+    #[arg(long, overrides_with = "no_strict_builtin_errors")]
+    strict_builtin_errors: bool,
+    /// Treat a built-in function's error as undefined, as OPA does by default; failed calls of the
+    /// service stay errors
+    #[arg(long, overrides_with = "strict_builtin_errors")]
+    no_strict_builtin_errors: bool,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+}
+
+impl EvaluationArgs {
+    /// Returns `true` if a built-in function's error ends the evaluation; the last option counts.
+    pub const fn is_strict(&self) -> bool {
+        !self.no_strict_builtin_errors
+    }
+}
+
+/// The hosts other than the service that policies may contact.
+#[derive(Debug, Args)]
+pub(super) struct NetworkArgs {
+    /// A host that `http.send` and `net.lookup_ip_addr` may contact; may be repeated. Without a port,
+    /// all ports; `*.example.com` only allows public addresses, loopback has to be given as an
+    /// address
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub allow_host: Vec<AllowedHost>,
+}
+
+impl NetworkArgs {
+    /// Returns the client for policies' own requests, or `None`, without reading `certificates`, if
+    /// no host is allowed.
+    pub fn http(
+        &self,
+        options: &Options,
+        certificates: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
+    ) -> Result<Option<Http>, Error> {
+        if self.allow_host.is_empty() {
+            return Ok(None);
+        }
+        let mut builder = Http::builder().concurrency(usize::from(options.concurrency));
+        for host in &self.allow_host {
+            builder = builder.allow_host(host.clone());
+        }
+        if let Some(pem) = certificates()? {
+            builder = builder.ca_certificate(pem);
+        }
+        Ok(Some(builder.build()))
+    }
+}
+
+impl FunctionsArgs {
+    pub fn set(&self) -> FunctionSet {
+        self.functions.unwrap_or_default()
+    }
+}
+
+fn functions(text: &str) -> Result<FunctionSet, String> {
+    text.parse().map_err(|error: Error| match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    })
+}
+
+/// The result of a call when the service has no such resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum NotFound {
+    Error,
+    Undefined,
+}
+
+impl From<NotFound> for crate::NotFound {
+    fn from(value: NotFound) -> Self {
+        match value {
+            NotFound::Error => Self::Error,
+            NotFound::Undefined => Self::Undefined,
+        }
+    }
+}
+
+/// A string that `Debug` doesn't show.
+#[derive(Clone)]
+pub(super) struct Secret(pub SecretString);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl std::str::FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(SecretString::from(text)))
+    }
+}
+
+/// The limit of a duration; longer ones overflow clocks on some systems.
+const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text)
+        .map_err(|_| "a time is a number with a unit, such as `30s`, `500ms` or `2m`".to_owned())?;
+    if duration.is_zero() || duration > MAX_DURATION {
+        return Err("a time must be longer than zero and at most 7 days".to_owned());
+    }
+    Ok(duration)
+}
+
+/// Parses a number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
+fn size(text: &str) -> Result<u64, String> {
+    let bad = || "a size is a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match text.get(digits.len()..).unwrap_or_default() {
+        "" | "B" => 1,
+        "KiB" | "K" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(bad()),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_bounds() {
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for bad in ["", "30", "0s", "8days", "-1s", "soon"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("7"), Ok(7));
+        assert_eq!(size("512MiB"), Ok(512 << 20));
+        assert_eq!(size("2GB"), Ok(2_000_000_000));
+        for bad in ["", "0", "-1", "1.5G", "1 TiB", "MiB", "99999999999GiB"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+}
