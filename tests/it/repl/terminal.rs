@@ -74,6 +74,8 @@ fn names_are_completed_and_lines_are_kept() {
     // Of several, what they have in common, and a list.
     first.types(&format!("time.parse_{TAB}{TAB}"));
     first.shows("time.parse_duration_ns");
+    // The line stands below the list once more.
+    first.shows("> time.parse_");
     first.types("\u{3}");
     first.shows(PROMPT);
     first.answers("40 + 2", "42");
