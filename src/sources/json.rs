@@ -28,9 +28,11 @@ pub(crate) struct Inexact {
 }
 
 /// The key with which `serde_json` passes numbers of any length between its own types.
+#[cfg(any(feature = "cli", test))]
 pub(crate) const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// Parses a document of any type.
+#[cfg(any(feature = "cli", test))]
 pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     let value = serde_json::from_str::<Value>(text).map_err(|error| {
         let message = error.to_string();
@@ -68,6 +70,7 @@ pub(crate) fn read(text: &str) -> Result<Value, JsonError> {
 
 /// Finds the first token of a valid text that the parser would misread. Returns its offset and the
 /// reason.
+#[cfg(any(feature = "cli", test))]
 pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -98,6 +101,7 @@ pub(crate) fn misread(text: &str) -> Option<(usize, String)> {
 }
 
 /// Returns the length of the string at the beginning of `bytes`, quotes included.
+#[cfg(any(feature = "cli", test))]
 fn string_length(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(offset) = bytes.get(at..).and_then(|b| memchr::memchr2(b'"', b'\\', b)) {
@@ -110,6 +114,7 @@ fn string_length(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
+#[cfg(any(feature = "cli", test))]
 fn is_number_key(quoted: &str) -> bool {
     // At worst every character is escaped, in six bytes.
     quoted.len() <= NUMBER_KEY.len() * 6 + 2
