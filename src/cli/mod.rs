@@ -81,7 +81,7 @@ fn main(arguments: Vec<OsString>) -> Exit {
     if let [_, only] = arguments.as_slice()
         && (only == "--version" || only == "-V")
     {
-        return shown(&format!("rego-platform {}\n", args::version()));
+        return exit_of(printed(&format!("rego-platform {}\n", args::version())));
     }
     let given = arguments.clone();
     let cli = match args::parse(arguments) {
@@ -99,24 +99,20 @@ fn main(arguments: Vec<OsString>) -> Exit {
     let own = matches!(cli.command, Command::Eval(_) | Command::Test(_));
     logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
     let reporter = Reporter::new(cli.options.quiet);
-    match dispatch(cli, reporter) {
-        Ok(exit) => exit,
-        Err(error) => {
-            output::error(&error);
-            Exit::NoVerdict
-        }
-    }
+    exit_of(dispatch(cli, reporter))
+}
+
+/// Returns the exit status of a subcommand, and prints its error.
+fn exit_of(result: Result<Exit, Error>) -> Exit {
+    result.unwrap_or_else(|error| {
+        output::error(&error);
+        Exit::NoVerdict
+    })
 }
 
 /// Prints a text that is the whole answer.
-fn shown(text: &str) -> Exit {
-    match output::to_stdout(text.as_bytes()) {
-        Ok(()) => Exit::Passed,
-        Err(error) => {
-            output::error(&error);
-            Exit::NoVerdict
-        }
-    }
+fn printed(text: &str) -> Result<Exit, Error> {
+    output::to_stdout(text.as_bytes()).map(|()| Exit::Passed)
 }
 
 fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
@@ -138,7 +134,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Completions(args) => completions::run(&args, args::command()),
         Command::Man(args) => man::run(&args, args::command()),
         Command::Version => {
-            Ok(shown(&format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version())))
+            printed(&format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version()))
         }
     }
 }

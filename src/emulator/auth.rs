@@ -10,8 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::dataset::{Credential, Dataset, Id, Organization, Timestamp, TokenKind};
+use super::dataset::{Credential, Dataset, Organization, TokenKind};
 use super::refusal::Refusal;
+use super::scalars::{Id, Timestamp};
 use crate::Product;
 
 /// The tokens of a data set under one product's name.

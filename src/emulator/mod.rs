@@ -26,6 +26,7 @@ mod pages;
 mod query;
 mod refusal;
 mod routes;
+mod scalars;
 mod schema;
 mod server;
 mod socket;

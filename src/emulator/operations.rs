@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use super::dataset::{PromptOutcome, Timestamp};
+use super::dataset::PromptOutcome;
+use super::scalars::Timestamp;
 
 /// The operations that were started.
 #[derive(Default)]

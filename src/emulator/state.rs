@@ -7,12 +7,13 @@ use std::sync::Mutex;
 
 use super::EmulatorOptions;
 use super::auth::Tokens;
-use super::dataset::{Dataset, Id, Paging, Timestamp};
+use super::dataset::{Dataset, Paging};
 use super::faults::FaultSet;
 use super::log::Log;
 use super::operations::Operations;
 use super::pages::Limits;
 use super::refusal::Address;
+use super::scalars::{Id, Timestamp};
 use super::style::{Casing, JsonStyle};
 use super::tickets::Tickets;
 

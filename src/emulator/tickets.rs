@@ -4,8 +4,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
-use super::dataset::{Digest, Timestamp};
 use super::refusal::Refusal;
+use super::scalars::{Digest, Timestamp};
 
 /// Issues and checks the tickets of the content store.
 pub(super) struct Tickets {

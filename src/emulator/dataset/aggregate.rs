@@ -9,11 +9,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::super::scalars::Id;
 use super::compliance::Evaluation;
 use super::frameworks::{Framework, Requirement};
 use super::json::{compact, text, with};
 use super::projects::Projects;
-use super::scalars::Id;
 
 /// The statuses of an evaluation with their names in metrics and on requirements, the worst first.
 /// An unknown status is worse than all of them.

@@ -6,8 +6,8 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::Deserialize;
 
+use super::super::scalars::{Digest, Name};
 use super::files::{Folder, Problem, Problems, Source, code};
-use super::scalars::{Digest, Name};
 
 /// The folder of content in the data set.
 const CONTENT: &str = "artifacts/sha256";

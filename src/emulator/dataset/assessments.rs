@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::ASSESSMENT_REVISION;
 use super::files::{Folder, Problems, code};
 use super::identity::Identity;
 use super::projects::Projects;
 use super::records::finish;
-use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

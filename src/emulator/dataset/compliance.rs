@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT_EVALUATION;
 use super::files::{Folder, Problem, Problems, Source, code};
 use super::frameworks::{Framework, Requirement};
 use super::identity::Identity;
 use super::projects::{Project, Projects, Version};
 use super::records::finish;
-use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::ENVIRONMENT;
 use super::files::{Folder, Problems, code};
 use super::identity::{Identity, owner};
 use super::records::finish;
-use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

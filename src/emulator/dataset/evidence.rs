@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::super::scalars::{Digest, Id, Kind, Name, Timestamp};
 use super::files::{Folder, Problems, Source, code};
 use super::graph::Graph;
 use super::projects::Projects;
-use super::scalars::{Digest, Id, Kind, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::{FRAMEWORK, REQUIREMENT_STATUS};
 use super::files::{Folder, Problems, Source, code};
 use super::identity::{Identity, owner};
 use super::json::{compact, text, with};
 use super::records::finish;
-use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

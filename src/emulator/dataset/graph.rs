@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
+use super::super::scalars::{Digest, Kind, Name, Timestamp};
 use super::artifacts::Artifacts;
 use super::files::{Folder, Problem, Problems, Source, code};
 use super::identity::Identity;
-use super::scalars::{Digest, Kind, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

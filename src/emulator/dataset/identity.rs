@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::files::{Folder, Problem, Problems, Source, code};
 use super::json::compact;
-use super::scalars::{Id, Name, Timestamp};
 
 /// An organization.
 #[derive(Deserialize)]

@@ -19,7 +19,6 @@ mod products;
 mod projects;
 mod prompts;
 mod records;
-mod scalars;
 mod service;
 
 use std::collections::HashMap;
@@ -39,10 +38,10 @@ pub(super) use json::with;
 pub(super) use products::Product;
 pub(super) use projects::{Project, Projects};
 pub(super) use prompts::{PromptOutcome, Prompts};
-pub(super) use scalars::{Digest, Id, Timestamp};
 pub use service::Paging;
 pub(super) use service::Service;
 
+use super::scalars::Digest;
 use files::{Folder, Problems, code};
 
 /// The data that an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::{PRODUCT, REQUIREMENT_STATUS};
 use super::aggregate::{Aggregate, aggregate};
 use super::compliance::Evaluation;
@@ -17,7 +18,6 @@ use super::identity::{Identity, owner};
 use super::json::{compact, with};
 use super::projects::{Project, Projects, named_framework};
 use super::records::finish;
-use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

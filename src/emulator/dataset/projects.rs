@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT;
 use super::files::{Folder, Problems, Source, code};
 use super::frameworks::Framework;
 use super::identity::{Identity, owner};
 use super::json::{compact, with};
 use super::records::finish;
-use super::scalars::{Id, Name, Timestamp};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
+use super::super::scalars::{Digest, Name};
 use super::artifacts::Artifacts;
 use super::files::{Folder, Problems, code};
-use super::scalars::{Digest, Name};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

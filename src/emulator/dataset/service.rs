@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
+use super::super::scalars::Name;
 use super::files::{Folder, Problems, Source, code};
 use super::identity::Identity;
-use super::scalars::Name;
 
 /// The paging style of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

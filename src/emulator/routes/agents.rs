@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::auth::Access;
-use super::super::dataset::{Digest, PromptOutcome, Timestamp};
+use super::super::dataset::PromptOutcome;
 use super::super::operations::Operation;
 use super::super::refusal::{Address, Refusal};
+use super::super::scalars::{Digest, Timestamp};
 use super::super::schema::{OPERATION_ANSWER, PROMPT, STARTED};
 use super::{Answer, Method, Pages, Route, RouteRequest};
 

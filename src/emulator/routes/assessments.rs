@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::auth::Access;
-use super::super::dataset::{Timestamp, with};
+use super::super::dataset::with;
 use super::super::refusal::{Address, Refusal};
+use super::super::scalars::Timestamp;
 use super::super::schema::{APPROVAL, APPROVAL_ANSWER};
 use super::{Answer, Method, Pages, Route, RouteRequest};
 

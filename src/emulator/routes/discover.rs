@@ -4,8 +4,9 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::super::auth::Access;
-use super::super::dataset::{Digest, Node, Paging, with};
+use super::super::dataset::{Node, Paging, with};
 use super::super::refusal::{Address, Refusal};
+use super::super::scalars::Digest;
 use super::super::schema::DISCOVERY;
 use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 

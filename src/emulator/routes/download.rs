@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
 use super::super::auth::Access;
-use super::super::dataset::Digest;
 use super::super::refusal::{Address, Refusal};
+use super::super::scalars::Digest;
 use super::super::state::url;
 use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
 

@@ -14,10 +14,10 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::super::auth::{Access, Caller};
-use super::super::dataset::Id;
 use super::super::pages::Page;
 use super::super::query::Query;
 use super::super::refusal::{Refusal, json_response};
+use super::super::scalars::Id;
 use super::super::state::Shared;
 use super::{Answer, Method, Route};
 

@@ -10,7 +10,7 @@ mod resources;
 
 use serde_json::{Map, Value};
 
-use super::dataset::Timestamp;
+use super::scalars::Timestamp;
 use super::style::JsonStyle;
 
 pub(in crate::emulator) use answers::*;

@@ -8,7 +8,7 @@ use crate::rego::syntax::tree::{
     TermKind,
 };
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
-use crate::rego::value::{Object, Value};
+use crate::rego::value::{Object, Value, deeper};
 
 pub(super) const FUNCTIONS: Family = &[("rego.parse_module", Run::Plain(parse))];
 
@@ -263,9 +263,4 @@ fn template(it: &Template) -> Value {
     });
     let parts = if it.parts.is_empty() { Value::Null } else { parts };
     object([("multi_line", Value::from(it.raw)), ("parts", parts)])
-}
-
-/// Runs `work`, which descends one level, and grows the stack if need be.
-fn deeper<R>(work: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }

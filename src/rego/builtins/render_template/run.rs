@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{Code, Context, Error};
 use super::parse::{Function, Node, Operand, Pipeline, Templates};
-use crate::rego::value::{Array, Object, Value, is_printable};
+use crate::rego::value::{Array, Object, Value, deeper, is_printable};
 
 /// A value in a template.
 #[derive(Debug, Clone)]
@@ -99,10 +99,6 @@ impl Item {
         self.write(&mut out);
         out
     }
-}
-
-fn deeper<R>(work: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }
 
 /// Formats a double with Go's `%v`.

@@ -32,16 +32,15 @@ impl Lowering<'_> {
         let target = self.with_target(&with.target)?;
         let value = match self.replacement(frame, &with.value)? {
             Some((callee, name)) => WithValue::Function(callee, name),
-            None => match &with.value.kind {
-                TermKind::Ref(parts) => self
-                    .reference(frame, parts, with.value.span)
-                    .map(WithValue::Ref)
-                    .map_err(|_| not_evaluated(with))?,
-                _ => self
-                    .term(frame, &with.value)
-                    .map(WithValue::Term)
-                    .map_err(|_| not_evaluated(with))?,
-            },
+            None => {
+                let value = match &with.value.kind {
+                    TermKind::Ref(parts) => {
+                        self.reference(frame, parts, with.value.span).map(WithValue::Ref)
+                    }
+                    _ => self.term(frame, &with.value).map(WithValue::Term),
+                };
+                value.map_err(|_| not_evaluated(with))?
+            }
         };
         Ok(With { target, value })
     }

@@ -1,4 +1,4 @@
-//! The scalars of the data files: digests, material types, timestamps, UUIDs.
+//! The scalars of data files and answers: digests, material types, timestamps, UUIDs.
 //!
 //! Owns their forms, which are checked while a file is parsed, so that an error has the scalar's
 //! own line.
@@ -55,7 +55,7 @@ impl Digest {
 
     /// Returns the digest of `bytes`.
     pub fn sha256(bytes: &[u8]) -> Self {
-        Self(format!("sha256:{}", super::super::hex_sha256(bytes)))
+        Self(format!("sha256:{}", super::hex_sha256(bytes)))
     }
 
     /// Returns the digest with its algorithm.
