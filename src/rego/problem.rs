@@ -1,12 +1,25 @@
 //! Errors in policies, with their positions.
 //!
-//! Owns the texts of a load ([`Sources`]) and the errors that refer to them ([`Problem`]), in OPA's
+//! Owns the texts of a load ([`Sources`]), positions in them ([`Span`]) and the errors that refer to them ([`Problem`]), in OPA's
 //! codes and style: `policy.rego:3: rego_parse_error: …`.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::syntax::tree::{FileId, Span};
+/// A file of a load; an index into its list of sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FileId(pub u32);
+
+/// The position of a node in the text: byte offsets, exclusive at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// The first byte.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+}
 
 /// The texts of a load. A [`FileId`] is an index into them.
 #[derive(Debug, Clone, Default)]

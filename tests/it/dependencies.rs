@@ -1,4 +1,5 @@
-//! The top-level modules of `src` have no cyclic dependencies, nor have the files below them.
+//! The top-level modules of `src` have no cyclic dependencies, nor have the files and folders below
+//! them.
 //!
 //! A top-level module depends on another if it names `crate::other`, or a name that `lib.rs`
 //! re-exports from it; comments and tests don't count. A file depends on another if it names a path
@@ -34,6 +35,31 @@ fn files_have_no_cyclic_dependencies() {
     }
 }
 
+/// The modules of one folder, each with everything below it.
+#[test]
+fn folders_have_no_cyclic_dependencies() {
+    const EXEMPT: [[&str; 2]; 2] = [
+        // The specification is one of the routes, and describes the table of all of them.
+        ["emulator::openapi", "emulator::routes"],
+        // The messages of types show terms as the compiler prints them.
+        ["rego::types", "rego::compile"],
+    ];
+    let mut graph = Graph::new();
+    for (file, used) in file_graph() {
+        for other in used {
+            let (from, to) = siblings(&file, &other);
+            if !EXEMPT.contains(&[&from, &to]) {
+                graph.entry(from).or_default().insert(to);
+            }
+        }
+    }
+    for folder in graph.keys() {
+        if let Some(path) = find_cycle(&graph, folder) {
+            panic!("folders with a cyclic dependency: {}", path.join(" → "));
+        }
+    }
+}
+
 #[test]
 fn the_language_depends_only_on_text() {
     let uses = graph().remove("rego").unwrap_or_default();
@@ -64,6 +90,7 @@ fn dependencies_of_a_file_are_found() {
     assert_eq!(resolve("super::a::B", "x::y", &files).as_deref(), Some("x::a"));
     assert_eq!(resolve("super::B", "x::a::c", &files), None);
     assert_eq!(resolve("crate::x::y::Z", "x::a", &files).as_deref(), Some("x::y"));
+    assert_eq!(siblings("x::a::c", "x::y::d::e"), ("x::a".to_owned(), "x::y".to_owned()));
 }
 
 /// Returns the path from a node back to itself, if there is one.
@@ -102,6 +129,13 @@ fn graph() -> Graph {
         }
     }
     graph
+}
+
+/// Returns the modules of the deepest common folder that contain two files.
+fn siblings(a: &str, b: &str) -> (String, String) {
+    let (a, b): (Vec<_>, Vec<_>) = (a.split("::").collect(), b.split("::").collect());
+    let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    (a[..=common].join("::"), b[..=common].join("::"))
 }
 
 /// Returns each file with the files it depends on.

@@ -5,25 +5,11 @@
 
 use std::sync::Arc;
 
+pub use crate::rego::problem::{FileId, Span};
 use crate::rego::value::Number;
 
 /// The name of a variable.
 pub type Name = Arc<str>;
-
-/// A file of a load; an index into its list of sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct FileId(pub u32);
-
-/// The position of a node in the text: byte offsets, exclusive at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Span {
-    /// The file.
-    pub file: FileId,
-    /// The first byte.
-    pub start: u32,
-    /// The byte after the last.
-    pub end: u32,
-}
 
 /// A term.
 #[derive(Debug, Clone)]
