@@ -9,7 +9,7 @@ mod findings;
 pub(crate) mod functions;
 mod messages;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use messages::Pattern;
 
@@ -17,6 +17,7 @@ use crate::builtins::FunctionSet;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit;
+use crate::rego::threads;
 use crate::sources::SchemaSet;
 use crate::{Platform, Position, Product};
 
@@ -132,56 +133,50 @@ pub struct Package {
 pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) -> Vec<Package> {
     let mut all: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for (index, module) in authors.iter().enumerate() {
-        all.entry(constants(module.package.path.get(1..).unwrap_or_default()))
-            .or_default()
-            .push(index);
+        let path = constant_parts(below_data(module)).map(ToOwned::to_owned).collect();
+        all.entry(path).or_default().push(index);
     }
-    let paths: BTreeSet<Vec<String>> = all.keys().cloned().collect();
+    let paths: HashSet<Vec<&str>> =
+        authors.iter().map(|module| constant_parts(below_data(module)).collect()).collect();
     let path_of = |index: usize| {
         let span = authors.get(index).map(|module| module.span).unwrap_or_default();
         texts.get(span.file).map_or("", |source| source.path())
     };
-    all.into_iter()
-        .map(|(path, modules)| {
-            let rules = rules(
-                texts,
-                &path,
-                modules.iter().filter_map(|index| authors.get(*index).copied()),
-            );
-            let named = path.last().is_some_and(|name| name.ends_with("_test"));
-            let is_test = |index: &usize| named || path_of(*index).ends_with("_test.rego");
-            Package {
-                files: modules.iter().map(|index| path_of(*index).to_owned()).collect(),
-                is_test: modules.iter().all(is_test),
-                is_suite: named && rules.iter().any(|rule| is_test_name(&rule.name)),
-                refers_to: refers_to(
-                    modules
-                        .iter()
-                        .filter(|index| !is_test(index))
-                        .filter_map(|index| Some((*authors.get(*index)?, resolved.get(*index)?))),
-                    &path,
-                    &paths,
-                ),
-                rules,
-                path,
-            }
-        })
-        .collect()
+    threads::map(all.into_iter().collect(), |(path, modules)| {
+        let rules =
+            rules(texts, &path, modules.iter().filter_map(|index| authors.get(*index).copied()));
+        let named = path.last().is_some_and(|name| name.ends_with("_test"));
+        let is_test = |index: &usize| named || path_of(*index).ends_with("_test.rego");
+        let referring = modules
+            .iter()
+            .filter(|index| !is_test(index))
+            .filter_map(|index| Some((*authors.get(*index)?, resolved.get(*index)?)));
+        Package {
+            files: modules.iter().map(|index| path_of(*index).to_owned()).collect(),
+            is_test: modules.iter().all(is_test),
+            is_suite: named && rules.iter().any(|rule| is_test_name(&rule.name)),
+            refers_to: refers_to(referring, &path, &paths),
+            rules,
+            path,
+        }
+    })
 }
 
 fn is_test_name(name: &str) -> bool {
     name.starts_with("test_") || name.starts_with("todo_test_")
 }
 
+/// Returns the path of a module's package without its first part, `data`.
+fn below_data(module: &Module) -> &[Term] {
+    module.package.path.get(1..).unwrap_or_default()
+}
+
 /// Returns the constant parts at the beginning of a path.
-fn constants(terms: &[Term]) -> Vec<String> {
-    terms
-        .iter()
-        .map_while(|term| match &term.kind {
-            TermKind::String(name) | TermKind::Var(name) => Some(name.to_string()),
-            _ => None,
-        })
-        .collect()
+fn constant_parts(terms: &[Term]) -> impl Iterator<Item = &str> {
+    terms.iter().map_while(|term| match &term.kind {
+        TermKind::String(name) | TermKind::Var(name) => Some(&**name),
+        _ => None,
+    })
 }
 
 /// Returns the path of a rule within its package, without variable parts, and the kind of the rule.
@@ -231,12 +226,15 @@ fn rules<'a>(
         info.has_default |= rule.default;
         info.definitions.push(definition);
     }
-    // A rule for a single key of an object is part of the object's rule.
-    let parents: Vec<Vec<String>> = groups.keys().cloned().collect();
-    groups.retain(|path, _| {
-        !parents.iter().any(|other| other.len() < path.len() && path.starts_with(other))
-    });
-    groups.into_values().collect()
+    // A rule for a single key of an object is part of the object's rule. In the order of paths, it
+    // follows that rule.
+    let mut all: Vec<RuleInfo> = Vec::with_capacity(groups.len());
+    for (path, info) in groups {
+        if !all.last().is_some_and(|parent| path.starts_with(&parent.path)) {
+            all.push(info);
+        }
+    }
+    all
 }
 
 /// Returns the span of a rule's head, or of the whole rule if the head has none.
@@ -249,20 +247,20 @@ pub(crate) fn head_span(rule: &Rule) -> Span {
 fn refers_to<'a>(
     modules: impl Iterator<Item = (&'a Module, &'a Module)>,
     own: &[String],
-    packages: &BTreeSet<Vec<String>>,
+    packages: &HashSet<Vec<&str>>,
 ) -> Vec<Vec<String>> {
-    let mut found = BTreeSet::new();
+    let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
     let mut visit = |term: &Term| {
         let TermKind::Ref(parts) = &term.kind else { return };
         let Some((head, rest)) = parts.split_first() else { return };
         if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
             return;
         }
-        let path = constants(rest);
+        let path: Vec<&str> = constant_parts(rest).collect();
         for length in 1..=path.len() {
             let Some(start) = path.get(..length) else { break };
             if start != own && packages.contains(start) {
-                found.insert(start.to_vec());
+                found.insert(start.iter().map(|&part| part.to_owned()).collect());
             }
         }
     };

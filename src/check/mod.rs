@@ -58,17 +58,23 @@ impl<'a> Inspected<'a> {
     }
 
     fn files(&self) -> Vec<File<'a>> {
+        self.files_of(|_| true)
+    }
+
+    /// The files of the modules whose indices are `wanted`.
+    fn files_of(&self, wanted: impl Fn(usize) -> bool) -> Vec<File<'a>> {
         self.authors
             .iter()
             .zip(self.modules)
-            .map(|(&author, module)| {
+            .enumerate()
+            .filter(|(at, _)| wanted(*at))
+            .map(|(_, (&author, module))| {
                 let file = author.span.file;
                 let source = self.sources.get(file);
                 let path = source.map_or("", |source| source.path());
                 File {
                     text: source.map_or("", |source| source.all()),
                     is_test: is_test(path, module),
-                    names: used_names(author),
                     model: model::model(module, self.product.as_str()),
                     author,
                     module,
@@ -110,8 +116,6 @@ struct File<'a> {
     text: &'a str,
     /// `true` for a test file: the name of the file or of its package ends in `_test`.
     is_test: bool,
-    /// Every name that begins a reference in the author's text.
-    names: HashSet<Name>,
     author: &'a Module,
     module: &'a Module,
     model: model::Model<'a>,
@@ -193,9 +197,13 @@ fn variables(term: &Term, out: &mut HashSet<Name>) {
 /// Runs the checks whose findings are errors, which every load runs beside the language's own.
 pub(crate) fn errors(all: &Inspected<'_>) -> Findings {
     let mut found = Findings::default();
-    names::check(all, &mut found.all);
+    let mentioning = names::check(all, &mut found.all);
+    if mentioning.is_empty() {
+        return found;
+    }
     let constants = all.constants();
-    for file in all.files() {
+    // A module that doesn't mention the prefix has no calls to check.
+    for file in all.files_of(|at| mentioning.contains(&at)) {
         arguments::check(all, &file, &constants, &mut found);
     }
     found

@@ -3,6 +3,8 @@
 //! Owns refusing a name with the prefix that isn't a function: a call of a misspelt function would
 //! be undefined, and a gate would pass without having asked.
 
+use std::collections::BTreeSet;
+
 use crate::builtins::{self, FunctionSet};
 use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
@@ -33,8 +35,9 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// Finds names with the prefix that aren't functions, and imports that hide the prefix.
-pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
+/// Finds names with the prefix that aren't functions, and imports that hide the prefix. Returns the
+/// indices of the modules that mention the prefix.
+pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<usize> {
     let product = all.product.as_str();
     for author in all.authors {
         for import in &author.imports {
@@ -49,13 +52,15 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
-    for module in all.modules {
+    let mut mentioning = BTreeSet::new();
+    for (at, module) in all.modules.iter().enumerate() {
         for rule in &module.rules {
             visit::walk_terms(rule, &mut |term| {
                 if let TermKind::Ref(parts) = &term.kind
                     && let Some((head, rest)) = parts.split_first()
                     && is(head, product)
                 {
+                    mentioning.insert(at);
                     let name = rest.first().and_then(constant).unwrap_or_default();
                     let known = all.enabled.iter().any(|function| function.name == name);
                     if !known || rest.len() != 1 {
@@ -66,6 +71,7 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
             });
         }
     }
+    mentioning
 }
 
 /// Returns the finding about a name with the prefix that isn't a function, or isn't enabled.

@@ -10,12 +10,16 @@ use crate::rego::syntax::visit::walk_exprs;
 
 /// Finds unused imports: no reference in the author's text begins with their name.
 pub(super) fn imports(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
+    if file.author.imports.is_empty() {
+        return;
+    }
+    let used = super::used_names(file.author);
     for import in &file.author.imports {
         let Some(name) = name(import) else { continue };
         let language = matches!(&import.path.kind, TermKind::Ref(parts)
             if matches!(parts.first().map(|head| &head.kind),
                 Some(TermKind::Var(head)) if matches!(&**head, "rego" | "future")));
-        if language || name.starts_with('_') || file.names.contains(name) {
+        if language || name.starts_with('_') || used.contains(name) {
             continue;
         }
         out.push(

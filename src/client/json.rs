@@ -254,7 +254,10 @@ impl<'de> Visitor<'de> for Row<'_> {
             let value = value.unwrap_or_else(|| column.default.clone());
             value.map(|value| (column.key.clone(), value))
         });
-        let mut object: BTreeMap<Value, Value> = documented.collect();
+        // With the exact capacity: a growing list would be copied several times.
+        let mut entries = Vec::with_capacity(layout.columns.len());
+        entries.extend(documented);
+        let mut object: BTreeMap<Value, Value> = entries.into_iter().collect();
         object.append(&mut others);
         Ok(Value::from(object))
     }

@@ -45,7 +45,7 @@ use super::value::Value;
 pub use functions::{Arity, Function, Functions, function_name};
 pub use graph::{DynamicDependency, Graph};
 pub use imports::check_v1;
-pub use names::{LocalVarGenerator, NameMap, VarSet};
+pub use names::{LocalVarGenerator, NameMap, VarMap, VarSet};
 pub use query::{CompiledQuery, QueryContext, compile_query};
 pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};
 pub use text::{Quoted, RefText, Text};
@@ -396,7 +396,7 @@ fn value_term(value: &Value, span: Span) -> Term {
         Value::Null => TermKind::Null,
         Value::Bool(value) => TermKind::Bool(*value),
         Value::Number(number) => TermKind::Number(number.clone()),
-        Value::String(text) => TermKind::String(Name::clone(text)),
+        Value::String(text) => TermKind::String(text.to_name()),
         Value::Array(items) => stack::deep(|| {
             TermKind::Array(items.iter().map(|item| value_term(item, span)).collect())
         }),

@@ -37,6 +37,7 @@ pub mod index;
 pub mod problem;
 pub mod program;
 pub mod syntax;
+pub(crate) mod threads;
 pub mod types;
 pub mod value;
 

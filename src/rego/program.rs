@@ -18,6 +18,7 @@ use super::engine::{self, CallSite, ErrorCode, EvalError, Host, Limits, Settings
 use super::problem::{self, Problem, Problems, Sources};
 use super::syntax::tree::{FileId, Module, Name, Span};
 use super::syntax::{BaseVersion, ParseOptions, parse_module, parse_query};
+use super::threads;
 use super::value::Value;
 
 mod capture;
@@ -301,10 +302,16 @@ impl Program {
         let mut sources = Sources::new();
         let mut modules = Vec::with_capacity(texts.len());
         let mut problems = Vec::new();
+        let mut todo = Vec::with_capacity(texts.len());
         for text in texts {
-            let file = sources.add(text.path, text.text);
-            let read = sources.get(file).map(|source| Arc::clone(source.all())).unwrap_or_default();
-            match parse_module(file, &read, &ParseOptions::version(text.version)) {
+            todo.push((sources.add(text.path, text.text), text.version));
+        }
+        let parsed = threads::map(todo, |(file, version)| {
+            let text = sources.get(file).map_or("", |source| source.all());
+            parse_module(file, text, &ParseOptions::version(version))
+        });
+        for parsed in parsed {
+            match parsed {
                 Ok(module) => modules.push(module),
                 Err(found) => problems.extend(found),
             }
@@ -334,7 +341,7 @@ impl Program {
         stages.prints = options.prints;
         stages.unsafe_builtins =
             options.unsafe_builtins.iter().map(|name| name.as_str().into()).collect();
-        let parsed = modules.clone();
+        let parsed = threads::map(modules.iter().collect(), Module::clone);
         let hooks = RefCell::new(hooks);
         let hook = |stage: Stage, modules: &mut [Module], locals: &NameMap<Name>| {
             if stage == Stage::RewriteLocalVars {

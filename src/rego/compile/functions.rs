@@ -1,11 +1,12 @@
 //! The functions that policies may call besides their own.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::rego::builtins::Builtin;
 use crate::rego::syntax::tree::{Term, TermKind};
+
+use super::names::NameMap;
 
 /// A function that isn't defined by rules.
 #[derive(Debug, Clone)]
@@ -81,7 +82,7 @@ fn arity_and_void(signature: &str) -> (usize, bool) {
 
 /// Functions by name.
 #[derive(Debug, Clone, Default)]
-pub struct Functions(HashMap<Arc<str>, Function>);
+pub struct Functions(NameMap<Function>);
 
 impl Functions {
     /// Adds a function, or replaces the one with the same name.

@@ -5,7 +5,7 @@ use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Name, Rule, Span, TemplatePart, Term, TermKind, With,
 };
 
-use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated, is_wildcard};
+use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_wildcard};
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
 use super::stack::deep;
@@ -31,28 +31,34 @@ enum Occurrence {
     Declared,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Scope {
-    /// The new name of each variable.
-    names: NameMap<Name>,
-    occurrence: NameMap<Occurrence>,
-    count: NameMap<usize>,
+/// A variable in a scope.
+#[derive(Debug, Clone)]
+struct Local {
+    /// The new name and the way it came into the scope; `None` if the variable is only used there.
+    declared: Option<(Name, Occurrence)>,
+    count: usize,
 }
+
+type Scope = VarMap<Local>;
 
 /// The declared variables, scope by scope.
 #[derive(Debug, Clone)]
 pub struct LocalDeclaredVars {
     scopes: Vec<Scope>,
-    /// The author's name for every new name.
-    pub rewritten: NameMap<Name>,
+    /// Every new name, with the author's.
+    pub rewritten: Vec<(Name, Name)>,
     /// The problems of unused variables: those declared by `some`, and in strict mode assigned
     /// ones.
     pub unused: Vec<Problem>,
 }
 
+fn new_name<'s>(scope: &'s Scope, name: &str) -> Option<&'s Name> {
+    scope.get(name)?.declared.as_ref().map(|(new, _)| new)
+}
+
 impl Default for LocalDeclaredVars {
     fn default() -> Self {
-        Self { scopes: vec![Scope::default()], rewritten: NameMap::default(), unused: Vec::new() }
+        Self { scopes: vec![Scope::default()], rewritten: Vec::new(), unused: Vec::new() }
     }
 }
 
@@ -75,44 +81,38 @@ impl LocalDeclaredVars {
     }
 
     fn insert(&mut self, name: &Name, new: &Name, occurrence: Occurrence) {
-        let scope = self.top();
-        scope.names.insert(Name::clone(name), Name::clone(new));
-        scope.occurrence.insert(Name::clone(name), occurrence);
-        scope.count.insert(Name::clone(name), 1);
+        let declared = Some((Name::clone(new), occurrence));
+        self.top().insert(name, Local { declared, count: 1 });
         if name != new {
-            self.rewritten.insert(Name::clone(new), Name::clone(name));
+            self.rewritten.push((Name::clone(new), Name::clone(name)));
         }
     }
 
     fn declared(&self, name: &str) -> Option<&Name> {
-        self.scopes.iter().rev().find_map(|scope| scope.names.get(name))
+        self.scopes.iter().rev().find_map(|scope| new_name(scope, name))
     }
 
     fn occurrence(&mut self, name: &str) -> Option<Occurrence> {
-        self.top().occurrence.get(name).copied()
+        Some(self.top().get(name)?.declared.as_ref()?.1)
     }
 
     fn global_occurrence(&self, name: &str) -> Option<Occurrence> {
-        self.scopes.iter().rev().find_map(|scope| scope.occurrence.get(name)).copied()
+        let occurrence = |scope: &Scope| Some(scope.get(name)?.declared.as_ref()?.1);
+        self.scopes.iter().rev().find_map(occurrence)
     }
 
     fn seen(&mut self, name: &Name) {
         for scope in self.scopes.iter_mut().rev() {
-            if let Some(count) = scope.count.get_mut(name) {
-                *count += 1;
+            if let Some(local) = scope.get_mut(name) {
+                local.count += 1;
                 return;
             }
         }
-        self.top().count.insert(Name::clone(name), 1);
+        self.top().insert(name, Local { declared: None, count: 1 });
     }
 
     fn count(&self, name: &str) -> usize {
-        self.scopes
-            .iter()
-            .rev()
-            .find_map(|scope| scope.count.get(name))
-            .copied()
-            .unwrap_or_default()
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).map_or(0, |local| local.count)
     }
 }
 
@@ -195,8 +195,8 @@ impl<'a> LocalsRewriter<'a> {
         }
         let scope = self.stack.top().clone();
         let mut unused: NameMap<Name> = NameMap::default();
-        for (name, occurrence) in &scope.occurrence {
-            let Some(new) = scope.names.get(name) else { continue };
+        for (name, local) in scope.iter() {
+            let Some((new, occurrence)) = &local.declared else { continue };
             if *occurrence == Occurrence::Assigned
                 && !is_wildcard(name)
                 && self.stack.count(name) <= 1
@@ -246,10 +246,8 @@ impl<'a> LocalsRewriter<'a> {
         }
         let mut declared: Vec<(Name, Name)> = Vec::new();
         let scope = self.stack.top();
-        for (name, occurrence) in &scope.occurrence {
-            if *occurrence == Occurrence::Declared
-                && let Some(new) = scope.names.get(name)
-            {
+        for (name, local) in scope.iter() {
+            if let Some((new, Occurrence::Declared)) = &local.declared {
                 declared.push((Name::clone(new), Name::clone(name)));
             }
         }
@@ -795,11 +793,9 @@ impl Compiler<'_> {
         self.rename_shadows(rule, &mut stack);
         let mut rewriter = LocalsRewriter::new(&mut self.generator, stack, strict);
         rewriter.body(&mut rule.body, Some(&used));
-        let LocalsRewriter { stack, problems, .. } = rewriter;
+        let LocalsRewriter { mut stack, problems, .. } = rewriter;
         self.problems(problems);
-        self.rewritten.extend(
-            stack.rewritten.iter().map(|(new, name)| (Name::clone(new), Name::clone(name))),
-        );
+        self.rewritten.extend(std::mem::take(&mut stack.rewritten));
         if !only_scalars && let Some(scope) = stack.scopes.last() {
             let head = &mut rule.head;
             let reference = head.reference.iter_mut().skip(1);
@@ -808,7 +804,7 @@ impl Compiler<'_> {
             {
                 walk::term_mut(term, walk::Order::Sorted, &mut |node| {
                     if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
-                        && let Some(new) = scope.names.get(name)
+                        && let Some(new) = new_name(scope, name)
                     {
                         *name = Name::clone(new);
                     }

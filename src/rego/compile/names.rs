@@ -1,6 +1,6 @@
 //! Names of variables: sets and maps of them, and the generator of new ones.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::rego::syntax::tree::Name;
@@ -32,11 +32,144 @@ type Build = BuildHasherDefault<NameHasher>;
 /// A map keyed by variables.
 pub type NameMap<T> = HashMap<Name, T, Build>;
 
-/// A set of variables.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VarSet(HashSet<Name, Build>);
+/// The number of names beyond which a [`VarMap`] hashes them. Most bodies have fewer: searching a
+/// list of them costs less than hashing, and than the memory of a table.
+const MANY: usize = 12;
 
-static NONE: VarSet = VarSet(HashSet::with_hasher(BuildHasherDefault::new()));
+/// A map keyed by variables, for the few that a body has.
+#[derive(Debug, Clone)]
+pub struct VarMap<T>(Entries<T>);
+
+#[derive(Debug, Clone)]
+enum Entries<T> {
+    Few(Vec<(Name, T)>),
+    Many(NameMap<T>),
+}
+
+impl<T> Default for VarMap<T> {
+    fn default() -> Self {
+        Self(Entries::Few(Vec::new()))
+    }
+}
+
+fn same(a: &str, b: &str) -> bool {
+    std::ptr::eq(a, b) || a == b
+}
+
+impl<T> VarMap<T> {
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        match &self.0 {
+            Entries::Few(few) => few.iter().find(|(other, _)| same(other, name)).map(|(_, it)| it),
+            Entries::Many(many) => many.get(name),
+        }
+    }
+
+    /// The value of a variable, mutably.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        match &mut self.0 {
+            Entries::Few(few) => {
+                few.iter_mut().find(|(other, _)| same(other, name)).map(|(_, it)| it)
+            }
+            Entries::Many(many) => many.get_mut(name),
+        }
+    }
+
+    /// Returns `true` if the variable has a value.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Sets the value of a variable.
+    pub fn insert(&mut self, name: &Name, it: T) {
+        if let Some(known) = self.get_mut(name) {
+            *known = it;
+        } else {
+            self.insert_new(name, it);
+        }
+    }
+
+    /// Sets the value of a variable that has none.
+    fn insert_new(&mut self, name: &Name, it: T) {
+        if let Entries::Few(few) = &mut self.0
+            && few.len() >= MANY
+        {
+            self.0 = Entries::Many(std::mem::take(few).into_iter().collect());
+        }
+        match &mut self.0 {
+            Entries::Few(few) => few.push((Name::clone(name), it)),
+            Entries::Many(many) => {
+                many.insert(Name::clone(name), it);
+            }
+        }
+    }
+
+    /// Removes a variable.
+    pub fn remove(&mut self, name: &str) {
+        match &mut self.0 {
+            Entries::Few(few) => {
+                if let Some(at) = few.iter().position(|(other, _)| same(other, name)) {
+                    few.swap_remove(at);
+                }
+            }
+            Entries::Many(many) => {
+                many.remove(name);
+            }
+        }
+    }
+
+    /// The number of variables.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Entries::Few(few) => few.len(),
+            Entries::Many(many) => many.len(),
+        }
+    }
+
+    /// Returns `true` if there are no variables.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes all variables.
+    pub fn clear(&mut self) {
+        match &mut self.0 {
+            Entries::Few(few) => few.clear(),
+            Entries::Many(many) => many.clear(),
+        }
+    }
+
+    /// The variables and their values, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &T)> {
+        let (few, many) = match &self.0 {
+            Entries::Few(few) => (few.as_slice(), None),
+            Entries::Many(many) => (&[][..], Some(many)),
+        };
+        few.iter().map(|(name, it)| (name, it)).chain(many.into_iter().flatten())
+    }
+
+    /// Keeps the variables for which `keep` returns `true`.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        match &mut self.0 {
+            Entries::Few(few) => few.retain(|(name, _)| keep(name)),
+            Entries::Many(many) => many.retain(|name, _| keep(name)),
+        }
+    }
+}
+
+/// A set of variables.
+#[derive(Debug, Clone, Default)]
+pub struct VarSet(VarMap<()>);
+
+static NONE: VarSet = VarSet(VarMap(Entries::Few(Vec::new())));
+
+impl PartialEq for VarSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.is_subset(other)
+    }
+}
+
+impl Eq for VarSet {}
 
 impl VarSet {
     /// The empty set.
@@ -51,7 +184,11 @@ impl VarSet {
 
     /// Adds a variable; returns `true` if the set didn't contain it.
     pub fn add(&mut self, name: &Name) -> bool {
-        if self.0.contains(name) { false } else { self.0.insert(Name::clone(name)) }
+        if self.0.contains(name) {
+            return false;
+        }
+        self.0.insert_new(name, ());
+        true
     }
 
     /// Returns `true` if the set contains the variable.
@@ -81,19 +218,19 @@ impl VarSet {
 
     /// The variables, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Name> {
-        self.0.iter()
+        self.0.iter().map(|(name, ())| name)
     }
 
     /// The variables, in alphabetical order.
     pub fn sorted(&self) -> Vec<Name> {
-        let mut names: Vec<_> = self.0.iter().cloned().collect();
+        let mut names: Vec<_> = self.iter().cloned().collect();
         names.sort_unstable();
         names
     }
 
     /// Adds all variables of another set.
     pub fn update(&mut self, other: &Self) {
-        for name in &other.0 {
+        for name in other.iter() {
             self.add(name);
         }
     }
@@ -101,7 +238,7 @@ impl VarSet {
     /// The variables that the other set doesn't contain.
     #[must_use]
     pub fn diff(&self, other: &Self) -> Self {
-        self.iter().filter(|name| !other.contains(name)).cloned().collect()
+        self.filtered(|name| !other.contains(name))
     }
 
     /// Returns `true` if the other set contains all variables.
@@ -112,24 +249,36 @@ impl VarSet {
     /// The variables that both sets contain.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
-        self.iter().filter(|name| other.contains(name)).cloned().collect()
+        self.filtered(|name| other.contains(name))
+    }
+
+    fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut kept = Self::default();
+        for name in self.iter().filter(|name| keep(name)) {
+            kept.0.insert_new(name, ());
+        }
+        kept
     }
 
     /// Keeps the variables for which `keep` returns `true`.
-    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
-        self.0.retain(|name| keep(name));
+    pub fn retain(&mut self, keep: impl FnMut(&str) -> bool) {
+        self.0.retain(keep);
     }
 }
 
 impl FromIterator<Name> for VarSet {
     fn from_iter<T: IntoIterator<Item = Name>>(iter: T) -> Self {
-        Self(iter.into_iter().collect())
+        let mut all = Self::default();
+        all.extend(iter);
+        all
     }
 }
 
 impl Extend<Name> for VarSet {
     fn extend<T: IntoIterator<Item = Name>>(&mut self, iter: T) {
-        self.0.extend(iter);
+        for name in iter {
+            self.add(&name);
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl QueryCompiler<'_> {
         let LocalsRewriter { stack, problems, .. } = rewriter;
         self.problems.extend(problems);
         self.problems.extend(stack.unused);
-        let rewritten = stack.rewritten;
+        let rewritten: NameMap<Name> = stack.rewritten.into_iter().collect();
         self.check()?;
 
         self.templates(&mut body, &rewritten);

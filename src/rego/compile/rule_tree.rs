@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::rego::syntax::tree::{Module, Name, Rule, Span, Term, TermKind};
 use crate::rego::value::Value;
 
-use super::functions::Arity;
+use super::functions::{Arity, Functions};
 use super::{Compiler, exprs};
 
 /// The id of a definition: a rule of a module, or an `else` branch of one.
@@ -99,7 +99,7 @@ fn info(module: &Module, rule: &Rule) -> RuleInfo {
     let mut path: Vec<Option<Value>> = module.package.path.iter().map(scalar).collect();
     let prefix = path.len();
     path.extend(rule.head.reference.iter().enumerate().map(|(index, term)| match &term.kind {
-        TermKind::Var(name) if index == 0 => Some(Value::String(Name::clone(name))),
+        TermKind::Var(name) if index == 0 => Some(Value::from(Name::clone(name))),
         _ => scalar(term),
     }));
     let ground = exprs::ground_prefix(&rule.head.reference).len() + prefix;
@@ -123,7 +123,7 @@ pub fn scalar(term: &Term) -> Option<Value> {
         TermKind::Null => Value::Null,
         TermKind::Bool(value) => Value::Bool(*value),
         TermKind::Number(number) => Value::Number(number.clone()),
-        TermKind::String(text) => Value::String(Name::clone(text)),
+        TermKind::String(text) => Value::from(Name::clone(text)),
         _ => return None,
     })
 }
@@ -134,7 +134,7 @@ pub fn is_scalar_value(term: &Term, value: &Value) -> bool {
         (TermKind::Null, Value::Null) => true,
         (TermKind::Bool(a), Value::Bool(b)) => a == b,
         (TermKind::Number(a), Value::Number(b)) => a == b,
-        (TermKind::String(a), Value::String(b)) => a == b,
+        (TermKind::String(a), Value::String(b)) => **a == **b,
         _ => false,
     }
 }
@@ -363,7 +363,28 @@ impl Compiler<'_> {
 
 impl Arity for Compiler<'_> {
     fn arity(&self, reference: &[Term]) -> Option<usize> {
-        if let Some(function) = self.options.functions.by_reference(reference) {
+        self.arities().arity(reference)
+    }
+}
+
+impl Compiler<'_> {
+    /// The arities of all functions, to be shared by threads.
+    pub(super) fn arities(&self) -> Arities<'_> {
+        let functions = &self.options.functions;
+        Arities { functions, rule_tree: &self.rule_tree, rules: &self.rules }
+    }
+}
+
+/// The arities of built-in functions, the host's and the policies'.
+pub(super) struct Arities<'a> {
+    functions: &'a Functions,
+    rule_tree: &'a TreeNode,
+    rules: &'a Rules,
+}
+
+impl Arity for Arities<'_> {
+    fn arity(&self, reference: &[Term]) -> Option<usize> {
+        if let Some(function) = self.functions.by_reference(reference) {
             return Some(function.arity);
         }
         let rules = &self.rule_tree.find(reference)?.values;

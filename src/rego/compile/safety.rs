@@ -5,6 +5,7 @@ use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind, With,
 };
+use crate::rego::threads;
 
 use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
@@ -602,15 +603,16 @@ impl Compiler<'_> {
     /// expressions.
     pub(super) fn check_safety_rule_bodies(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
-        let mut failed = Vec::new();
-        for (at, module) in modules.iter_mut().enumerate() {
+        let arities = self.arities();
+        let failed = threads::map(modules.iter_mut().enumerate().collect(), |(at, module)| {
+            let mut failed = Vec::new();
             for (index, rule) in module.rules.iter_mut().enumerate() {
                 let mut next = Some(rule);
                 while let Some(rule) = next {
                     let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
                     vars.values(&rule.head.args);
                     let body = std::mem::take(&mut rule.body);
-                    let (body, lacking) = reorder_body_for_safety(&*self, vars.found(), body);
+                    let (body, lacking) = reorder_body_for_safety(&arities, vars.found(), body);
                     rule.body = body;
                     if !lacking.is_empty() {
                         failed.push((at, index, lacking));
@@ -618,8 +620,9 @@ impl Compiler<'_> {
                     next = rule.else_rule.as_deref_mut();
                 }
             }
-        }
-        for (at, index, lacking) in failed {
+            failed
+        });
+        for (at, index, lacking) in failed.into_iter().flatten() {
             if let Some(module) = modules.get(at)
                 && let Some(rule) = module.rules.get(index)
             {

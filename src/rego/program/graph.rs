@@ -23,7 +23,8 @@ pub(super) fn describe(
         package.spans.push(module.package.span);
     }
     let mut ids: Vec<SetId> = (0..).map(SetId).take(core.sets.len()).collect();
-    ids.sort_by_key(|id| core.set(*id).map(|set| set.path.clone()));
+    let path = |id: &SetId| core.set(*id).map(|set| &set.path);
+    ids.sort_by(|a, b| path(a).cmp(&path(b)));
     let indices: BTreeMap<SetId, usize> = ids.iter().copied().zip(0..).collect();
     let rules = ids.iter().filter_map(|id| rule(core, *id, &packages, &indices)).collect();
     (packages.into_values().collect(), rules, indices)
@@ -33,7 +34,7 @@ fn package_path(module: &Module) -> String {
     let mut path = String::from("data");
     for part in module.package.path.iter().skip(1) {
         if let TermKind::String(text) = &part.kind {
-            push_part(&mut path, &Value::String(text.clone()));
+            push_part(&mut path, &Value::from(text.clone()));
         }
     }
     path

@@ -96,7 +96,7 @@ pub(crate) fn constant(term: &Term) -> Option<Value> {
         TermKind::Null => Value::Null,
         TermKind::Bool(it) => Value::Bool(*it),
         TermKind::Number(it) => Value::Number(it.clone()),
-        TermKind::String(it) => Value::String(Arc::clone(it)),
+        TermKind::String(it) => Value::from(Arc::clone(it)),
         TermKind::Array(items) => items.iter().map(constant).collect::<Option<Vec<_>>>()?.into(),
         TermKind::Set(items) => items.iter().map(constant).collect::<Option<BTreeSet<_>>>()?.into(),
         TermKind::Object(members) => members

@@ -61,17 +61,14 @@ impl Value {
     /// # Errors
     /// Returns an error if the text isn't JSON or exceeds the limits.
     pub fn from_json_bytes(text: &[u8], limits: JsonLimits) -> Result<Self, JsonError> {
-        let mut reader =
-            Reader { text, at: 0, depth: limits.depth, bounded: true, names: NameCache::default() };
+        let mut reader = Reader::new(text, limits.depth);
         reader.document().map_err(|failure| reader.locate(failure))
     }
 
     /// Returns `true` if `text` is JSON, whatever the size of its numbers.
     pub fn is_json(text: &[u8]) -> bool {
         let depth = JsonLimits::default().depth;
-        Reader { text, at: 0, depth, bounded: false, names: NameCache::default() }
-            .document()
-            .is_ok()
+        Reader { bounded: false, ..Reader::new(text, depth) }.document().is_ok()
     }
 
     /// Returns the JSON text on one line.
@@ -140,6 +137,9 @@ impl NameCache {
     }
 }
 
+/// The maximum number of members for which memory is reserved before an object is read.
+const MAX_EXPECTED: usize = 32;
+
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
@@ -147,15 +147,22 @@ struct Reader<'a> {
     /// Set if numbers beyond OPA's limit are errors.
     bounded: bool,
     names: NameCache,
+    /// The number of members of the last complete object. The next one often has as many.
+    members: usize,
 }
 
 /// A collection that is still being read.
 enum Open {
     Array(Array),
-    Object(Vec<(Value, Value)>, Arc<str>),
+    /// The members so far, and the name of the next one.
+    Object(Vec<(Value, Value)>, Option<Arc<str>>),
 }
 
 impl<'a> Reader<'a> {
+    fn new(text: &'a [u8], depth: usize) -> Self {
+        Self { text, at: 0, depth, bounded: true, names: NameCache::default(), members: 0 }
+    }
+
     fn locate(&self, failure: Failure) -> JsonError {
         let before = self.text.get(..failure.at).unwrap_or(self.text);
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -245,7 +252,7 @@ impl<'a> Reader<'a> {
                         Value::new_object()
                     } else {
                         let name = self.name()?;
-                        open.push(Open::Object(Vec::new(), name));
+                        open.push(Open::Object(Vec::with_capacity(self.members), Some(name)));
                         continue;
                     }
                 }
@@ -268,8 +275,9 @@ impl<'a> Reader<'a> {
                         }
                     }
                     Open::Object(members, name) => {
-                        let name = std::mem::replace(name, Arc::from(""));
-                        members.push((Value::String(name), value));
+                        if let Some(name) = name.take() {
+                            members.push((Value::String(name.into()), value));
+                        }
                         self.space();
                         match self.peek() {
                             Some(b',') => {
@@ -277,7 +285,7 @@ impl<'a> Reader<'a> {
                                 self.space();
                                 let next = self.name()?;
                                 if let Some(Open::Object(_, name)) = open.last_mut() {
-                                    *name = next;
+                                    *name = Some(next);
                                 }
                                 break;
                             }
@@ -289,6 +297,7 @@ impl<'a> Reader<'a> {
                 value = match open.pop() {
                     Some(Open::Array(values)) => Value::from(values),
                     Some(Open::Object(members, _)) => {
+                        self.members = members.len().min(MAX_EXPECTED);
                         Value::from(members.into_iter().collect::<Object>())
                     }
                     None => Value::Null,

@@ -10,6 +10,7 @@ mod json;
 mod number;
 mod serde_impl;
 mod shared;
+mod string;
 mod text;
 pub(in crate::rego) mod unicode;
 
@@ -22,6 +23,7 @@ pub(in crate::rego) use json::decode as lossy;
 pub use json::{JsonError, JsonLimits, JsonStyle};
 pub use number::{Number, NumberError};
 pub use shared::Shared;
+pub use string::Text;
 pub use text::quote;
 pub(in crate::rego) use text::quote_with;
 pub(in crate::rego) use unicode::is_printable;
@@ -60,7 +62,7 @@ pub enum Value {
     /// A number.
     Number(Number),
     /// A string.
-    String(Arc<str>),
+    String(Text),
     /// An array.
     Array(Shared<Array>),
     /// An object; its keys are values of any type.
@@ -109,8 +111,8 @@ impl Value {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// Returns the string as a shared pointer, if the value is one.
-    pub fn as_string(&self) -> Option<&Arc<str>> {
+    /// Returns the string as a shared one, if the value is one.
+    pub fn as_string(&self) -> Option<&Text> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
@@ -263,13 +265,7 @@ impl Ord for Value {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Self::String(a), Self::String(b)) => {
-                if Arc::ptr_eq(a, b) {
-                    Ordering::Equal
-                } else {
-                    a.as_bytes().cmp(b.as_bytes())
-                }
-            }
+            (Self::String(a), Self::String(b)) => a.cmp(b),
             (Self::Number(a), Self::Number(b)) => a.cmp(b),
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Array(a), Self::Array(b)) => {
@@ -372,7 +368,8 @@ from! {
     &str => |it| Self::String(it.into()),
     String => |it| Self::String(it.into()),
     &String => |it| Self::String(it.as_str().into()),
-    Arc<str> => |it| Self::String(it),
+    Arc<str> => |it| Self::String(it.into()),
+    Text => |it| Self::String(it),
     Number => |it| Self::Number(it),
     i64 => |it| Self::Number(Number::from(it)),
     u64 => |it| Self::Number(Number::from(it)),

@@ -28,7 +28,7 @@ impl Item {
             Value::Null => Self::Nil,
             Value::Bool(value) => Self::Bool(*value),
             Value::Number(number) => Self::Number(number.text().into()),
-            Value::String(text) => Self::Text(Arc::clone(text)),
+            Value::String(text) => Self::Text(text.to_name()),
             Value::Array(array) => Self::List((**array).clone()),
             Value::Object(object) => Self::Map(Arc::new((**object).clone())),
             Value::Set(set) => Self::List(set.iter().cloned().collect()),

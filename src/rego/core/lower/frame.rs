@@ -8,9 +8,9 @@
 //! unbound when a comprehension begins is unbound again when it ends.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::rego::compile::VarMap;
 use crate::rego::core::{Scope, Slot, Term};
 use crate::rego::syntax::tree::Name;
 use crate::rego::value::Value;
@@ -19,7 +19,7 @@ use crate::rego::value::Value;
 /// in its body.
 #[derive(Default)]
 pub(super) struct Frame {
-    slots: HashMap<Name, Slot>,
+    slots: VarMap<Slot>,
     names: Vec<Arc<str>>,
     bound: Vec<bool>,
 }
@@ -31,7 +31,7 @@ impl Frame {
             return *slot;
         }
         let slot = Slot::try_from(self.names.len()).unwrap_or(Slot::MAX);
-        self.slots.insert(Arc::clone(name), slot);
+        self.slots.insert(name, slot);
         self.names.push(Arc::clone(name));
         self.bound.push(false);
         slot
@@ -39,7 +39,7 @@ impl Frame {
 
     /// Returns `true` if a variable has a slot.
     pub(super) fn has(&self, name: &Name) -> bool {
-        self.slots.contains_key(name)
+        self.slots.contains(name)
     }
 
     /// Returns the number of slots so far.

@@ -17,6 +17,7 @@ use crate::rego::core::{
 use crate::rego::index::{Candidate as IndexCandidate, Index, Lookup, Reference, Resolver};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, TermKind};
+use crate::rego::threads;
 use crate::rego::value::Value;
 
 use super::frame::Frame;
@@ -63,7 +64,7 @@ impl Lowering<'_> {
         let mut reference = self.terms(&mut frame, package.iter().skip(1))?;
         for (index, part) in head.reference.iter().enumerate() {
             reference.push(match (&part.kind, index) {
-                (TermKind::Var(name), 0) => Term::Const(Value::String(name.clone())),
+                (TermKind::Var(name), 0) => Term::Const(Value::from(name.clone())),
                 _ => self.term(&mut frame, part)?,
             });
         }
@@ -98,11 +99,15 @@ impl Lowering<'_> {
 
 /// Builds the index of each rule set.
 pub(super) fn index(core: &mut Core, placed: &[Placed<'_>]) {
-    for group in placed.chunk_by(|a, b| a.set == b.set) {
-        let Some(id) = group.first().map(|place| place.set) else { continue };
+    let groups: Vec<_> = placed.chunk_by(|a, b| a.set == b.set).collect();
+    let known = &*core;
+    let built = threads::map(groups, |group| {
         let rules: Vec<&tree::Rule> = group.iter().map(|place| place.rule).collect();
-        let index = Index::build(&rules, &|reference| leads_to_rules(core, reference));
-        let (Some(index), Some(set)) = (index, core.sets.get_mut(id.0 as usize)) else { continue };
+        let index = Index::build(&rules, &|reference| leads_to_rules(known, reference));
+        Some((group.first()?.set, index?))
+    });
+    for (id, index) in built.into_iter().flatten() {
+        let Some(set) = core.sets.get_mut(id.0 as usize) else { continue };
         let candidates = |set: &RuleSet, found: &[IndexCandidate]| -> Vec<Candidate> {
             let rule = |it: &IndexCandidate| set.members.get(it.rule)?.get(it.branch).copied();
             found

@@ -24,7 +24,7 @@ impl Lowering<'_> {
             TermKind::Null => Term::Const(Value::Null),
             TermKind::Bool(value) => Term::Const(Value::Bool(*value)),
             TermKind::Number(number) => Term::Const(Value::Number(number.clone())),
-            TermKind::String(text) => Term::Const(Value::String(text.clone())),
+            TermKind::String(text) => Term::Const(Value::from(text.clone())),
             TermKind::Var(name) => Term::Var(frame.slot(name)),
             TermKind::Group(inner) => self.term(frame, inner)?,
             TermKind::Array(items) => {

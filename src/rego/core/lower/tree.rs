@@ -63,7 +63,7 @@ pub(super) fn build<'a>(
             let mut at = package;
             for (index, part) in rule.head.reference.iter().enumerate() {
                 let key = match (&part.kind, index) {
-                    (TermKind::Var(name), 0) => Value::String(Arc::clone(name)),
+                    (TermKind::Var(name), 0) => Value::from(Arc::clone(name)),
                     _ => match constant(part) {
                         Some(key) => key,
                         None => break,
@@ -188,7 +188,7 @@ pub(super) fn constant(term: &Term) -> Option<Value> {
         TermKind::Null => Value::Null,
         TermKind::Bool(value) => Value::Bool(*value),
         TermKind::Number(number) => Value::Number(number.clone()),
-        TermKind::String(text) => Value::String(Arc::clone(text)),
+        TermKind::String(text) => Value::from(Arc::clone(text)),
         TermKind::Group(inner) => constant(inner)?,
         _ => return None,
     })

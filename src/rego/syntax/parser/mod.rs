@@ -13,6 +13,7 @@ mod statements;
 mod terms;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 pub(super) use statements::head_word;
@@ -147,6 +148,29 @@ struct LiteralMemo {
     named: Option<Memo<Term>>,
 }
 
+/// A map keyed by the index of a first token.
+type ByToken<T> = HashMap<usize, T, BuildHasherDefault<TokenHasher>>;
+
+/// Hashes indices of tokens. They are consecutive, so no author can make them collide.
+#[derive(Default)]
+struct TokenHasher(u64);
+
+impl Hasher for TokenHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_usize(usize::from(*byte));
+        }
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0 = (self.0.rotate_left(5) ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
 struct Parser<'a> {
     file: FileId,
     text: &'a str,
@@ -165,9 +189,9 @@ struct Parser<'a> {
     /// read as a keyword and then as a name.
     terms: Vec<(usize, Memo<Term>)>,
     /// All terms parsed during attempts, if braces may be bodies.
-    attempted_terms: HashMap<usize, Memo<Term>>,
+    attempted_terms: ByToken<Memo<Term>>,
     /// The statements of bodies parsed during attempts.
-    literals: HashMap<usize, LiteralMemo>,
+    literals: ByToken<LiteralMemo>,
 }
 
 impl<'a> Parser<'a> {
@@ -219,8 +243,8 @@ impl<'a> Parser<'a> {
             depth: 0,
             attempts: 0,
             terms: Vec::new(),
-            attempted_terms: HashMap::new(),
-            literals: HashMap::new(),
+            attempted_terms: ByToken::default(),
+            literals: ByToken::default(),
         };
         parser.classify_current();
         Ok(parser)
