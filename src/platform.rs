@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 use crate::rego::Value;
 
 use crate::builtins::{Answer, Function, FunctionSet, Request};
-use crate::client::{Api, Client, Context, Runtime, Token};
+use crate::client::{Api, Client, Content, Context, Runtime, Token, Wanted, download};
 use crate::flight::Flights;
 use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, Product};
@@ -129,7 +129,10 @@ impl Platform {
             self.find(name)?.request(self.product(), &[Value::from(digest)])?;
             let digest = digest.to_owned();
             let work = move |context: Arc<Context>| async move {
-                crate::client::download(&client, &context, &digest).await
+                match download(&client, &context, &digest, Wanted::Bytes).await? {
+                    Content::Bytes(bytes) => Ok(bytes),
+                    Content::Text(text) | Content::Base64(text) => Ok(text.into_bytes()),
+                }
             };
             self.run(called(self.calling(&full), deadline, work))
         };

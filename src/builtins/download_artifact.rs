@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crate::rego::Value;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 
 use super::arguments::{Invalid, argument, digest};
 use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Request, Type};
-use crate::client::{Client, Context, download};
+use crate::client::{Client, Content, Context, Wanted, download};
+use crate::{Error, ErrorKind};
 
 pub(super) static FUNCTION: Function = Function {
     name: "download_artifact",
@@ -44,12 +43,14 @@ impl Request for DownloadArtifact {
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let content = download(client, context, &self.digest).await?;
             // A single invalid byte makes a text base64, in which a search finds nothing: reports
             // state which of the two a policy was given.
-            let (text, form) = match String::from_utf8(content) {
-                Ok(text) => (text, ContentForm::Text),
-                Err(binary) => (STANDARD.encode(binary.as_bytes()), ContentForm::Base64),
+            let (text, form) = match download(client, context, &self.digest, Wanted::Text).await? {
+                Content::Text(text) => (text, ContentForm::Text),
+                Content::Base64(text) => (text, ContentForm::Base64),
+                Content::Bytes(_) => {
+                    return Err(Error::new(ErrorKind::Internal, "content came in no form"));
+                }
             };
             Ok(Answer { form: Some(form), ..Value::from(text).into() })
         })

@@ -5,12 +5,21 @@
 //! very token first (`download`). A failure of the disk never fails a call: an entry that can't be
 //! read is downloaded, one that can't be written is left out.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{Read as _, Take, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
-use cacache::{Algorithm, Integrity};
+/// The folder of verified content.
+const CONTENT: &str = "content-v2";
+
+/// The folder of content that isn't verified yet.
+const TEMPORARY: &str = "tmp";
+
+/// The age at which a temporary file is taken to be abandoned.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A folder of artifacts, shared by any number of processes.
 #[derive(Debug)]
@@ -26,60 +35,56 @@ impl Cache {
         Self { folder, max_bytes, known: Mutex::new(None) }
     }
 
-    /// Returns the size of the entry for `digest` (`sha256:<hex>`).
-    pub fn size(&self, digest: &str) -> Option<usize> {
-        let metadata = std::fs::metadata(self.content_path(digest)?).ok()?;
-        usize::try_from(metadata.len()).ok()
-    }
-
-    /// Reads the content of `digest` into `buffer`, whose capacity is the entry's size, if the
-    /// entry is there and intact.
-    ///
-    /// The thread that will free the content allocates the buffer: memory that one thread allocates
-    /// and another frees isn't reusable at once.
-    pub fn read(&self, digest: &str, mut buffer: Vec<u8>) -> Option<Vec<u8>> {
-        let integrity = integrity(digest)?;
-        let read = cacache::SyncReader::open_hash(&self.folder, integrity.clone()).and_then(
-            |mut reader| {
-                // An entry that has grown since its size was read fails the check.
-                let mut whole = (&mut reader).take(buffer.capacity() as u64);
-                whole.read_to_end(&mut buffer).map_err(|error| {
-                    cacache::Error::IoError(error, "an entry can't be read".to_owned())
-                })?;
-                reader.check()
-            },
-        );
-        match read {
-            Ok(_) => {
+    /// Gives the file of the content of `digest` (`sha256:<hex>`) and its size to `read`, if the entry
+    /// is there and no larger than `cap`. An entry that `read` rejects is removed.
+    pub fn read<T>(
+        &self,
+        digest: &str,
+        cap: u64,
+        read: impl FnOnce(Take<File>, u64) -> Result<T, String>,
+    ) -> Option<T> {
+        let path = self.content_path(digest)?;
+        let file = File::open(&path).ok()?;
+        let size = file.metadata().ok()?.len();
+        if size > cap {
+            return None;
+        }
+        match read(file.take(size), size) {
+            Ok(content) => {
                 // The modification time is the time of last use: the least recently used are
                 // removed first.
-                let path = self.content_path(digest)?;
-                if let Ok(file) = std::fs::File::options().append(true).open(path) {
+                if let Ok(file) = File::options().append(true).open(&path) {
                     let _ = file.set_modified(SystemTime::now());
                 }
-                Some(buffer)
+                Some(content)
             }
             Err(error) => {
                 tracing::warn!(%error, "an artifact in the cache is broken; it is fetched anew");
-                let _ = cacache::remove_hash_sync(&self.folder, &integrity);
+                let _ = std::fs::remove_file(&path);
                 None
             }
         }
     }
 
-    /// Stores content that was verified against its digest.
-    pub fn write(&self, content: &[u8]) {
-        let size = content.len() as u64;
+    /// Opens an entry for content that is about to arrive, of this size as far as that is known.
+    pub fn create(self: Arc<Self>, size: u64) -> Option<NewEntry> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         if size > self.max_bytes / 2 {
-            return;
+            return None;
         }
-        let written = private_folder(&self.folder).and_then(|()| {
-            cacache::write_hash_sync_with_algo(Algorithm::Sha256, &self.folder, content)
-                .map_err(std::io::Error::other)
-        });
-        match written {
-            Ok(_) => self.enforce_limit(size),
-            Err(error) => tracing::warn!(%error, "an artifact can't be kept in the cache"),
+        let folder = self.folder.join(TEMPORARY);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let path = folder.join(format!("{}-{number}-{}", std::process::id(), now.as_nanos()));
+        let file = private_folder(&self.folder)
+            .and_then(|()| std::fs::create_dir_all(&folder))
+            .and_then(|()| File::options().write(true).create_new(true).open(&path));
+        match file {
+            Ok(file) => Some(NewEntry { cache: self, file: Some(file), path, size: 0 }),
+            Err(error) => {
+                warn_not_kept(&error);
+                None
+            }
         }
     }
 
@@ -88,7 +93,10 @@ impl Cache {
         let Ok(mut known) = self.known.lock() else { return };
         let total = match *known {
             Some(before) => before + added,
-            None => entries(&self.folder).iter().map(|e| e.size).sum(),
+            None => {
+                self.remove_abandoned();
+                entries(&self.folder).iter().map(|e| e.size).sum()
+            }
         };
         *known = Some(total);
         if total <= self.max_bytes {
@@ -110,29 +118,94 @@ impl Cache {
         *known = Some(total);
     }
 
-    /// Returns the path of a digest's content in the content store, whose interface doesn't tell an
-    /// entry's size and time.
+    /// Removes the temporary files of processes that ended while they wrote.
+    fn remove_abandoned(&self) {
+        let Ok(listing) = std::fs::read_dir(self.folder.join(TEMPORARY)) else { return };
+        for entry in listing.flatten() {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let age = modified.and_then(|modified| modified.elapsed().ok());
+            if age.is_some_and(|age| age > ABANDONED) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Returns the path of a digest's content.
     fn content_path(&self, digest: &str) -> Option<PathBuf> {
         let hex = digest.strip_prefix("sha256:")?;
         let (a, b, rest) = (hex.get(..2)?, hex.get(2..4)?, hex.get(4..)?);
-        Some(self.folder.join("content-v2").join("sha256").join(a).join(b).join(rest))
+        Some(self.folder.join(CONTENT).join("sha256").join(a).join(b).join(rest))
     }
 }
 
-/// Removes everything from a cache folder.
+/// Content that is being written to the cache. Dropping it removes it, unless it was kept.
+pub(crate) struct NewEntry {
+    cache: Arc<Cache>,
+    /// `None` after a failure.
+    file: Option<File>,
+    path: PathBuf,
+    size: u64,
+}
+
+impl NewEntry {
+    /// Appends a chunk.
+    pub fn write(&mut self, chunk: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        self.size += chunk.len() as u64;
+        let written = file.write_all(chunk);
+        if let Err(error) = &written {
+            warn_not_kept(error);
+        }
+        if written.is_err() || self.size > self.cache.max_bytes / 2 {
+            self.file = None;
+        }
+    }
+
+    /// Keeps the content, which was verified against `digest`.
+    pub fn keep(mut self, digest: &str) {
+        let Some((file, to)) = self.file.take().zip(self.cache.content_path(digest)) else {
+            return;
+        };
+        drop(file);
+        let kept = to
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::rename(&self.path, &to));
+        match kept {
+            Ok(()) => self.cache.enforce_limit(self.size),
+            Err(error) => warn_not_kept(&error),
+        }
+    }
+}
+
+impl Drop for NewEntry {
+    fn drop(&mut self) {
+        self.file = None;
+        // Content that was kept isn't there any more.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn warn_not_kept(error: &std::io::Error) {
+    tracing::warn!(%error, "an artifact can't be kept in the cache");
+}
+
+/// Removes the content of a cache folder.
 #[cfg(any(feature = "cli", test))]
 pub(crate) fn clear(folder: &Path) -> Result<(), crate::Error> {
-    if !folder.exists() {
-        return Ok(());
+    // Earlier versions kept an index, too.
+    for part in [CONTENT, TEMPORARY, "index-v5"] {
+        match std::fs::remove_dir_all(folder.join(part)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let message = format!("the cache `{}` can't be cleared", folder.display());
+                let error = crate::Error::new(crate::ErrorKind::Configuration, message)
+                    .with_source(error.to_string());
+                return Err(error);
+            }
+            _ => {}
+        }
     }
-    cacache::clear_sync(folder).map_err(|e| {
-        let message = format!("the cache `{}` can't be cleared", folder.display());
-        crate::Error::new(crate::ErrorKind::Configuration, message).with_source(e.to_string())
-    })
-}
-
-fn integrity(digest: &str) -> Option<Integrity> {
-    Integrity::from_hex(digest.strip_prefix("sha256:")?, Algorithm::Sha256).ok()
+    Ok(())
 }
 
 /// Creates the folder with access for its owner only; an existing folder's permissions are reduced.
@@ -157,7 +230,7 @@ struct Entry {
 
 fn entries(folder: &Path) -> Vec<Entry> {
     let mut out = Vec::new();
-    let mut folders = vec![folder.join("content-v2")];
+    let mut folders = vec![folder.join(CONTENT)];
     while let Some(folder) = folders.pop() {
         let Ok(listing) = std::fs::read_dir(folder) else { continue };
         for entry in listing.flatten() {
@@ -187,8 +260,24 @@ mod tests {
         format!("sha256:{:064x}", Hex(bytes))
     }
 
+    fn read_within(cache: &Cache, expected: &str, cap: u64) -> Option<Vec<u8>> {
+        cache.read(expected, cap, |mut file, size| {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content).map_err(|error| error.to_string())?;
+            assert_eq!(content.len() as u64, size);
+            if digest(&content) == expected { Ok(content) } else { Err("altered".to_owned()) }
+        })
+    }
+
     fn read(cache: &Cache, digest: &str) -> Option<Vec<u8>> {
-        cache.read(digest, Vec::with_capacity(cache.size(digest).unwrap_or(0)))
+        read_within(cache, digest, 1 << 20)
+    }
+
+    fn write(cache: &Arc<Cache>, content: &[u8]) {
+        if let Some(mut entry) = Arc::clone(cache).create(content.len() as u64) {
+            content.chunks(300).for_each(|chunk| entry.write(chunk));
+            entry.keep(&digest(content));
+        }
     }
 
     struct Hex([u8; 32]);
@@ -202,14 +291,15 @@ mod tests {
     #[test]
     fn an_entry_is_read_unless_it_was_altered() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::new(folder.path().join("artifacts"), 1 << 20);
+        let cache = Arc::new(Cache::new(folder.path().join("artifacts"), 1 << 20));
         let digest = digest(b"content");
-        assert_eq!(cache.size(&digest), None);
         assert_eq!(read(&cache, &digest), None);
-        cache.write(b"content");
+        write(&cache, b"content");
         assert_eq!(read(&cache, &digest).unwrap(), b"content");
-        assert_eq!(cache.read(&digest, Vec::with_capacity(3)), None);
-        cache.write(b"content");
+        assert!(read_within(&cache, &digest, 3).is_none(), "beyond what is allowed");
+        Arc::clone(&cache).create(7).unwrap().write(b"altered");
+        let left = std::fs::read_dir(folder.path().join("artifacts/tmp")).unwrap().count();
+        assert_eq!(left, 0, "what isn't kept is removed");
         std::fs::write(cache.content_path(&digest).unwrap(), b"CONTENT").unwrap();
         assert_eq!(read(&cache, &digest), None);
         assert!(!cache.content_path(&digest).unwrap().exists(), "a broken entry is removed");
@@ -225,13 +315,15 @@ mod tests {
     #[test]
     fn the_folder_stays_within_its_limit() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::new(folder.path().to_owned(), 10_000);
+        let cache = Arc::new(Cache::new(folder.path().to_owned(), 10_000));
         for index in 0..50_u8 {
-            cache.write(&[index; 1000]);
+            write(&cache, &[index; 1000]);
             let total: u64 = entries(folder.path()).iter().map(|e| e.size).sum();
             assert!(total <= 10_000, "{total}");
         }
         assert!(read(&cache, &digest(&[49; 1000])).is_some(), "the newest is kept");
+        write(&cache, &[50; 5001]);
+        assert!(read(&cache, &digest(&[50; 5001])).is_none(), "half of the bound is too much");
     }
 
     #[test]
@@ -239,8 +331,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let cache = Cache::new(file, 10_000);
-        cache.write(b"content");
+        let cache = Arc::new(Cache::new(file, 10_000));
+        write(&cache, b"content");
         assert_eq!(read(&cache, &digest(b"content")), None);
     }
 }

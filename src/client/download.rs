@@ -5,12 +5,12 @@
 
 use reqwest::header::{CONTENT_LENGTH, HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode};
-use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use super::content::{Collector, Incoming};
 use super::endpoints::is_loopback;
 use super::transport::{Failed, Reply, Request};
-use super::{ApiRequest, Client, Context, DOWNLOAD, Token, answer, protocol};
+use super::{ApiRequest, Client, Content, Context, DOWNLOAD, Token, Wanted, answer, protocol};
 use crate::{Error, ErrorKind};
 
 /// The number of redirects followed after the control plane's answer.
@@ -24,20 +24,26 @@ pub(crate) async fn download(
     client: &Client,
     context: &Context,
     digest: &str,
-) -> Result<Vec<u8>, Error> {
+    wanted: Wanted,
+) -> Result<Content, Error> {
     client
         .retry_policy(context, true)
         .run(|| async move {
-            match fetch(client, context, digest).await {
+            match fetch(client, context, digest, wanted).await {
                 // A signed URL is valid for a short time: a new one is requested once.
-                Err(failed) if failed.refused => fetch(client, context, digest).await,
+                Err(failed) if failed.refused => fetch(client, context, digest, wanted).await,
                 other => other,
             }
         })
         .await
 }
 
-async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u8>, Failed> {
+async fn fetch(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: Wanted,
+) -> Result<Content, Failed> {
     let cap = client.settings.max_artifact_bytes;
     let call = ApiRequest::get(DOWNLOAD, Some(digest.to_owned()));
     let (reply, token) = client.open(context, &call).await?;
@@ -53,15 +59,19 @@ async fn fetch(client: &Client, context: &Context, digest: &str) -> Result<Vec<u
             let to = target(&from, &reply, client.settings.insecure)?;
             // An open answer counts as in flight: the next request may need its slot.
             drop(reply);
-            if let Some(content) = cached(client, context, digest).await? {
+            if let Some(content) = cached(client, context, digest, wanted).await? {
                 return Ok(content);
             }
             follow(client, context, to).await?
         }
         _ => return Err(client.refusal(DOWNLOAD, reply, token.as_ref()).await),
     };
-    let content = read(context, reply, cap, digest).await?;
-    store(client, content).await
+    let collector = Collector::new(wanted, announced(&reply, cap));
+    #[cfg(feature = "cache")]
+    let collector = collector.copying(cache_entry(client, &reply).await);
+    let mut incoming = Incoming::new(collector);
+    context.read(reply, cap, &mut incoming).await?;
+    Ok(incoming.finish(digest).await?)
 }
 
 /// Returns the content from the cache, if it is there.
@@ -70,43 +80,37 @@ async fn cached(
     client: &Client,
     context: &Context,
     digest: &str,
-) -> Result<Option<Vec<u8>>, Failed> {
+    wanted: Wanted,
+) -> Result<Option<Content>, Failed> {
     let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
-    let key = (cache.clone(), digest.to_owned());
-    let size = tokio::task::spawn_blocking(move || key.0.size(&key.1)).await;
-    let cap = usize::try_from(client.settings.max_artifact_bytes).unwrap_or(usize::MAX);
-    let Ok(Some(size)) = size.map(|size| size.filter(|size| *size <= cap)) else {
-        return Ok(None);
-    };
-    let (buffer, digest) = (Vec::with_capacity(size), digest.to_owned());
-    let read = tokio::task::spawn_blocking(move || cache.read(&digest, buffer));
-    let Ok(Some(content)) = read.await else { return Ok(None) };
-    context.count(content.len() as u64)?;
+    let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
+    let read = tokio::task::spawn_blocking(move || {
+        cache.read(&digest, cap, |file, size| {
+            let mut collector = Collector::new(wanted, usize::try_from(size).unwrap_or(0));
+            // An entry that has grown since its size was read fails the check.
+            collector.read(file).map_err(|error| error.to_string())?;
+            let content = collector.finish(&digest).map_err(|error| error.to_string())?;
+            Ok((content, size))
+        })
+    });
+    let Ok(Some((content, size))) = read.await else { return Ok(None) };
+    context.count(size)?;
     context.cached.store(true, std::sync::atomic::Ordering::Relaxed);
     Ok(Some(content))
 }
 
 #[cfg(not(feature = "cache"))]
 #[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
-async fn cached(_: &Client, _: &Context, _: &str) -> Result<Option<Vec<u8>>, Failed> {
+async fn cached(_: &Client, _: &Context, _: &str, _: Wanted) -> Result<Option<Content>, Failed> {
     Ok(None)
 }
 
-/// Stores verified content in the cache.
+/// Opens a cache entry for the content of an answer.
 #[cfg(feature = "cache")]
-async fn store(client: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
-    let Some(cache) = client.settings.cache.clone() else { return Ok(content) };
-    let stored = tokio::task::spawn_blocking(move || {
-        cache.write(&content);
-        content
-    });
-    stored.await.map_err(|_| Error::new(ErrorKind::Internal, "the cache's thread is gone").into())
-}
-
-#[cfg(not(feature = "cache"))]
-#[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
-async fn store(_: &Client, content: Vec<u8>) -> Result<Vec<u8>, Failed> {
-    Ok(content)
+async fn cache_entry(client: &Client, reply: &Reply) -> Option<super::cache::NewEntry> {
+    let cache = client.settings.cache.clone()?;
+    let size = announced(reply, u64::MAX) as u64;
+    tokio::task::spawn_blocking(move || cache.create(size)).await.ok()?
 }
 
 fn is_redirect(status: StatusCode) -> bool {
@@ -194,69 +198,9 @@ fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
     }
 }
 
-/// Reads and hashes the content; returns nothing that doesn't have the digest.
-async fn read(context: &Context, reply: Reply, cap: u64, digest: &str) -> Result<Vec<u8>, Failed> {
-    let mut hasher = Sha256::new();
-    let mut content = Vec::new();
-    let announced = announced(&reply, cap);
-    let total = context
-        .read(reply, cap, |chunk| {
-            hasher.update(chunk);
-            reserve(&mut content, chunk.len(), announced);
-            content.extend_from_slice(chunk);
-        })
-        .await?;
-    let found = format!("sha256:{}", hex(&hasher.finalize()));
-    if found != digest {
-        return Err(Error::new(
-            ErrorKind::Tampered,
-            format!("the content of `{digest}` hashes to `{found}` ({total} bytes)"),
-        )
-        .with_hint("the content store or the network altered it; nothing of it was used")
-        .into());
-    }
-    Ok(content)
-}
-
 /// Returns the length of the content that the store announces, or 0.
 fn announced(reply: &Reply, cap: u64) -> usize {
     let length = reply.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok());
     let length: Option<u64> = length.and_then(|length| length.parse().ok());
     length.filter(|length| *length <= cap).and_then(|l| usize::try_from(l).ok()).unwrap_or(0)
-}
-
-/// Reserves memory for all of the content early: growing by doubling would hold it twice at the
-/// end. A store that announces much and sends little gets at most 64 times the bytes that it sent.
-fn reserve(content: &mut Vec<u8>, more: usize, announced: usize) {
-    let needed = content.len().saturating_add(more);
-    if needed > content.capacity() && announced > needed && announced / 64 <= needed {
-        content.reserve_exact(announced - content.len());
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::reserve;
-
-    #[test]
-    fn an_announced_length_is_reserved_once_enough_has_arrived() {
-        let mut content = Vec::new();
-        let chunk = [7; 1000];
-        while content.len() < 100_000 {
-            reserve(&mut content, chunk.len(), 100_000);
-            content.extend_from_slice(&chunk);
-        }
-        assert_eq!(content.capacity(), 100_000);
-        let mut content: Vec<u8> = Vec::new();
-        reserve(&mut content, 1000, 1 << 40);
-        assert_eq!(content.capacity(), 0);
-    }
 }

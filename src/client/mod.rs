@@ -8,6 +8,7 @@ mod answer;
 mod auth;
 #[cfg(feature = "cache")]
 pub(crate) mod cache;
+mod content;
 mod download;
 mod endpoints;
 mod json;
@@ -38,6 +39,7 @@ pub use endpoints::Api;
 
 pub(crate) use answer::protocol;
 pub(crate) use auth::{Credentials, TokenSource};
+pub(crate) use content::{Content, Wanted};
 pub(crate) use download::download;
 pub(crate) use endpoints::{
     APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,
@@ -166,37 +168,48 @@ impl Context {
         &self,
         reply: transport::Reply,
         cap: u64,
-        mut sink: impl FnMut(&[u8]),
-    ) -> Result<u64, Failed> {
+        sink: &mut impl Sink,
+    ) -> Result<(), Failed> {
+        let mut body = reply.body(cap);
         let allowance = self.allowance.as_deref();
         let mut taken = 0;
-        let result = reply
-            .stream(cap, |chunk| {
-                let room = allowance.is_none_or(|allowance| allowance.take(chunk.len() as u64));
-                if room {
+        let mut read = async || {
+            while let Some(chunk) = body.next().await? {
+                if let Some(allowance) = allowance {
+                    if !allowance.take(chunk.len() as u64) {
+                        return Err(allowance.used_up().into());
+                    }
                     taken += chunk.len() as u64;
-                    sink(chunk);
                 }
-                room
-            })
-            .await;
-        match result {
+                sink.take(&chunk).await?;
+            }
+            Ok(body.total)
+        };
+        match read().await {
             Ok(total) => {
                 self.bytes.fetch_add(total, Ordering::Relaxed);
-                Ok(total)
+                Ok(())
             }
             Err(failed) => {
                 if let Some(allowance) = allowance {
                     allowance.give_back(taken);
                 }
-                Err(match failed {
-                    transport::Stopped::Failed(failed) => failed,
-                    transport::Stopped::BySink => Failed::permanent(
-                        allowance.map_or_else(|| protocol("reading stopped"), Allowance::used_up),
-                    ),
-                })
+                Err(failed)
             }
         }
+    }
+}
+
+/// A receiver of a body.
+pub(crate) trait Sink: Send {
+    /// Takes a chunk. The next one is read when this is done.
+    fn take(&mut self, chunk: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+impl Sink for Vec<u8> {
+    async fn take(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.extend_from_slice(chunk);
+        Ok(())
     }
 }
 
@@ -341,7 +354,7 @@ impl Client {
         }
         let mut body = Vec::new();
         let cap = self.settings.max_answer_bytes;
-        context.read(reply, cap, |chunk| body.extend_from_slice(chunk)).await?;
+        context.read(reply, cap, &mut body).await?;
         // An answer that repeats the token would carry it into errors, results and recordings.
         if token.is_some_and(|token| token.occurs_in(&body)) {
             return Err(protocol("the service's answer repeats the token").into());

@@ -173,36 +173,42 @@ fn out_of_time(origin: &str) -> Error {
 }
 
 impl Reply {
-    /// Passes the body to `sink` chunk by chunk, until `sink` returns `false`.
-    pub async fn stream(
-        mut self,
-        cap: u64,
-        mut sink: impl FnMut(&[u8]) -> bool,
-    ) -> Result<u64, Stopped> {
+    /// Returns the body, to be read up to `cap` bytes.
+    pub fn body(self, cap: u64) -> Body {
         let origin = answer::origin(self.response.url());
         let announced = self.response.content_length();
-        if announced.is_some_and(|length| length > cap) {
-            return Err(too_large(&origin, cap).into());
+        Body { reply: self, origin, announced, cap, total: 0 }
+    }
+}
+
+/// A body while it is read.
+pub(crate) struct Body {
+    reply: Reply,
+    origin: String,
+    announced: Option<u64>,
+    cap: u64,
+    /// The number of bytes read so far.
+    pub total: u64,
+}
+
+impl Body {
+    /// Returns the next chunk; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
+        let Self { reply, origin, announced, cap, total } = self;
+        if announced.is_some_and(|length| length > *cap) {
+            return Err(too_large(origin, *cap));
         }
-        let mut total: u64 = 0;
-        loop {
-            match tokio::time::timeout_at(self.deadline.into(), self.response.chunk()).await {
-                Err(_) => return Err(Failed::permanent(out_of_time(&origin)).into()),
-                Ok(Err(error)) => return Err(failed(error, &origin, None).into()),
-                // Over HTTP/2 a stream may be reset "without error" anywhere in its body.
-                Ok(Ok(None)) if announced.is_some_and(|length| length != total) => {
-                    return Err(cut(&origin, total).into());
-                }
-                Ok(Ok(None)) => return Ok(total),
-                Ok(Ok(Some(chunk))) => {
-                    total = total.saturating_add(chunk.len() as u64);
-                    if total > cap {
-                        return Err(too_large(&origin, cap).into());
-                    }
-                    if !sink(&chunk) {
-                        return Err(Stopped::BySink);
-                    }
-                }
+        match tokio::time::timeout_at(reply.deadline.into(), reply.response.chunk()).await {
+            Err(_) => Err(Failed::permanent(out_of_time(origin))),
+            Ok(Err(error)) => Err(failed(error, origin, None)),
+            // Over HTTP/2 a stream may be reset "without error" anywhere in its body.
+            Ok(Ok(None)) if announced.is_some_and(|length| length != *total) => {
+                Err(cut(origin, *total))
+            }
+            Ok(Ok(None)) => Ok(None),
+            Ok(Ok(Some(chunk))) => {
+                *total = total.saturating_add(chunk.len() as u64);
+                if *total > *cap { Err(too_large(origin, *cap)) } else { Ok(Some(chunk)) }
             }
         }
     }
@@ -221,19 +227,6 @@ impl Reply {
         }
         body.truncate(limit);
         body
-    }
-}
-
-/// The reason why a body wasn't read to its end.
-pub(crate) enum Stopped {
-    Failed(Failed),
-    /// The receiver wanted no more.
-    BySink,
-}
-
-impl From<Failed> for Stopped {
-    fn from(failed: Failed) -> Self {
-        Self::Failed(failed)
     }
 }
 
