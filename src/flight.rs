@@ -81,14 +81,29 @@ impl Flight {
 /// Wakes an evaluation that waits for several flights, and tells it which ones arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Notifier {
-    arrived: Mutex<Vec<Key>>,
+    arrivals: Mutex<Arrivals>,
     waiting: Arc<AtomicWaker>,
+}
+
+/// Calls that arrived, and how many are waited for.
+#[derive(Debug, Default)]
+struct Arrivals {
+    keys: Vec<Key>,
+    last: Option<Instant>,
+    wanted: usize,
 }
 
 impl Notifier {
     fn notify(&self, key: &Key) {
-        lock(&self.arrived).push(key.clone());
-        self.waiting.wake();
+        let enough = {
+            let mut arrivals = lock(&self.arrivals);
+            arrivals.keys.push(key.clone());
+            arrivals.last = Some(Instant::now());
+            arrivals.keys.len() >= arrivals.wanted
+        };
+        if enough {
+            self.waiting.wake();
+        }
     }
 
     /// Returns the waker that is woken when a call arrives.
@@ -96,15 +111,18 @@ impl Notifier {
         &self.waiting
     }
 
-    /// Waits for arrivals and returns the calls that arrived since the last time. Returns none at
-    /// `until`, or once `is_over` returns `true`. The timer runs on `runtime`, whichever runtime
-    /// polls this future.
+    /// Waits until `wanted` calls have arrived, until `until`, or until `is_over` returns `true`.
+    /// Returns the calls that arrived since the last time, and when the last of them did. The timer
+    /// runs on `runtime`, whichever runtime polls this future.
+    ///
+    /// The evaluation isn't woken for each of many calls: that would cost a switch of threads each.
     pub async fn wait(
         &self,
         runtime: &Handle,
         until: Instant,
+        wanted: usize,
         is_over: impl Fn() -> bool,
-    ) -> Vec<Key> {
+    ) -> (Vec<Key>, Option<Instant>) {
         let timer = {
             let _entered = runtime.enter();
             tokio::time::sleep_until(until.into())
@@ -112,11 +130,13 @@ impl Notifier {
         let mut timer = pin!(timer);
         poll_fn(|cx| {
             self.waiting.register(cx.waker());
-            let arrived = std::mem::take(&mut *lock(&self.arrived));
-            if !arrived.is_empty() || is_over() {
-                return Poll::Ready(arrived);
+            let mut arrivals = lock(&self.arrivals);
+            arrivals.wanted = wanted;
+            let enough = arrivals.keys.len() >= wanted || is_over();
+            if enough || timer.as_mut().poll(cx).is_ready() {
+                return Poll::Ready((std::mem::take(&mut arrivals.keys), arrivals.last));
             }
-            timer.as_mut().poll(cx).map(|()| Vec::new())
+            Poll::Pending
         })
         .await
     }

@@ -234,7 +234,7 @@ impl Session {
                     return Ok(());
                 }
                 let is_over = || self.is_cancelled();
-                let arrived = self.notifier.wait(runtime, until, is_over).await;
+                let (arrived, _) = self.notifier.wait(runtime, until, 1, is_over).await;
                 self.collect(arrived);
                 if self.is_cancelled() {
                     return Err(cancelled());
@@ -255,13 +255,15 @@ impl Session {
             let of_pass = state.in_flight.values().filter(|sent| sent.pass == pass);
             (of_pass.count(), QUIET.max(state.slowest * 2))
         };
+        let mut last = started;
         while pending > 0 {
             let is_over = || self.is_cancelled();
-            let quiet_until = until.min(Instant::now() + quiet);
-            let arrived = self.notifier.wait(runtime, quiet_until, is_over).await;
+            let quiet_until = until.min(last + quiet);
+            let (arrived, at) = self.notifier.wait(runtime, quiet_until, pending, is_over).await;
             if arrived.is_empty() {
                 break;
             }
+            last = at.unwrap_or_else(Instant::now);
             let (landed, slowest) = self.collect_of(arrived, pass);
             pending = pending.saturating_sub(landed);
             quiet = QUIET.max(slowest * 2);
