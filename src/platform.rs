@@ -131,7 +131,9 @@ impl Platform {
             let work = move |context: Arc<Context>| async move {
                 match download(&client, &context, &digest, Wanted::Bytes).await? {
                     Content::Bytes(bytes) => Ok(bytes),
-                    Content::Text(text) | Content::Base64(text) => Ok(text.into_bytes()),
+                    Content::Text(_) | Content::Base64(_) => {
+                        Err(Error::new(ErrorKind::Internal, "content came in another form"))
+                    }
                 }
             };
             self.run(called(self.calling(&full), deadline, work))
