@@ -7,8 +7,11 @@ use super::builtins;
 use super::compile::{Function, Functions, check_v1};
 use super::problem::{self, Problem, ProblemCode, Problems, Sources};
 use super::program::LoadError;
-use super::syntax::tree::{FileId, Span};
-use super::syntax::{BaseVersion, ParseOptions, format_module_with, parse_module};
+use super::syntax::tree::{FileId, Head, Module, Name, Rule, Span, TemplatePart, Term, TermKind};
+use super::syntax::visit::{VisitMut, walk_term_mut};
+use super::syntax::{
+    BaseVersion, ParseOptions, WriteOptions, compare, format_module, parse_module,
+};
 
 /// The versions of Rego for reading and writing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,17 +50,99 @@ fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<Strin
             return Err(found);
         }
     }
+    let FormatOptions { write: version, drop_imports, .. } = options;
+    let mut read = parse_module(file, text, &plain)?;
+    JoinTexts.module(&mut read);
     let module = parse_module(file, text, &ParseOptions { keep_layout: true, ..plain })?;
-    let written = format_module_with(&module, text, options.write, options.drop_imports)?;
-    match parse_module(file, &written, &ParseOptions::version(options.write)) {
-        Ok(_) => Ok(written),
+    let attempt = |keep_meaning| -> Result<String, Problems> {
+        let options = WriteOptions { version, drop_imports, keep_meaning };
+        let written = format_module(&module, text, options)?;
+        check(&read, &written, version)?;
+        Ok(written)
+    };
+    attempt(false).or_else(|_| attempt(true))
+}
+
+/// Checks that the text that was written can be read and has the meaning of the module.
+fn check(read: &Module, written: &str, version: BaseVersion) -> Result<(), Problems> {
+    let file = read.span.file;
+    let refuse = |span, message| Err(vec![Problem::new(ProblemCode::Unsupported, span, message)]);
+    match parse_module(file, written, &ParseOptions::version(version)) {
+        Ok(mut written) => {
+            JoinTexts.module(&mut written);
+            match first_change(read, &written) {
+                Some(span) => refuse(span, "formatted, it would have another meaning".to_owned()),
+                None => Ok(()),
+            }
+        }
         Err(problems) => {
             let first = problems.first().map(|problem| problem.message.clone());
             let message = format!("formatted, it can't be read: {}", first.unwrap_or_default());
-            let span = Span { file, ..Span::default() };
-            Err(vec![Problem::new(ProblemCode::Unsupported, span, message)])
+            refuse(Span { file, ..Span::default() }, message)
         }
     }
+}
+
+/// Joins the constant parts of template strings, of which the formatter makes one.
+struct JoinTexts;
+
+impl VisitMut for JoinTexts {
+    fn term(&mut self, term: &mut Term) {
+        walk_term_mut(self, term);
+        let TermKind::Template(template) = &mut term.kind else { return };
+        template.raw = false;
+        let mut parts: Vec<TemplatePart> = Vec::new();
+        for part in std::mem::take(&mut template.parts) {
+            let TemplatePart::Text(mut term) = part else {
+                parts.push(part);
+                continue;
+            };
+            let text = match &term.ungrouped().kind {
+                TermKind::String(text) => Name::clone(text),
+                _ => Name::from(term.to_string()),
+            };
+            if let Some(TemplatePart::Text(Term { kind: TermKind::String(last), .. })) =
+                parts.last_mut()
+            {
+                *last = Name::from(format!("{last}{text}"));
+            } else {
+                term.kind = TermKind::String(text);
+                parts.push(TemplatePart::Text(term));
+            }
+        }
+        template.parts = parts;
+    }
+}
+
+/// Returns the position of the first rule that isn't the same in the formatted text. Heads may be
+/// written in another form, `p[x]` as `p contains x`.
+fn first_change(read: &Module, written: &Module) -> Option<Span> {
+    let changed = read.rules.iter().zip(&written.rules).find(|(a, b)| !same_rule(a, b));
+    match changed {
+        Some((rule, _)) => Some(rule.span),
+        None if read.rules.len() == written.rules.len() => None,
+        None => Some(read.span),
+    }
+}
+
+fn same_rule(a: &Rule, b: &Rule) -> bool {
+    let same = |a: &[Term], b: &[Term]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare::terms(a, b).is_eq())
+    };
+    a.default == b.default
+        && same(&path(&a.head), &path(&b.head))
+        && same(&a.head.args, &b.head.args)
+        && same(a.head.value.as_slice(), b.head.value.as_slice())
+        && compare::bodies(&a.body, &b.body).is_eq()
+        && match (&a.else_rule, &b.else_rule) {
+            (Some(a), Some(b)) => same_rule(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        }
+}
+
+/// Returns the reference of a head with the element of a partial set.
+fn path(head: &Head) -> Vec<Term> {
+    head.reference.iter().chain(&head.key).cloned().collect()
 }
 
 #[cfg(test)]
@@ -118,5 +203,39 @@ mod tests {
             formatted_or_error("package p\nimport rego.v1\na contains x if x := 1 in [2]", dropped),
             expected
         );
+    }
+
+    #[test]
+    fn parentheses_stay_where_the_meaning_depends_on_them() {
+        // OPA writes the first two without parentheses, and so reads them in another way.
+        for (condition, expected) in [
+            ("1 in ([2] in [3])", "1 in ([2] in [3])"),
+            ("1, (2 in [3]) in [4]", "1, (2 in [3]) in [4]"),
+            ("(1 in [2]) in [3]", "1 in [2] in [3]"),
+            ("(1, 2 in [3]) in [4]", "(1, 2 in [3]) in [4]"),
+        ] {
+            let text = |condition: &str| format!("package p\n\np if {condition}\n");
+            let found = formatted_or_error(&text(condition), FormatOptions::default());
+            assert_eq!(found, text(expected));
+        }
+    }
+
+    #[test]
+    fn modifiers_behind_a_copied_term_stay() {
+        let text = "package p\n\np if {\n\tf({{\n\t\t\"a\": 1,\n\t\t# why\n\t\t\"b\": 2,\n\t}}) with \
+                    input as 1\n\tinput.x\n}\n\nf(_) := 1\n";
+        assert_eq!(formatted_or_error(text, FormatOptions::default()), text);
+    }
+
+    #[test]
+    fn constants_in_template_strings_are_text() {
+        for (text, expected) in [
+            ("$\"{42}, {true}, {\"a\"}, {null}{x}\"", "$\"42, true, a, null{x}\""),
+            ("$`\\{{42}`", "$`\\{42`"),
+        ] {
+            let module = |value: &str| format!("package p\n\nx := 1\n\ny := {value}\n");
+            let found = formatted_or_error(&module(text), FormatOptions::default());
+            assert_eq!(found, module(expected));
+        }
     }
 }

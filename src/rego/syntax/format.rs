@@ -16,26 +16,30 @@ use super::visit::{Visit, VisitMut, walk_term, walk_term_mut};
 use crate::rego::problem::{Problem, Problems, Source};
 use writer::{Style, Writer};
 
-/// Formats a module in OPA's layout, for this version. It must have been parsed from `text` with
+/// The form in which a module is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WriteOptions {
+    /// The version for which it's written.
+    pub version: BaseVersion,
+    /// `true` to leave out imports that the version doesn't need.
+    pub drop_imports: bool,
+    /// `true` to depart from OPA's text, which loses two things: the parentheses of an `x in xs`
+    /// that is an operand, and what follows a term in the same statement, such as `with`, where the
+    /// term is copied as it is.
+    pub keep_meaning: bool,
+}
+
+/// Formats a module in OPA's layout. It must have been parsed from `text` with
 /// [`ParseOptions::keep_layout`](super::ParseOptions).
 ///
 /// # Errors
 /// An operator is called with a wrong number of arguments and can't be written in infix form.
-pub fn format_module(module: &Module, text: &str, base: BaseVersion) -> Result<String, Problems> {
-    format_module_with(module, text, base, false)
-}
-
-/// Does the same as [`format_module`]. With `drop_imports`, leaves out imports that v1 doesn't
-/// need.
-///
-/// # Errors
-/// The same as those of [`format_module`].
-pub fn format_module_with(
+pub fn format_module(
     module: &Module,
     text: &str,
-    base: BaseVersion,
-    drop_imports: bool,
+    options: WriteOptions,
 ) -> Result<String, Problems> {
+    let WriteOptions { version: base, drop_imports, keep_meaning } = options;
     let mut module = module.clone();
     name_repeated_wildcards(&mut module, text);
     let imported =
@@ -69,6 +73,7 @@ pub fn format_module_with(
         v2: base == BaseVersion::V2,
         keywords,
         future,
+        keep_meaning,
     };
     let source = Source::new("", text);
     let imports = imports(&module, &source, base, (v1_imported, v2_imported), drop_imports);

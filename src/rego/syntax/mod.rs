@@ -13,7 +13,7 @@ pub mod tree;
 pub mod visit;
 pub mod words;
 
-pub use format::{format_module, format_module_with};
+pub use format::{WriteOptions, format_module};
 pub use parser::{BaseVersion, ParseOptions, parse_module, parse_query, parse_ref, parse_term};
 
 /// The maximum depth of a tree, on which all code that walks one relies.

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::tree::{FileId, Module};
-use super::{BaseVersion, ParseOptions, format_module, parse_module, parse_query, print};
+use super::{
+    BaseVersion, ParseOptions, WriteOptions, format_module, parse_module, parse_query, print,
+};
 use crate::rego::problem::{ProblemCode, Problems};
 
 const VERSIONS: [BaseVersion; 4] =
@@ -19,7 +21,9 @@ fn printed(version: BaseVersion, text: &str) -> String {
 
 fn formatted(version: BaseVersion, text: &str) -> Result<String, Problems> {
     let options = ParseOptions { keep_layout: true, ..ParseOptions::version(version) };
-    parse_module(FileId(0), text, &options).and_then(|module| format_module(&module, text, version))
+    parse_module(FileId(0), text, &options).and_then(|module| {
+        format_module(&module, text, WriteOptions { version, ..WriteOptions::default() })
+    })
 }
 
 fn messages(version: BaseVersion, text: &str) -> Vec<String> {

@@ -31,6 +31,8 @@ pub(super) struct Style {
     pub(super) keywords: Version,
     /// The imported keywords.
     pub(super) future: Vec<Name>,
+    /// `true` to depart from OPA's text where it loses parentheses or modifiers.
+    pub(super) keep_meaning: bool,
 }
 
 /// A position in the author's text.
@@ -1314,9 +1316,16 @@ impl<'a> Writer<'a> {
         }
         match operands {
             [value, domain] => {
+                let parens = parens && self.style.keep_meaning;
+                if parens {
+                    self.write("(");
+                }
                 let notes = or_drop!(self.term_parens(true, value, notes));
                 self.write(" in ");
                 let notes = or_drop!(self.term_parens(true, domain, notes));
+                if parens {
+                    self.write(")");
+                }
                 (notes, None)
             }
             [key, value, domain] => {
@@ -1368,6 +1377,7 @@ impl<'a> Writer<'a> {
                     self.before_end = None;
                 }
                 match self.unformatted(loc, &saved) {
+                    Ok(notes) if self.style.keep_meaning => (notes, None),
                     Ok(notes) => (notes, Some(Failure::Comment)),
                     Err(failure) => (Notes::none(), Some(failure)),
                 }
