@@ -29,4 +29,24 @@ pub enum Setting {
     RegoV0,
     /// The files of a folder that are left out
     Ignored,
+    /// The files that are inputs
+    Inputs,
+    /// Whether an input that every policy skips passes,
+    /// `gate::Rules::allow_skipped`
+    SkippedInputs,
+    /// The arguments of policy documents
+    Arguments,
+    /// Whether arrays are passed as objects,
+    /// `gate::DocumentOptions::wrap_arrays`
+    WrappedArrays,
+    /// Whether inputs are attestations,
+    /// `gate::DocumentOptions::attestation`
+    Attestations,
+    /// Whether signed bundles are loaded unchecked
+    SignedBundles,
+    /// Whether every policy that can call the service must do so,
+    /// `gate::RunOptions::require_calls`
+    RequiredCalls,
+    /// The folder of the emulator's data set
+    DataSet,
 }

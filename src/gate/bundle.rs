@@ -18,7 +18,7 @@ use crate::sources::{
     Account, DataSource, ModuleSource, SourceLimits, Sources, document, is_bundle_name,
 };
 use crate::text::escape;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// Returns `true` if a path is that of a bundle.
 pub(super) fn is_bundle(path: &str) -> bool {
@@ -74,7 +74,8 @@ pub(super) fn read(
         if name == ".signatures.json" {
             if !skip_verify {
                 return Err(wrong("is signed, and signatures aren't checked here".to_owned())
-                    .with_hint("check it with `opa`, and add `--skip-verify`"));
+                    .with_hint("check it with `opa`")
+                    .by_setting(Setting::SignedBundles));
             }
             signed = true;
         }
@@ -113,9 +114,9 @@ pub(super) fn read(
         wrong("has no `.manifest`".to_owned()).with_hint("`opa build -b` makes bundles")
     })?;
     if manifest.rego_version == Some(0) || manifest.file_rego_versions.values().any(|v| *v == 0) {
-        return Err(
-            wrong("holds Rego v0".to_owned()).with_hint("unpack it and use `--v0-compatible`")
-        );
+        return Err(wrong("holds Rego v0".to_owned())
+            .with_hint("unpack it")
+            .by_setting(Setting::RegoV0));
     }
     if found.modules.is_empty() {
         return Err(wrong("contains no Rego".to_owned())

@@ -15,7 +15,7 @@ use super::reach::InputUse;
 use super::split::{RawDocument, Syntax};
 use crate::evaluate::reject_duplicate_keys;
 use crate::sources::document;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
@@ -208,7 +208,7 @@ fn unwrap(whole: Value) -> Result<Parsed, Error> {
     refuse_foreign_keys(&statement, &[&["payload", "payloadType", "dsseEnvelope"]])?;
     if !text(&statement, "_type").is_some_and(|sort| sort.starts_with(STATEMENT)) {
         return Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
-            .with_hint("leave `--attestation` out to take it as it is"));
+            .by_setting(Setting::Attestations));
     }
     let broken = || wrong("the statement's `subject` isn't what in-toto says");
     let subjects: Vec<Subject> = match field(&statement, "subject") {
@@ -247,10 +247,9 @@ pub(super) fn finish(
         other => other,
     };
     let is_object = matches!(value, None | Some(Value::Object(_)));
-    let hint = "`--wrap-arrays` makes an object of an array";
     if !is_object && context.input == InputUse::Fields {
         return Err(wrong("the input isn't an object, and the policy looks at its fields alone")
-            .with_hint(hint));
+            .by_setting(Setting::WrappedArrays));
     }
     let metadata = options.metadata.fields();
     if context.arguments.is_empty() && metadata.is_empty() && !context.document {
@@ -258,9 +257,8 @@ pub(super) fn finish(
     }
     let mut value = value.unwrap_or_else(Value::new_object);
     let Some(fields) = value.as_object_mut() else {
-        return Err(
-            wrong("the input isn't an object: it has no place for arguments").with_hint(hint)
-        );
+        return Err(wrong("the input isn't an object: it has no place for arguments")
+            .by_setting(Setting::WrappedArrays));
     };
     if !metadata.is_empty() {
         let old = fields.remove(&Value::from(METADATA));
@@ -284,8 +282,8 @@ pub(super) fn finish(
     } else if !arguments.is_empty()
         && fields.insert(Value::from("args"), Value::from(arguments)).is_some()
     {
-        return Err(wrong("the input has `args` already: `--arg` would replace it")
-            .with_hint("leave `--arg` out, or rename the field"));
+        return Err(wrong("the input has `args` already: the arguments would replace it")
+            .with_hint("rename the field, or give no arguments"));
     }
     Ok(Some(value))
 }

@@ -12,7 +12,7 @@ use super::inputs::InputSource;
 use crate::sources::account::{Content, content, is_hidden, is_packed};
 use crate::sources::{Account, Ignore};
 use crate::text::escape;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
@@ -56,9 +56,9 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Accou
         }
     }
     if search.places.is_empty() {
-        return Err(wrong(format!("`{}` contains no input", escape(&shown))).with_hint(
-            "in a folder, files that hold JSON or YAML count; `--ignore` may leave out too much",
-        ));
+        return Err(wrong(format!("`{}` contains no input", escape(&shown)))
+            .with_hint("in a folder, files that hold JSON or YAML count")
+            .by_setting(Setting::Inputs));
     }
     Ok((search.places, search.account))
 }
@@ -92,8 +92,7 @@ impl Search<'_> {
         }
         let refuse = |what: &str| {
             let shown = escape(&path.to_string_lossy());
-            Err(wrong(format!("`{shown}` {what}"))
-                .with_hint("name it with `-i`, or leave it out with `--ignore GLOB`"))
+            Err(wrong(format!("`{shown}` {what}")).by_setting(Setting::Inputs))
         };
         let named = matched || is_named(path);
         let meta = match std::fs::metadata(path) {

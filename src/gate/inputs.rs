@@ -18,7 +18,7 @@ use super::model::Subject;
 use super::split::{DocumentSplitter, MAX_BYTES, Stream, Syntax, hex};
 use super::streams::{Deadline, TimedStream};
 use crate::evaluate::Cancellation;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Limit};
 
 /// A source of input documents.
 pub enum InputSource {
@@ -159,7 +159,9 @@ impl Documents {
                     let error = if self.deadline.is_cancelled() {
                         Error::new(ErrorKind::Cancelled, "the run was interrupted")
                     } else {
-                        wrong("the input can't be read").with_source(error)
+                        let timed_out = error.kind() == std::io::ErrorKind::TimedOut;
+                        let error = wrong("the input can't be read").with_source(error);
+                        if timed_out { error.at_limit(Limit::Timeout) } else { error }
                     };
                     return Some(Document::failed(name, Some(error)));
                 }

@@ -168,7 +168,7 @@ impl Gate {
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
         if gate.checks.is_empty() {
             return Err(wrong("there is no policy to ask: nothing would be checked").with_hint(
-                "`-d` takes Rego, bundles and policy documents; with `--kind`, one must be for it",
+                "name Rego, bundles or policy documents; if a kind is given, one must be for it",
             ));
         }
         Ok(gate)

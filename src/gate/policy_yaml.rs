@@ -14,7 +14,7 @@ use super::documents::argument;
 use super::split::{DocumentSplitter, Syntax};
 use crate::sources::{ModuleSource, document};
 use crate::text::escape;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
@@ -277,11 +277,13 @@ fn refuse_groups(text: &str, shown: &str) -> Result<(), Error> {
     let place = place(text, shown, &format!("{key}:"));
     if kind.eq_ignore_ascii_case("policygroup") {
         return Err(wrong(format!("{place}: groups of policies (`PolicyGroup`) aren't supported"))
-            .with_hint("name its policies with `-d`, or leave the file out with `--ignore`"));
+            .with_hint("name its policies one by one")
+            .by_setting(Setting::Ignored));
     }
     if key != "kind" {
         return Err(wrong(format!("{place}: the key `{}` is unknown", escape(key)))
-            .with_hint("it is `kind`; a file that isn't a policy is left out with `--ignore`"));
+            .with_hint("write `kind`")
+            .by_setting(Setting::Ignored));
     }
     Ok(())
 }
@@ -441,7 +443,7 @@ impl PolicyDocument {
                 None if input.required => {
                     let (name, policy) = (escape(&input.name), escape(&self.name));
                     let message = format!("the policy `{policy}` needs the argument `{name}`");
-                    return Err(wrong(message).with_hint(format!("add `--arg {name}=VALUE`")));
+                    return Err(wrong(message).by_setting(Setting::Arguments));
                 }
                 None => {}
             }

@@ -97,7 +97,7 @@ impl Read for TimedStream {
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if until.is_none_or(|u| Instant::now() < u) => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    let message = "it didn't come to its end in the time that `--timeout` gives";
+                    let message = "it didn't end in time";
                     return Err(io::Error::new(io::ErrorKind::TimedOut, message));
                 }
             }

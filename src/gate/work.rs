@@ -17,7 +17,7 @@ use super::split::MAX_BYTES;
 use super::verdict;
 use crate::evaluate::Evaluated;
 use crate::explain::Explanation;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// A document that is being evaluated.
 pub(super) struct Work {
@@ -155,15 +155,16 @@ impl Gate {
     }
 }
 
-/// Returns the error for a policy that made no call although `--require-calls` demands one.
+/// Returns the error for a policy that made no call although one is required.
 fn without_calls(check: &Check) -> Error {
     let error = Error::new(
         ErrorKind::Policy,
-        "the policy asked the service nothing about this input, and `--require-calls` wants it to",
-    );
+        "the policy asked the service nothing about this input, and a call is required",
+    )
+    .by_setting(Setting::RequiredCalls);
     match check.sites.iter().find(|site| site.asks_service()) {
         Some(site) => error.with_hint(format!(
-            "`{}` at {}:{} was never reached: is what it is asked with in the input?",
+            "`{}` at {}:{} was never reached: check that the input has what it is asked with",
             site.function, site.position.file, site.position.line
         )),
         None => error,

@@ -46,6 +46,14 @@ fn setting(setting: Setting) -> String {
         Setting::Function(name) => return format!("`--functions {name}` turns it on"),
         Setting::RegoV0 => "`--v0` reads the old syntax",
         Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
+        Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",
+        Setting::SkippedInputs => "`--allow-skipped` lets such an input pass",
+        Setting::RequiredCalls => "without `--require-calls` it needn't",
+        Setting::Arguments => "`--arg NAME=VALUE` gives it",
+        Setting::WrappedArrays => "`--wrap-arrays` makes an object of an array",
+        Setting::Attestations => "without `--attestation` it is taken as it is",
+        Setting::SignedBundles => "`--skip-verify` loads it unchecked",
+        Setting::DataSet => "`rego-platform new --examples` writes one",
     }
     .to_owned()
 }

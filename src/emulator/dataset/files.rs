@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use crate::{Diagnostic, Error, ErrorKind, Position};
+use crate::{Diagnostic, Error, ErrorKind, Position, Setting};
 
 /// Stable codes of a data set's diagnostics.
 pub(super) mod code {
@@ -62,7 +62,8 @@ impl Folder {
     pub fn open(dir: &Path) -> Result<Self, Error> {
         let refuse = |message: String| {
             Error::new(ErrorKind::Configuration, message)
-                .with_hint("name a folder that holds a data set, such as `testdata/platform`")
+                .with_hint("name a folder that holds a data set")
+                .by_setting(Setting::DataSet)
         };
         let shown = crate::text::escape(&dir.display().to_string());
         let root = dir
