@@ -2,14 +2,16 @@
 //!
 //! Owns the effects of violations, the outcomes, and the totals.
 
+use std::collections::HashMap;
+
 use super::model::{
-    Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject, Totals,
-    Verdict, Violation,
+    Cause, Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject,
+    Totals, Verdict, Violation,
 };
 use super::packages::VerdictPackage;
 use super::verdict::{Item, RawVerdict};
 use super::waivers::{Candidate, Waivers};
-use crate::{Error, Position};
+use crate::{Error, ErrorKind, Position, Setting};
 
 /// The circumstances that a verdict depends on besides the policy's own result.
 pub(super) struct VerdictContext<'a> {
@@ -135,12 +137,9 @@ pub(super) fn input(input: &mut Input, rules: &Rules) {
     } else if has(Status::Failed) {
         Outcome::Failed
     } else if skipped && !rules.allow_skipped || input.verdicts.is_empty() {
-        input.error = Some(Failure {
-            kind: "all-skipped".to_owned(),
-            message: "every policy skipped the input: nothing was checked".to_owned(),
-            hint: Some("`--allow-skipped` lets such an input pass".to_owned()),
-            ..Failure::default()
-        });
+        let message = "every policy skipped the input: nothing was checked";
+        let error = Error::new(ErrorKind::Policy, message).by_setting(Setting::SkippedInputs);
+        input.error = Some(Failure { kind: "all-skipped".to_owned(), ..Failure::from(&error) });
         Outcome::NoVerdict
     } else {
         Outcome::Passed
@@ -184,6 +183,7 @@ pub(super) fn run(run: &mut Run) {
         }
     }
     run.totals = totals;
+    run.causes = causes(&run.inputs);
     run.reasons = reasons(run);
     let broken = run.failure.is_some() || run.inputs.is_empty();
     run.outcome = if run.totals.no_verdict > 0 || broken {
@@ -206,6 +206,30 @@ pub(super) fn run(run: &mut Run) {
 /// Returns a number with its noun, such as `1 input` or `2 inputs`.
 pub(super) fn counted(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Returns the reasons why inputs have no verdict, in the order of the first input of each.
+fn causes(inputs: &[Input]) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Vec::new();
+    let mut known = HashMap::new();
+    for input in inputs {
+        let of_verdicts = input.verdicts.iter().filter_map(|verdict| {
+            verdict.error.as_ref().map(|error| (Some(verdict.policy.as_str()), error))
+        });
+        for (policy, error) in input.error.iter().map(|error| (None, error)).chain(of_verdicts) {
+            let index = *known.entry((policy, error)).or_insert(causes.len());
+            match causes.get_mut(index) {
+                Some(cause) => cause.inputs += 1,
+                None => causes.push(Cause {
+                    policy: policy.map(str::to_owned),
+                    error: error.clone(),
+                    inputs: 1,
+                    first: input.name.clone(),
+                }),
+            }
+        }
+    }
+    causes
 }
 
 fn reasons(run: &Run) -> Vec<String> {

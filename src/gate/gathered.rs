@@ -64,6 +64,7 @@ impl<'a> RunCollector<'a> {
             outcome: Outcome::NoVerdict,
             exit: 2,
             reasons: Vec::new(),
+            causes: Vec::new(),
             failure: None,
             inventory: options.inventory.clone(),
             rules: options.rules.clone(),
@@ -103,6 +104,8 @@ impl<'a> RunCollector<'a> {
         });
         match known {
             Some(site) => *site.reached.get_or_insert(0) += times,
+            // A site of another package's.
+            None if times == 0 => {}
             None => sites.push(CallSite {
                 package: package.to_owned(),
                 function: function.to_owned(),

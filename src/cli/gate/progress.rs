@@ -65,8 +65,8 @@ impl Progress {
         });
         let sums = Sums { platform, done: <[AtomicU64; 3]>::default(), last: Mutex::default() };
         let sums = Arc::new(sums);
-        let lines =
-            (wanted && bar.is_none()).then(|| lines(reporter, Arc::clone(&sums), LINE_INTERVAL));
+        let lines = (wanted && bar.is_none())
+            .then(|| lines(Arc::clone(&sums), LINE_INTERVAL, move |text| reporter.note(text)));
         Self { bar, reporter, sums, explain: None, _lines: lines }
     }
 
@@ -85,14 +85,18 @@ impl Progress {
 }
 
 /// Starts a thread that writes a line every `every`, until the returned sender is dropped.
-fn lines(reporter: Reporter, sums: Arc<Sums>, every: Duration) -> mpsc::Sender<()> {
+fn lines(
+    sums: Arc<Sums>,
+    every: Duration,
+    write: impl Fn(&str) + Send + 'static,
+) -> mpsc::Sender<()> {
     let (ends, ended) = mpsc::channel();
     let began = Instant::now();
     // Without the thread the run continues all the same.
     let _ = std::thread::Builder::new().name("progress".to_owned()).spawn(move || {
         while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
             let seconds = began.elapsed().as_secs();
-            reporter.note(&format!("after {seconds} s: {sums}"));
+            write(&format!("after {seconds} s: {sums}"));
         }
     });
     ends
@@ -153,5 +157,34 @@ impl RunObserver for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_log_gets_lines_until_the_run_ends() {
+        let sums =
+            Sums { platform: None, done: <[AtomicU64; 3]>::default(), last: Mutex::default() };
+        let sums = Arc::new(sums);
+        let (write, written) = mpsc::channel();
+        let every = Duration::from_millis(1);
+        let running = lines(Arc::clone(&sums), every, move |text| {
+            let _ = write.send(text.to_owned());
+        });
+        let first = written.recv().unwrap();
+        let start = "0 passed, 0 failed, 0 without a verdict, 0 calls in flight";
+        assert!(first.starts_with("after ") && first.ends_with(start), "{first}");
+        sums.done.last().unwrap().fetch_add(3, Ordering::Relaxed);
+        "b.json".clone_into(&mut sums.last.lock().unwrap());
+        let end = ", 3 without a verdict, 0 calls in flight; last begun: b.json";
+        assert!(written.iter().any(|text| text.ends_with(end)));
+        drop(running);
+        // The thread ends, and with it the channel.
+        assert!(written.iter().all(|text| text.ends_with(end)));
     }
 }

@@ -20,7 +20,7 @@ pub use inventory::{
     Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Service, TokenUse,
 };
 pub use policy::{Policy, Rule, Severity, Source};
-pub use verdict::{Class, Effect, Failure, Status, Verdict, Violation};
+pub use verdict::{Cause, Class, Effect, Failure, Status, Verdict, Violation};
 
 /// The version of the format.
 pub const VERSION: u32 = 2;
@@ -50,6 +50,9 @@ pub struct Run {
     /// The error that kept the run from evaluating anything, or ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// The reasons why inputs have no verdict, each stated once.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
     /// Everything that the run was given, and what was and wasn't used.
     #[serde(default)]
     pub inventory: Inventory,
@@ -212,6 +215,7 @@ impl Run {
             ai: false,
             outcome: Outcome::NoVerdict,
             exit: 2,
+            causes: Vec::new(),
             reasons: vec![failure.message.clone()],
             failure: Some(failure),
             inventory: Inventory::default(),

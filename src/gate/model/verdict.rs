@@ -104,7 +104,7 @@ pub enum Effect {
 }
 
 /// The reason why there is no verdict.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
     /// A stable code, such as `timed-out`, `policy` or `wrong-shape`.
@@ -120,6 +120,21 @@ pub struct Failure {
     /// The position in the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+}
+
+/// A reason why there is no verdict, for every input that has none because of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Cause {
+    /// The `name` of the policy; absent if the inputs as a whole have no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// The reason.
+    pub error: Failure,
+    /// The number of inputs.
+    pub inputs: u64,
+    /// The `name` of the first of them.
+    pub first: String,
 }
 
 impl Violation {

@@ -1,11 +1,15 @@
 //! A run as a list of test cases, for formats such as `JUnit` and TAP.
 //!
 //! Owns the translation, and a guarantee: a run that didn't pass has a case that doesn't pass, even
-//! if no single policy is to blame (nothing was evaluated, or every policy was skipped).
+//! if no single policy is to blame (nothing was evaluated, or every policy was skipped). A reason
+//! that many inputs have for being without a verdict is stated once: the other cases refer to it.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::facts;
-use super::words::line;
-use crate::gate::model::{Input, Outcome, Run, Status, Verdict, Violation};
+use super::words::{count, line};
+use crate::gate::model::{Failure, Input, Outcome, Run, Status, Verdict, Violation};
 
 /// A case: the verdict of one policy over one input, or the result of an input or of the run.
 #[derive(Debug)]
@@ -20,6 +24,10 @@ pub(super) struct Case<'a> {
     pub state: State,
     /// A summary in one line; empty if it passed.
     pub summary: String,
+    /// The error, if there is no verdict because of one.
+    pub error: Option<&'a Failure>,
+    /// The number of cases with the same error, if this is the first of them; 0 for the others.
+    pub alike: usize,
     /// The kind of failure, in one word.
     pub kind: String,
     /// The reasons for its state, a line each.
@@ -64,6 +72,8 @@ pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
                 None if state == State::Passed => String::new(),
                 None => facts::headline(run),
             },
+            error: run.failure.as_ref(),
+            alike: 1,
             kind: run.failure.as_ref().map_or_else(
                 || facts::outcome(run.outcome).replace(' ', "-"),
                 |failure| line(&failure.kind),
@@ -75,6 +85,7 @@ pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
             notes: Vec::new(),
         });
     }
+    state_errors_once(&mut all);
     all
 }
 
@@ -93,6 +104,8 @@ fn of_input<'a>(run: &'a Run, input: &'a Input) -> Vec<Case<'a>> {
             verdict: None,
             state: if input.error.is_some() { State::Error } else { state },
             summary: if state == State::Passed { String::new() } else { summary },
+            error: input.error.as_ref(),
+            alike: 1,
             kind: input.error.as_ref().map_or_else(|| word.replace(' ', "-"), |e| line(&e.kind)),
             details,
             notes: Vec::new(),
@@ -136,9 +149,60 @@ fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<
         verdict: Some(verdict),
         state,
         summary,
+        error: verdict.error.as_ref(),
+        alike: 1,
         kind,
         details,
         notes,
+    }
+}
+
+/// Makes the cases refer to the first one with the same error.
+fn state_errors_once(cases: &mut [Case<'_>]) {
+    let mut first = HashMap::new();
+    for (index, case) in cases.iter_mut().enumerate() {
+        let (Some(error), Some(input)) = (case.error, case.input) else { continue };
+        match first.entry((case.policy, error)) {
+            Entry::Vacant(entry) => {
+                entry.insert((index, line(&input.name), 1));
+            }
+            Entry::Occupied(mut entry) => {
+                let (_, name, alike) = entry.get_mut();
+                *alike += 1;
+                case.alike = 0;
+                case.summary = format!("{}, for the same reason as {name}", case.kind);
+                case.details.clear();
+            }
+        }
+    }
+    for (index, _, alike) in first.into_values() {
+        if let Some(case) = cases.get_mut(index).filter(|_| alike > 1) {
+            case.alike = alike;
+            let more = count(alike as u64 - 1, "more input");
+            case.details.push(format!("{more} for the same reason"));
+        }
+    }
+}
+
+/// The inputs whose errors are all stated by cases of other inputs: their calls would only repeat
+/// what is shown there.
+pub(super) struct StatedElsewhere(HashSet<*const Input>);
+
+impl StatedElsewhere {
+    pub(super) fn of(cases: &[Case<'_>]) -> Self {
+        let inputs = |stated_here: bool| {
+            cases
+                .iter()
+                .filter(|case| case.state >= State::Failed)
+                .filter(move |case| (case.alike > 0) == stated_here)
+                .filter_map(|case| case.input.map(std::ptr::from_ref))
+                .collect::<HashSet<_>>()
+        };
+        Self(&inputs(false) - &inputs(true))
+    }
+
+    pub(super) fn contains(&self, input: &Input) -> bool {
+        self.0.contains(&std::ptr::from_ref(input))
     }
 }
 

@@ -101,7 +101,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
             let effect = match (option.effect, option.times) {
                 (OptionEffect::Recorded, _) => "",
                 (OptionEffect::TookEffect, 0) => " (took effect)",
-                (OptionEffect::TookEffect, n) => &format!(" (took effect, {n} times)"),
+                (OptionEffect::TookEffect, n) => &format!(" (took effect {})", count(n, "time")),
             };
             format!("{}{value}{effect}", line(&option.name))
         };
@@ -109,7 +109,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         all.push(("loosened by", options.join(", ")));
     }
     if inventory.unverified {
-        all.push(("signatures", "not checked: anybody may have written the attestations".into()));
+        all.push(("signatures", "not checked: the attestations may come from anyone".into()));
     }
     all
 }

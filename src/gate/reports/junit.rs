@@ -12,7 +12,7 @@ use quick_junit::{
     NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite as Suite,
 };
 
-use super::cases::{Case, State, cases};
+use super::cases::{Case, State, StatedElsewhere, cases};
 use super::facts;
 use super::words::line;
 use crate::gate::model::{Input, Run};
@@ -29,8 +29,13 @@ impl Report for JUnit {
         document.set_time(Duration::from_millis(run.duration_ms));
         let all = cases(run);
         let mut rest = all.iter().peekable();
+        let elsewhere = StatedElsewhere::of(&all);
         for input in &run.inputs {
             let mut suite = suite_of(run, input, started);
+            let ledger = facts::ledger(input);
+            if !ledger.is_empty() && !elsewhere.contains(input) {
+                suite.set_system_out(listed("calls:", &ledger));
+            }
             while let Some(case) =
                 rest.next_if(|case| case.input.is_some_and(|i| std::ptr::eq(i, input)))
             {
@@ -55,10 +60,6 @@ fn suite_of(run: &Run, input: &Input, started: Option<DateTime<FixedOffset>>) ->
     }
     property(&mut suite, "ai", if run.ai { "true" } else { "false" });
     property(&mut suite, "passes", &input.ledger.passes.to_string());
-    let ledger = facts::ledger(input);
-    if !ledger.is_empty() {
-        suite.set_system_out(listed("calls:", &ledger));
-    }
     suite
 }
 

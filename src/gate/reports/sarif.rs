@@ -18,7 +18,7 @@ use serde_sarif::sarif::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::cases::{State, cases};
+use super::cases::{State, StatedElsewhere, cases};
 use super::facts;
 use super::words::line;
 use crate::Position;
@@ -221,7 +221,7 @@ fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
         case.state == State::Error || (case.state == State::Failed && case.policy.is_none())
     };
     let mut results = Vec::new();
-    for case in all.iter().filter(|case| blameless(case)) {
+    for case in all.iter().filter(|case| blameless(case) && case.alike > 0) {
         let mut message = format!("{}: {}", line(case.policy.unwrap_or("verdict")), case.summary);
         for detail in case.details.iter().filter(|detail| **detail != case.summary) {
             message.push_str("; ");
@@ -229,6 +229,8 @@ fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
         }
         let mut out = at(NO_VERDICT, &message, case.input, None, folder);
         out.level = Some(ResultLevel::Error);
+        out.occurrence_count =
+            i64::try_from(case.alike).ok().filter(|occurrences| *occurrences > 1);
         let input = case.input.map_or("", |input| input.name.as_str());
         out.partial_fingerprints =
             Some(fingerprint(NO_VERDICT, case.policy.unwrap_or_default(), input));
@@ -351,6 +353,7 @@ fn properties(run: &Run) -> PropertyBag {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
+    let elsewhere = StatedElsewhere::of(&cases(run));
     let inputs: Vec<Value> = run
         .inputs
         .iter()
@@ -364,10 +367,11 @@ fn properties(run: &Run) -> PropertyBag {
                     json!({"policy": line(&v.policy), "status": v.status, "reason": reason})
                 })
                 .collect();
+            let calls = (!elsewhere.contains(input)).then(|| facts::ledger(input));
             json!({
                 "name": line(&input.name), "outcome": input.outcome,
                 "digest": input.digest.as_deref().map(line), "skipped": skipped,
-                "passes": input.ledger.passes, "calls": facts::ledger(input),
+                "passes": input.ledger.passes, "calls": calls.unwrap_or_default(),
             })
         })
         .collect();

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::cases::{Case, State, cases};
+use super::cases::{Case, State, StatedElsewhere, cases};
 use super::facts;
 use super::words::line;
 use crate::gate::model::{Input, Run};
@@ -20,10 +20,11 @@ impl Report for Tap {
         let all = cases(run);
         writeln!(out, "TAP version 14")?;
         writeln!(out, "1..{}", all.len())?;
+        let elsewhere = StatedElsewhere::of(&all);
         let mut last: Option<&Input> = None;
         for (index, case) in all.iter().enumerate() {
             let first = case.input.filter(|i| last.is_none_or(|l| !std::ptr::eq(l, *i)));
-            point(out, index + 1, case, first)?;
+            point(out, index + 1, case, first, &elsewhere)?;
             last = case.input.or(last);
         }
         for (name, value) in facts::provenance(run) {
@@ -49,12 +50,14 @@ fn comment(out: &mut dyn Write, text: &str) -> io::Result<()> {
     writeln!(out, "# {text}")
 }
 
-/// Writes a test point; `first` is the input if this is its first point, which then describes it.
+/// Writes a test point; `first` is the input if this is its first point, which then describes it:
+/// without its calls if they only show what another point states.
 fn point(
     out: &mut dyn Write,
     number: usize,
     case: &Case<'_>,
     first: Option<&Input>,
+    elsewhere: &StatedElsewhere,
 ) -> io::Result<()> {
     let state = if case.state >= State::Failed { "not ok" } else { "ok" };
     let input = case.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name));
@@ -77,7 +80,9 @@ fn point(
         let about: Vec<String> =
             facts::about(input).iter().map(|(name, value)| format!("{name}: {value}")).collect();
         list(&mut block, "input", &about);
-        list(&mut block, "calls", &facts::ledger(input));
+        if !elsewhere.contains(input) {
+            list(&mut block, "calls", &facts::ledger(input));
+        }
     }
     if block.is_empty() {
         return Ok(());

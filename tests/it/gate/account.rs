@@ -136,7 +136,9 @@ fn case_2_pipes_are_read_within_the_time_and_refused_in_folders() {
     };
     run(&inputs, &[]).code(2).says("isn't a regular file");
     let report = run(&pipe, &["--timeout", "300ms"]).code(2).json();
-    assert!(message(&report).contains("`--timeout`"), "{report}");
+    let error = &report["inputs"][0]["error"];
+    assert!(message(&report).contains("it didn't end in time"), "{report}");
+    assert!(error["hint"].as_str().unwrap().contains("`--timeout`"), "{report}");
     let writer = std::thread::spawn({
         let pipe = pipe.clone();
         move || std::fs::write(pipe, BAD).unwrap()
@@ -478,6 +480,10 @@ fn a_package_that_never_asks_is_named() {
         assert!(text.contains("never reached"), "{format}: {text}");
         assert!(text.contains("p.rego:3"), "{format}: {text}");
     }
+    // A package that has no call isn't.
+    let plain = sandbox.write("q.rego", "package q\n\ndeny contains \"no n\" if input.n == 1\n");
+    let text = run(&["-d", &plain]).code(0).stdout;
+    assert!(text.contains("`p` never reached") && !text.contains("`q` never"), "{text}");
     run(&["--fail-on-warn"]).code(0);
     let report = run(&["--require-calls", "-f", "json"]).code(2).json();
     assert!(message(&report).contains("asked the service nothing"), "{report}");

@@ -275,3 +275,62 @@ fn a_run_can_be_recorded_and_replayed() {
     let verdicts = |report: &serde_json::Value| report["inputs"][0]["verdicts"].clone();
     assert_eq!(verdicts(&first), verdicts(&again));
 }
+
+#[test]
+fn a_cause_of_400_inputs_is_stated_once() {
+    const CAUSE: &str = "the token has no permission (403)";
+    const INPUTS: usize = 400;
+    let sandbox = Sandbox::new();
+    for number in 0..INPUTS {
+        sandbox.write(&format!("inputs/{number:03}.json"), format!("{{\"n\": {number}}}"));
+    }
+    // Each input asks something else, and has another policy's verdict beside the missing one.
+    sandbox.write(
+        "policies/asks.rego",
+        "package asks\n\nfound := platform.evidence({\"search\": sprintf(\"n%d\", [input.n])}).results\n\n\
+        deny contains \"nothing\" if count(found) == 0\n",
+    );
+    sandbox.write(
+        "policies/fine.rego",
+        "package fine\n\ndeny contains \"no n\" if not is_number(input.n)\n",
+    );
+    let service = format!("{}/testdata/platform", env!("CARGO_MANIFEST_DIR"));
+    let formats = ["human", "sarif", "junit", "tap", "markdown", "html", "json", "github"];
+    let outputs: Vec<String> =
+        formats.iter().map(|format| format!("--output={format}=report.{format}")).collect();
+    let mut arguments = vec!["gate", "-d", "policies", "-i", "inputs", "--local", &service];
+    arguments.extend(["--fault", "*:status=403"]);
+    arguments.extend(outputs.iter().map(String::as_str));
+    let run = sandbox.run(&arguments).within(sandbox.path(".")).output().code(2);
+    assert_eq!(run.stdout.matches(CAUSE).count(), 1, "{}", run.stdout);
+    let report =
+        |format: &str| std::fs::read_to_string(sandbox.path(&format!("report.{format}"))).unwrap();
+    for format in ["human", "github", "markdown", "html", "sarif"] {
+        let text = report(format);
+        assert_eq!(text.matches(CAUSE).count(), 1, "{format}: {text}");
+        assert!(text.contains("399 more inputs for the same reason"), "{format}: {text}");
+    }
+    // These have a line for each case, and state the cause as the message and in the details of one.
+    for format in ["junit", "tap"] {
+        let text = report(format);
+        assert_eq!(text.matches(CAUSE).count(), 2, "{format}");
+        assert!(text.contains("399 more inputs for the same reason"), "{format}");
+        let same = "permission-denied, for the same reason as inputs/000.json";
+        assert_eq!(text.matches(same).count(), INPUTS - 1, "{format}");
+        assert_eq!(text.matches("pass 1: platform.evidence").count(), 1, "{format}");
+    }
+    let sarif: serde_json::Value = serde_json::from_str(&report("sarif")).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["occurrenceCount"], INPUTS);
+    // The report for programs has every verdict in full, and the cause of all of them.
+    let json: Run = serde_json::from_str(&report("json")).unwrap();
+    let [cause] = json.causes.as_slice() else { panic!("{:?}", json.causes) };
+    assert_eq!((cause.policy.as_deref(), cause.inputs), (Some("asks"), INPUTS as u64));
+    assert_eq!(
+        (cause.first.as_str(), cause.error.kind.as_str()),
+        ("inputs/000.json", "permission-denied")
+    );
+    assert_eq!(json.inputs.len(), INPUTS);
+    assert!(json.inputs.iter().all(|input| input.verdicts[0].error.as_ref() == Some(&cause.error)));
+}
