@@ -5,6 +5,7 @@
 //! without prompts, and a line that fails makes the status 2.
 
 mod completion;
+mod interrupt;
 mod session;
 mod statement;
 
@@ -24,24 +25,25 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation};
 use crate::{Error, ErrorKind};
 use completion::Completions;
+use interrupt::Interrupt;
 use session::{Session, Turn};
 
 /// The number of lines in the history.
 const HISTORY: usize = 1_000;
 
-/// Try rules and queries, a line at a time
+/// Try rules and queries interactively
 #[derive(Debug, Args)]
 #[command(
     after_help = "A line is a query, a rule, `import` or `package`; `:help` lists the commands. \
         From a pipe, lines are read without prompts.\n\n\
         Exit status: 0; 2 when something can't be loaded, or a line from a pipe failed.\n\n\
-    Example:\n  rego-platform run --local testdata/platform policies -i input.json"
+    Example:\n  rego-platform run --local service policies -i input.json"
 )]
 pub(super) struct RunArgs {
     /// Policies (`.rego`) and data (`.json`, `.yaml`), files, folders or globs
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The same, as `eval` and `gate` take them
+    /// The same as PATH, under the name it has in `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// The input, JSON or YAML
@@ -119,6 +121,7 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
         // If there is no history yet, or it can't be read, the session starts without one.
         let _ = editor.load_history(path);
     }
+    let interrupt = Interrupt::listen()?;
     output::plain_note("`:help` lists the commands, `:quit` ends");
     let mut pending = String::new();
     loop {
@@ -135,7 +138,11 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
         // An empty line ends an unfinished statement.
         let last = !pending.is_empty() && line.trim().is_empty();
         pending.push_str(&line);
-        match session.take(&pending, last) {
+        let turn = interrupt.during(|cancellation| {
+            session.cancelled_by(cancellation);
+            session.take(&pending, last)
+        });
+        match turn {
             Turn::More => {
                 pending.push('\n');
                 continue;

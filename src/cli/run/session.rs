@@ -13,7 +13,9 @@ use crate::cli::evaluation;
 use crate::cli::explain::{self, Explain};
 use crate::cli::output;
 use crate::cli::stdin::Stdin;
-use crate::evaluate::{self, EvaluateOptions, Evaluated, OutputFormat, Policies, Query};
+use crate::evaluate::{
+    self, Cancellation, EvaluateOptions, Evaluated, OutputFormat, Policies, Query,
+};
 use crate::load::LoadOptions;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
@@ -133,6 +135,11 @@ impl Session {
     pub fn read_input(&mut self, path: &Path) -> Result<(), Error> {
         self.input = Some(input::read(path, &mut Stdin::default())?);
         Ok(())
+    }
+
+    /// Sets what cancels the evaluations from now on.
+    pub fn cancelled_by(&mut self, cancellation: Cancellation) {
+        self.how.cancellation = Some(cancellation);
     }
 
     /// Executes a text; `last` means that no more lines follow.

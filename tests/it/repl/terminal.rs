@@ -1,12 +1,14 @@
 //! The line editor of `run`, and `eval --watch`, at a terminal.
 
+use std::net::TcpListener;
+
 use rexpect::process::{Signal, WaitStatus};
 use rexpect::reader::Options;
 use rexpect::session::{PtySession, spawn_with_options};
 
 use super::POLICY;
 use crate::cli::Sandbox;
-use crate::support::HANG;
+use crate::support::{CLEAN_IMAGE, HANG};
 
 const UP: &str = "\u{1b}[A";
 const ENTER: &str = "\r";
@@ -106,6 +108,50 @@ fn control_c_drops_what_is_typed_and_control_d_ends() {
     // On a line with something in it, Ctrl-D doesn't end.
     terminal.types("7 * 1\u{4}1");
     terminal.answers("", "77");
+    terminal.types("\u{4}");
+    assert!(matches!(terminal.ends(), WaitStatus::Exited(_, 0)));
+}
+
+#[test]
+fn control_c_stops_a_query_and_the_session_goes_on() {
+    let sandbox = Sandbox::new();
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", service.local_addr().unwrap());
+    let arguments = ["run", "--timeout", "1h", "--token", "t", "--controlplane-url", &address];
+    let mut terminal = terminal(&sandbox, &arguments);
+    terminal.shows("> ");
+    terminal.types(&format!("x := 6 * 7{ENTER}"));
+    terminal.shows(PROMPT);
+    // A call that is never answered.
+    let digest = format!("sha256:{}", "0".repeat(64));
+    terminal.types(&format!("platform.discover(\"{digest}\", \"\"){ENTER}"));
+    let (asked, _) = service.accept().unwrap();
+    terminal.types("\u{3}");
+    terminal.shows("cancelled");
+    terminal.shows(PROMPT);
+    drop(asked);
+    terminal.answers("x", "42");
+    terminal.types("\u{4}");
+    assert!(matches!(terminal.ends(), WaitStatus::Exited(_, 0)));
+}
+
+#[test]
+fn control_c_stops_a_computation_and_the_session_goes_on() {
+    let sandbox = Sandbox::new();
+    let service = format!("{}/testdata/platform", env!("CARGO_MANIFEST_DIR"));
+    let arguments = ["run", "-v", "--timeout", "1h", "--local", &service];
+    let mut terminal = terminal(&sandbox, &arguments);
+    terminal.shows("> ");
+    // The answer of the call shows that the line is being executed.
+    terminal.types(&format!(
+        "platform.discover(\"{CLEAN_IMAGE}\", \"\"); \
+        some i in numbers.range(1, 1000000); some j in numbers.range(1, 1000000); i + j < 0{ENTER}"
+    ));
+    terminal.shows("200");
+    terminal.types("\u{3}");
+    terminal.shows("cancelled");
+    terminal.shows(PROMPT);
+    terminal.answers("6 * 7", "42");
     terminal.types("\u{4}");
     assert!(matches!(terminal.ends(), WaitStatus::Exited(_, 0)));
 }
