@@ -1,24 +1,80 @@
-//! The commit that a release is built from, for `--version` and reports.
+//! The commit that a release is built from, for `--version` and reports, and the list of the
+//! examples that `new --examples` writes.
 //!
 //! Owns `REGO_PLATFORM_COMMIT`: from the environment, or from what `cargo package` noted, or from
 //! the checkout. Builds for development name none: each commit would build everything again.
 
 use std::env;
-use std::path::Path;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn main() {
+/// The folders of the examples, and where they are written.
+const EXAMPLES: [(&str, &str); 4] = [
+    ("policies", "policies"),
+    ("examples/release_gate", "release_gate"),
+    ("testdata/inputs", "inputs"),
+    ("testdata/platform", "service"),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=REGO_PLATFORM_COMMIT");
-    if env::var_os("CARGO_FEATURE_CLI").is_none()
-        || env::var_os("REGO_PLATFORM_COMMIT").is_some()
+    if env::var_os("CARGO_FEATURE_CLI").is_none() {
+        return Ok(());
+    }
+    list_examples()?;
+    if env::var_os("REGO_PLATFORM_COMMIT").is_some()
         || env::var("PROFILE").as_deref() != Ok("release")
     {
-        return;
+        return Ok(());
     }
     if let Some(commit) = packaged().or_else(checked_out) {
         println!("cargo::rustc-env=REGO_PLATFORM_COMMIT={commit}");
     }
+    Ok(())
+}
+
+/// Writes `examples.rs`, which has the path and the content of each file.
+fn list_examples() -> Result<(), Box<dyn Error>> {
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let mut list = "const FILES: &[(&str, &[u8])] = &[\n".to_owned();
+    for (source, target) in EXAMPLES {
+        println!("cargo::rerun-if-changed={source}");
+        let mut files = Vec::new();
+        walk(&root.join(source), target, &mut files)?;
+        for (path, target) in files {
+            let path = path.to_str().ok_or("a path isn't UTF-8")?;
+            writeln!(list, "    ({target:?}, include_bytes!({path:?})),")?;
+        }
+    }
+    list += "];\n";
+    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("examples.rs"), list)?;
+    Ok(())
+}
+
+/// Adds the files of a folder in the order of their names; hidden ones aren't the repository's.
+fn walk(
+    folder: &Path,
+    target: &str,
+    files: &mut Vec<(PathBuf, String)>,
+) -> Result<(), Box<dyn Error>> {
+    let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name().into_string().map_err(|_| "a name isn't UTF-8")?;
+        if name.starts_with('.') {
+            continue;
+        }
+        let target = format!("{target}/{name}");
+        if entry.file_type()?.is_dir() {
+            walk(&entry.path(), &target, files)?;
+        } else {
+            files.push((entry.path(), target));
+        }
+    }
+    Ok(())
 }
 
 /// `{"git": {"sha1": "…"}}`, which `cargo package` writes.

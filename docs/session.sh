@@ -1,14 +1,13 @@
 #!/bin/sh
 # A policy author's first hour: from nothing to a gate, with the usual mistakes.
 #
-#   docs/session.sh [FOLDER]
+#   session.sh
 #
-# FOLDER is the data of the emulator (testdata/platform by default). Everything is written into a
-# temporary folder, which is removed at the end. `expect STATUS TEXT COMMAND...` runs a command, shows
-# it and its output, and requires that exit status and that text. The crate's tests run this script.
+# Nothing is needed but the command. Everything is written into a temporary folder, which is removed
+# at the end. `expect STATUS TEXT COMMAND...` runs a command, shows it and its output, and requires
+# that exit status and that text. The crate's tests run this script.
 set -eu
 
-service=$(cd "${1:-testdata/platform}" && pwd)
 image=sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -31,7 +30,8 @@ expect() {
 	fi
 }
 
-echo '# 1. A policy with its tests. The output lists the next steps.'
+echo '# 1. A policy with its tests, and a sample service. The output lists the next steps.'
+expect 0 'next:' rego-platform new --examples --dir examples
 expect 0 'next:' rego-platform new release --dir release
 expect 0 'PASS: 5/5' rego-platform test release
 expect 0 '0 errors and 0 warnings' rego-platform check release
@@ -106,12 +106,12 @@ expect 0 '--explain fails' \
 expect 0 'count(input.layers): 2' \
 	rego-platform eval -d release -i image.json --explain fails data.size.deny
 expect 0 "$image" sh -c \
-	"echo 'platform.discover(input.image, \"\").digest' | rego-platform run release -i image.json --local '$service'"
+	"echo 'platform.discover(input.image, \"\").digest' | rego-platform run release -i image.json --local examples/service"
 
 echo '# 7. One layout, as `opa fmt` has it.'
 expect 0 '' rego-platform fmt --check release
 
 echo '# 8. The gate, over an emulator; in CI the same command without --local.'
-expect 0 'passed' rego-platform gate -d release image.json --local "$service" --timeout 30s
+expect 0 'passed' rego-platform gate -d release image.json --local examples/service --timeout 30s
 echo '{"image": "sha256:0000000000000000000000000000000000000000000000000000000000000000"}' >unknown.json
-expect 2 'not found' rego-platform gate -d release unknown.json --local "$service"
+expect 2 'not found' rego-platform gate -d release unknown.json --local examples/service

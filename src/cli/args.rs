@@ -18,7 +18,8 @@ use super::{call, eval, service_options};
     max_term_width = 100,
     after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (an error).\n\n\
         Examples:\n  \
-        rego-platform eval --local testdata/platform -d policies 'data.release.allow'\n  \
+        rego-platform new --examples\n  \
+        rego-platform gate --local service -d policies -i inputs/release/pass.json\n  \
         rego-platform call discover sha256:<digest>\n  \
         rego-platform auth status"
 )]
@@ -50,7 +51,7 @@ pub(super) enum Command {
     #[command(subcommand)]
     Auth(AuthCommand),
     Emulate(super::emulate::EmulateArgs),
-    /// Show or clear the folder of artifacts
+    /// Show or clear the artifact cache
     #[command(subcommand)]
     Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),

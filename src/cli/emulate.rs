@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Product};
 /// Serve the service's interface from a folder of files
 #[derive(Debug, Args)]
 #[command(after_help = "Prints `export` lines for the shell, then serves until interrupted.\n\n\
-    Example:\n  rego-platform emulate testdata/platform --listen 127.0.0.1:8080")]
+    Example:\n  rego-platform emulate service --listen 127.0.0.1:8080")]
 pub(super) struct EmulateArgs {
     /// The folder with the data set
     dir: PathBuf,

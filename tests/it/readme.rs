@@ -1,36 +1,77 @@
-//! The commands in the README and in `docs` print what is shown there.
+//! The commands in the README and in `docs` print what is shown there, for a reader who has the
+//! command and no clone.
 //!
-//! In a `console` block, a line that begins with `$ ` is a command; `# status N` after it is its
-//! exit status; the lines that follow are its standard output, in which `...` stands for any number
-//! of lines and, within a line, for any text.
+//! The blocks of a page run in their order, in a folder that is empty at the beginning of the page.
+//! The word after a block's language says how it is run:
+//!
+//! | block | |
+//! |---|---|
+//! | `console` | a line that begins with `$ ` is a command; `# status N` after it is its exit status; the lines that follow are its standard output, in which `...` stands for any number of lines and, within a line, for any text |
+//! | `sh` | a script, which must succeed |
+//! | `console service` | the environment has the token and the addresses of a service |
+//! | `sh clone` | not run here: commands of a checkout, which CI runs |
+//! | `sh opa` | not run here: it needs OPA |
 
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rego_platform::emulator::Emulator;
+
+use crate::support::emulator;
 
 struct Example {
     command: String,
     status: i32,
-    output: Vec<String>,
+    /// The output that is shown, for an example of a `console` block.
+    output: Option<Vec<String>>,
+    asks_service: bool,
 }
 
-fn examples(text: &str) -> Vec<Example> {
+/// Returns the examples of a page that are run here.
+fn examples(page: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
-    let mut inside = false;
-    for line in text.lines() {
-        match (inside, line) {
-            (false, "```console") => inside = true,
-            (true, "```") => inside = false,
-            (true, line) => match line.strip_prefix("$ ") {
-                Some(command) => {
+    let mut block: Option<&str> = None;
+    for line in page.lines() {
+        match (block, line) {
+            (None, line) => {
+                block = line.strip_prefix("```");
+                if block == Some("sh") {
+                    examples.push(Example {
+                        command: String::new(),
+                        status: 0,
+                        output: None,
+                        asks_service: false,
+                    });
+                }
+            }
+            (Some(_), "```") => block = None,
+            (Some("sh"), line) => {
+                let script = &mut examples.last_mut().unwrap().command;
+                *script += line;
+                *script += "\n";
+            }
+            (Some(language @ ("console" | "console service")), line) => {
+                if let Some(command) = line.strip_prefix("$ ") {
                     let (command, status) =
                         command.rsplit_once(" # status ").unwrap_or((command, "0"));
-                    let status = status.parse().unwrap();
-                    let command = command.to_owned();
-                    examples.push(Example { command, status, output: Vec::new() });
+                    examples.push(Example {
+                        command: command.to_owned(),
+                        status: status.parse().unwrap(),
+                        output: Some(Vec::new()),
+                        asks_service: language == "console service",
+                    });
+                } else {
+                    let output = examples.last_mut().unwrap().output.as_mut();
+                    output.expect("a block begins with a command").push(line.to_owned());
                 }
-                None => examples.last_mut().unwrap().output.push(line.to_owned()),
-            },
-            _ => {}
+            }
+            (Some(language), line) => {
+                // No command escapes for want of a word that is known here.
+                let language = language.split([' ', ',']).next().unwrap_or_default();
+                let known = ["sh", "rust", "json", "yaml", "toml", "rego", "text"];
+                let plain = language.is_empty() && !line.contains("rego-platform ");
+                assert!(plain || known.contains(&language), "`{language}`: {line}");
+            }
         }
     }
     examples
@@ -58,40 +99,76 @@ fn like(shown: &str, found: &str) -> bool {
     }
 }
 
-#[test]
-fn commands_do_what_is_shown() {
+/// A reader's machine: an empty folder, an empty home, and the command in the search path.
+struct Reader {
+    folder: tempfile::TempDir,
+    home: tempfile::TempDir,
+    path: String,
+    service: Emulator,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
+        let folder = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(!folder.path().starts_with(root), "a temporary folder outside the clone is needed");
+        Self {
+            folder,
+            home: tempfile::tempdir().unwrap(),
+            path: format!("{}:/usr/local/bin:/usr/bin:/bin", binary.parent().unwrap().display()),
+            service: emulator(),
+        }
+    }
+
+    fn run(&self, example: &Example) -> Output {
+        let mut command = Command::new("sh");
+        command
+            .args(["-e", "-c", &example.command])
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", &self.path)
+            .env("HOME", self.home.path());
+        if example.asks_service {
+            command
+                .env("PLATFORM_TOKEN", self.service.default_token())
+                .env("PLATFORM_CONTROLPLANE_URL", self.service.controlplane_url())
+                .env("PLATFORM_BASE_URL", self.service.base_url());
+        }
+        command.output().unwrap()
+    }
+}
+
+fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut pages = vec![root.join("README.md")];
-    pages.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
-    let mut examples = Vec::new();
-    for page in pages {
-        examples.extend(self::examples(&std::fs::read_to_string(page).unwrap()));
+    let entries = std::fs::read_dir(root.join("docs")).unwrap();
+    let docs = entries.map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages
+}
+
+#[test]
+fn commands_do_what_is_shown_in_an_empty_folder() {
+    let mut count = 0;
+    for page in pages() {
+        let examples = examples(&std::fs::read_to_string(&page).unwrap());
+        if examples.is_empty() {
+            continue;
+        }
+        let reader = Reader::new();
+        for example in examples {
+            count += 1;
+            let Output { status, stdout, stderr } = reader.run(&example);
+            let (stdout, stderr) =
+                (String::from_utf8(stdout).unwrap(), String::from_utf8_lossy(&stderr));
+            let place = format!("{}: {}", page.display(), example.command);
+            assert_eq!(status.code(), Some(example.status), "{place}\n{stdout}\n{stderr}");
+            if let Some(shown) = &example.output {
+                let found: Vec<&str> = stdout.lines().collect();
+                assert!(matches(shown, &found), "{place}\n{stdout}\n{stderr}");
+            }
+        }
     }
-    assert!(examples.len() > 10);
-    let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
-    let home = tempfile::tempdir().unwrap();
-    // The examples write there; it may not exist while tests are built.
-    std::fs::create_dir_all(root.join("target")).unwrap();
-    let path = format!(
-        "{}:{}",
-        binary.parent().unwrap().display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    for example in examples {
-        assert!(example.command.starts_with("rego-platform "), "{}", example.command);
-        let output = Command::new("sh")
-            .args(["-c", &example.command])
-            .current_dir(root)
-            .env_clear()
-            .env("PATH", &path)
-            .env("HOME", home.path())
-            .output()
-            .unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        let found: Vec<&str> = stdout.lines().collect();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let shown = &example.output;
-        assert_eq!(output.status.code(), Some(example.status), "{}\n{stderr}", example.command);
-        assert!(matches(shown, &found), "{}\n{stdout}\n{stderr}", example.command);
-    }
+    assert!(count > 20, "{count}");
 }

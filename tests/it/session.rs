@@ -7,7 +7,7 @@ use std::process::Command;
 
 #[test]
 fn the_authors_session_runs_as_written() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/session.sh");
     let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
     let home = tempfile::tempdir().unwrap();
     let path = format!(
@@ -16,8 +16,8 @@ fn the_authors_session_runs_as_written() {
         std::env::var("PATH").unwrap_or_default()
     );
     let output = Command::new("sh")
-        .arg("docs/session.sh")
-        .current_dir(root)
+        .arg(script)
+        .current_dir(home.path())
         .env_clear()
         .env("PATH", path)
         .env("HOME", home.path())

@@ -1,8 +1,11 @@
-//! `new`: a small policy with its tests and an input, to start from.
+//! `new`: files to start from: a small policy with its tests and an input, or the examples.
 //!
 //! Owns the contents and locations of the files. Nothing that exists is ever overwritten: either
-//! all three files are new, or none is written.
+//! all files are new, or none is written.
 
+mod examples;
+
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,18 +19,26 @@ use crate::{Error, ErrorKind, Product};
 
 const POLICY: &str = include_str!("policy.rego.txt");
 const TEST: &str = include_str!("test.rego.txt");
+/// An image that the sample service knows.
 const INPUT: &str = "{\n  \"image\": \
-    \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n}\n";
+    \"sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477\"\n}\n";
 
-/// Write a policy, its tests and an input to start from
+/// Write a policy with tests to start from, or example policies with a sample service
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes NAME.rego, NAME_test.rego and input.json, and never overwrites.\n\n\
-    Example:\n  rego-platform new release --dir policies/release"
+    after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
+    `policies`, `release_gate`, `inputs` and `service`, and never overwrites.\n\n\
+    Examples:\n  \
+    rego-platform new --examples\n  \
+    rego-platform new release --dir policies/release"
 )]
 pub(super) struct NewArgs {
     /// The policy's name, which becomes its package
-    name: String,
+    #[arg(required_unless_present = "examples", conflicts_with = "examples")]
+    name: Option<String>,
+    /// Write example policies, inputs for them and the data of a sample service instead
+    #[arg(long)]
+    examples: bool,
     /// The folder; created if it doesn't exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -35,33 +46,64 @@ pub(super) struct NewArgs {
 
 pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
-    let name = checked(&args.name, &product)?;
-    let fill = |text: &str| text.replace("NAME", name).replace("PRODUCT", product.as_str());
-    let files = [
-        (args.dir.join(format!("{name}.rego")), fill(POLICY)),
-        (args.dir.join(format!("{name}_test.rego")), fill(TEST)),
-        (args.dir.join("input.json"), INPUT.to_owned()),
-    ];
-    write(&args.dir, &files)?;
-    let paths = files.map(|(path, _)| shown(&path));
-    let text = format!("wrote {}\n{}", paths.join("\nwrote "), next(&paths, name, &product));
+    let text = match &args.name {
+        Some(name) => policy(checked(name, &product)?, &args.dir, &product)?,
+        None => examples(&args.dir, &product)?,
+    };
     output::to_stdout(text.as_bytes())?;
     Ok(Exit::Passed)
 }
 
-/// Returns the commands to run next.
-fn next([policy, test, input]: &[String; 3], name: &str, product: &Product) -> String {
-    let product = match product.as_str() {
-        "platform" => String::new(),
-        other => format!(" --product {other}"),
-    };
-    format!(
-        "\nnext:\n  \
+/// Writes a policy with its tests and an input. Returns what to print.
+fn policy(name: &str, dir: &Path, product: &Product) -> Result<String, Error> {
+    let fill = |text: &str| text.replace("NAME", name).replace("PRODUCT", product.as_str());
+    let paths = [format!("{name}.rego"), format!("{name}_test.rego"), "input.json".to_owned()]
+        .map(|file| dir.join(file));
+    refuse_existing(&paths)?;
+    let contents = [fill(POLICY), fill(TEST), INPUT.to_owned()];
+    let files: Vec<_> =
+        paths.iter().cloned().zip(contents.map(|text| text.into_bytes().into())).collect();
+    write(&files)?;
+    let paths = paths.map(|path| shown(&path));
+    let [policy, test, input] = &paths;
+    let product = option(product);
+    Ok(format!(
+        "wrote {}\n\nnext:\n  \
         rego-platform test{product} {policy} {test}\n  \
         rego-platform check{product} {policy} {test}\n  \
-        rego-platform eval{product} -d {policy} -i {input} data.{name}.deny  \
-        # with a digest that the service knows\n"
-    )
+        rego-platform new{product} --examples --dir examples  # with a sample service\n  \
+        rego-platform gate{product} --local examples/service -d {policy} -i {input}\n",
+        paths.join("\nwrote "),
+    ))
+}
+
+/// Writes the examples. Returns what to print.
+fn examples(dir: &Path, product: &Product) -> Result<String, Error> {
+    let folders = examples::FOLDERS.map(|(folder, purpose)| (dir.join(folder), purpose));
+    refuse_existing(&folders.clone().map(|(folder, _)| folder))?;
+    let files = examples::files(dir, product);
+    write(&files)?;
+    let mut text = String::new();
+    for (folder, purpose) in &folders {
+        let count = files.iter().filter(|(path, _)| path.starts_with(folder)).count();
+        text += &format!("wrote {} ({count} files): {purpose}\n", shown(folder));
+    }
+    let at = |path: &str| shown(&dir.join(path));
+    let (policies, inputs) = (at("policies"), at("inputs/release/pass.json"));
+    let (service, product) = (at("service"), option(product));
+    Ok(format!(
+        "{text}\nnext:\n  \
+        rego-platform test{product} {policies}\n  \
+        rego-platform gate{product} --local {service} -d {policies} -i {inputs}\n"
+    ))
+}
+
+/// Returns the option for a product, with a space before it; nothing for the default.
+fn option(product: &Product) -> String {
+    match product.as_str() {
+        "platform" => String::new(),
+        other => format!(" --product {other}"),
+    }
 }
 
 /// Checks that a name needs no quotes as a package, and hides nothing of Rego's own.
@@ -90,30 +132,68 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
     Ok(name)
 }
 
-fn write(dir: &Path, files: &[(PathBuf, String)]) -> Result<(), Error> {
-    let taken: Vec<_> = files
+fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {
+    let taken: Vec<_> = paths
         .iter()
-        .filter(|(path, _)| path.symlink_metadata().is_ok())
-        .map(|(path, _)| format!("`{}`", escape(&path.display().to_string())))
+        .filter(|path| path.symlink_metadata().is_ok())
+        .map(|path| format!("`{}`", escape(&path.display().to_string())))
         .collect();
-    if !taken.is_empty() {
-        let verb = if taken.len() == 1 { "exists" } else { "exist" };
-        let message = format!("{} {verb}", taken.join(" and "));
-        return Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("choose another name, or another folder with `--dir`"));
+    if taken.is_empty() {
+        return Ok(());
     }
-    std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
-    for (count, (path, text)) in files.iter().enumerate() {
-        // Created anew: a file that appeared in the meantime is kept.
-        let made = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-        if let Err(error) = made {
-            for (path, _) in files.iter().take(count) {
-                let _ = std::fs::remove_file(path);
-            }
+    let verb = if taken.len() == 1 { "exists" } else { "exist" };
+    let message = format!("{} {verb}", taken.join(" and "));
+    Err(Error::new(ErrorKind::Configuration, message)
+        .with_hint("choose another name, or another folder with `--dir`"))
+}
+
+/// Writes the files. If one can't be written, the others are removed, with the folders for them.
+fn write(files: &[(PathBuf, Cow<'_, [u8]>)]) -> Result<(), Error> {
+    let mut made = Made::default();
+    for (path, content) in files {
+        if let Err(error) = made.file(path, content) {
+            made.remove();
             return Err(failed(path, error));
         }
     }
     Ok(())
+}
+
+/// What was made so far.
+#[derive(Default)]
+struct Made {
+    folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+impl Made {
+    fn folder(&mut self, path: &Path) -> std::io::Result<()> {
+        if path.as_os_str().is_empty() || path.is_dir() {
+            return Ok(());
+        }
+        path.parent().map_or(Ok(()), |parent| self.folder(parent))?;
+        std::fs::create_dir(path)?;
+        self.folders.push(path.to_owned());
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, content: &[u8]) -> std::io::Result<()> {
+        path.parent().map_or(Ok(()), |parent| self.folder(parent))?;
+        // Created anew: a file that appeared in the meantime is kept.
+        let mut file = File::create_new(path)?;
+        self.files.push(path.to_owned());
+        file.write_all(content)
+    }
+
+    fn remove(self) {
+        for file in self.files {
+            let _ = std::fs::remove_file(file);
+        }
+        // Only empty folders are removed.
+        for folder in self.folders.iter().rev() {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Error {
