@@ -14,9 +14,9 @@ use crate::{Error, ErrorKind, Product};
 
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum CacheCommand {
-    /// Print the folder in which artifacts are kept
+    /// Print the folder of the cache
     Dir,
-    /// Remove every artifact that is kept
+    /// Remove every artifact
     Clear,
 }
 

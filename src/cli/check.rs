@@ -34,7 +34,7 @@ pub(super) struct CheckArgs {
     /// Policies, tests and data, files, folders or globs; `.` if there is none
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The same, as `eval` and `gate` take them
+    /// The same as PATH, under the name it has in `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Output format
@@ -43,10 +43,10 @@ pub(super) struct CheckArgs {
     /// Print what the policies are compiled to, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Fix in the files what has one right answer: misspelt names, unused imports, Rego v0
+    /// Fix the files where there is one right answer: misspelt names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
-    /// The findings that count
+    /// The least severe findings that count
     #[arg(long, value_enum, default_value_t = Level::Warning)]
     level: Level,
     #[command(flatten)]
@@ -67,7 +67,7 @@ enum CheckFormat {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Level {
-    /// Errors alone
+    /// Errors only
     Error,
     /// Errors and warnings
     Warning,

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::{Exit, output};
 use crate::Error;
 
-/// Print the completions of a shell
+/// Print a completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "Example: rego-platform completions bash > \
     ~/.local/share/bash-completion/completions/rego-platform")]

@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind};
 #[derive(Debug, Args)]
 #[command(after_help = "Example: rego-platform man ~/.local/share/man/man1")]
 pub(super) struct ManArgs {
-    /// The folder that the pages are written into, `rego-platform.1` and the like
+    /// The folder to write the pages into, `rego-platform.1` and so on
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "NAME", default_value = "platform",
         help_heading = SERVICE)]
     pub product: String,
-    /// The token; visible to other users in the list of processes
+    /// The token; other users can see it in the list of processes
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
     pub token: Option<Secret>,
     /// A file that holds the token; `-` for standard input
@@ -43,10 +43,10 @@ pub(super) struct Options {
     /// The configuration file, instead of `<product>/config.toml` in the configuration folder
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub config: Option<PathBuf>,
-    /// Certificates (PEM) to trust besides the system's
+    /// Certificates (PEM) to trust in addition to the system's
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub ca_cert: Option<PathBuf>,
-    /// Allow plain HTTP beyond loopback; certificates are still checked
+    /// Allow plain HTTP to other hosts than loopback; certificates are still checked
     #[arg(long, global = true, help_heading = SERVICE)]
     pub insecure: bool,
     /// Use an emulator that serves this folder, instead of the service
@@ -55,15 +55,15 @@ pub(super) struct Options {
     /// Inject a fault into the emulator, such as `discover:status=503:count=2`; may be repeated
     #[arg(long, global = true, value_name = "FAULT", help_heading = SERVICE)]
     pub fault: Vec<String>,
-    /// How long one evaluation or call may take, such as `30s`
+    /// Time limit of one evaluation or call, such as `30s`
     #[arg(long, global = true, value_name = "TIME", default_value = "60s",
         value_parser = duration, help_heading = SERVICE)]
     pub timeout: Duration,
-    /// Maximum number of requests in flight at once
+    /// Maximum number of concurrent requests
     #[arg(long, global = true, value_name = "N", default_value_t = 64,
         value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
     pub concurrency: u16,
-    /// Maximum number of different calls of one evaluation
+    /// Maximum number of distinct calls of one evaluation
     #[arg(long, global = true, value_name = "N", default_value_t = 20_000,
         value_parser = clap::value_parser!(u64).range(1..), help_heading = SERVICE)]
     pub max_calls: u64,
@@ -95,8 +95,8 @@ pub(super) struct Options {
     /// Print no warnings
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
-    /// Show requests and answers; twice for more. With `eval`, starts with a table of calls and
-    /// passes; with `test`, also shows passed tests
+    /// Log each request; twice for more. `eval -v` prints a table of its calls and `test -v` the tests
+    /// that passed; both log requests with `-vv`
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
     pub verbose: u8,
 }

@@ -23,11 +23,9 @@ use format::EvalFormat;
 /// Evaluate a query over policies, data and an input
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
-#[command(
-    after_help = "Exit status: 0 when there is an answer, undefined included; 1 as `--fail` and \
-        `--fail-defined` define it; 2 on an error.\n\n\
-    Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'"
-)]
+#[command(after_help = "Exit status: 0 when there is an answer, undefined included; 1 when the \
+        condition of `--fail` or `--fail-defined` holds; 2 on an error.\n\n\
+    Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'")]
 pub(super) struct EvalArgs {
     /// The query
     query: String,

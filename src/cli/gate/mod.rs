@@ -69,11 +69,11 @@ pub(super) struct GateArgs {
     /// Format of the report on standard output; `human` by default
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
-    /// A further report, such as `json=gate.json`; `json=-`, or `json` alone, goes to standard
+    /// An additional report, such as `json=gate.json`; `json=-`, or `json` alone, goes to standard
     /// output; may be repeated
     #[arg(short, long, value_name = "FORMAT=FILE")]
     output: Vec<Output>,
-    /// The calls of the service that reports list
+    /// The calls of the service to list in reports
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
     /// Count inputs that passed without listing them, in the reports for people
@@ -148,7 +148,7 @@ pub(super) struct GateArgs {
 enum Calls {
     /// None
     None,
-    /// Failed calls, and those whose answer was cut, packed or not comparable
+    /// Failed calls, and those whose answer was cut, is base64 or couldn't be compared
     Failed,
     /// All calls
     All,

@@ -29,7 +29,7 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
     `with {function} as {...}`; or let calls be answered with `--local DIR`, `--replay FILE` or \
     `--live`";
 
-/// Run the tests of policies
+/// Run the tests of policies as `opa test` does
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 #[command(
@@ -44,7 +44,7 @@ pub(super) struct TestArgs {
     /// is none
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The same, as `eval` and `gate` take them
+    /// The same as PATH, under the name it has in `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Run only tests whose full name, such as `data.release_test.test_a`, matches
