@@ -14,7 +14,7 @@ use crate::gate::model::{
 };
 use crate::gate::report::Report;
 use crate::gate::reports::facts;
-use crate::gate::reports::view::View;
+use crate::gate::reports::view::{Listed, View};
 use crate::text::{escape, escape_for_log, shorten};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -39,7 +39,7 @@ impl Report for Human {
         }
         let (listed, rest) = self.view.inputs(run);
         for listed in &listed {
-            self.input(run, listed.input, out)?;
+            self.input(run, listed, out)?;
             if let Some(same) = listed.same(&self.view) {
                 writeln!(out, "{} {same}", self.paint(RED, "NO VERDICT"))?;
             }
@@ -149,7 +149,8 @@ impl Human {
         Ok(())
     }
 
-    fn input(&self, run: &Run, input: &Input, out: &mut dyn Write) -> io::Result<()> {
+    fn input(&self, run: &Run, listed: &Listed<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let input = listed.input;
         let outcome = match input.outcome {
             Outcome::Passed => self.paint(GREEN, "PASS"),
             Outcome::Failed => self.paint(RED, "FAIL"),
@@ -166,15 +167,21 @@ impl Human {
         }
         self.details(input, out)?;
         if let Some(error) = &input.error {
-            self.failure("  ", error, out)?;
+            self.error("  ", run, listed, None, error, out)?;
         }
         for verdict in &input.verdicts {
-            self.verdict(run, verdict, out)?;
+            self.verdict(run, listed, verdict, out)?;
         }
         Ok(())
     }
 
-    fn verdict(&self, run: &Run, verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+    fn verdict(
+        &self,
+        run: &Run,
+        listed: &Listed<'_>,
+        verdict: &Verdict,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let status = match verdict.status {
             Status::Passed => self.paint(GREEN, "pass"),
             Status::Failed => self.paint(RED, "fail"),
@@ -190,7 +197,7 @@ impl Human {
             verdict.reason.as_ref().map_or_else(String::new, |why| format!(": {}", line(why)));
         writeln!(out, "  {status} {}{title}{reason}", line(&verdict.policy))?;
         if let Some(error) = &verdict.error {
-            self.failure("    ", error, out)?;
+            self.error("    ", run, listed, Some(&verdict.policy), error, out)?;
         }
         let mut last = None;
         let (violations, more) = self.view.violations(verdict);
@@ -238,6 +245,37 @@ impl Human {
             (Effect::Disregarded, _) => writeln!(out, "      doesn't count"),
             _ => Ok(()),
         }
+    }
+
+    /// Writes an error of an input: in full for the first input that has it, else with the name of
+    /// that input.
+    fn error(
+        &self,
+        indent: &str,
+        run: &Run,
+        listed: &Listed<'_>,
+        policy: Option<&str>,
+        error: &Failure,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let cause = run
+            .causes
+            .iter()
+            .find(|cause| cause.policy.as_deref() == policy && cause.error == *error);
+        let Some(cause) = cause else { return self.failure(indent, error, out) };
+        if cause.first != listed.input.name {
+            let label = self.paint(RED, "error");
+            let (kind, first) = (line(&error.kind), line(&cause.first));
+            return writeln!(out, "{indent}{label}: {kind}, for the same reason as {first}");
+        }
+        self.failure(indent, error, out)?;
+        // Of these, a line about the group states how many there are.
+        let group = listed.alike.len() as u64 + 1;
+        if cause.inputs > group {
+            let more = count(cause.inputs - 1, "more input");
+            writeln!(out, "{indent}{more} for the same reason")?;
+        }
+        Ok(())
     }
 
     fn failure(&self, indent: &str, failure: &Failure, out: &mut dyn Write) -> io::Result<()> {

@@ -45,6 +45,20 @@ pub(super) enum State {
     Error,
 }
 
+impl Case<'_> {
+    /// Returns the reasons for its state, and the number of other inputs with the same one.
+    pub fn reasons(&self) -> Vec<String> {
+        self.details.iter().cloned().chain(self.more(0)).collect()
+    }
+
+    /// Returns a line about the other inputs with the same error, unless it is shown for a group of
+    /// this input and as many others.
+    pub fn more(&self, others: usize) -> Option<String> {
+        let more = self.alike.saturating_sub(1);
+        (more > others).then(|| format!("{} for the same reason", count(more as u64, "more input")))
+    }
+}
+
 impl State {
     const fn of(outcome: Outcome) -> Self {
         match outcome {
@@ -178,8 +192,6 @@ fn state_errors_once(cases: &mut [Case<'_>]) {
     for (index, _, alike) in first.into_values() {
         if let Some(case) = cases.get_mut(index).filter(|_| alike > 1) {
             case.alike = alike;
-            let more = count(alike as u64 - 1, "more input");
-            case.details.push(format!("{more} for the same reason"));
         }
     }
 }

@@ -155,6 +155,8 @@ impl GitHub {
         let level = match (case.state, own) {
             // The input isn't listed, or is in a group with the same reason.
             (_, Some(None)) => return Ok(()),
+            // Another annotation states the error, and counts this one.
+            (State::Error, _) if case.alike == 0 => return Ok(()),
             (State::Error, _) => "error",
             (State::Failed, _) if blameless => "error",
             (State::Skipped, _) => "notice",
@@ -165,7 +167,9 @@ impl GitHub {
         let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
         let mut text = vec![case.summary.clone()];
         text.extend(case.details.iter().filter(|detail| **detail != case.summary).cloned());
-        text.extend(own.flatten().and_then(|listed| listed.same(&self.view)));
+        let group = own.flatten();
+        text.extend(case.more(group.map_or(0, |listed| listed.alike.len())));
+        text.extend(group.and_then(|listed| listed.same(&self.view)));
         all.add(level, &self.place(None, input), &title, &text.join("; "))
     }
 

@@ -285,6 +285,9 @@ impl Html {
             let id = anchor(*index, case);
             let id = if case.verdict.is_some() { id } else { String::new() };
             out.push_str(&self.described(run, case, case.policy.unwrap_or("(verdict)"), &id));
+            if let Some(more) = case.more(one.alike.len()) {
+                let _ = writeln!(out, "<p>{}</p>", esc(&more));
+            }
         }
         if let Some(same) = one.same(&self.view) {
             let _ = writeln!(out, "<p>{}</p>", esc(&same));

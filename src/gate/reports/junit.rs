@@ -122,8 +122,9 @@ fn unsuccessful(kind: NonSuccessKind, case: &Case<'_>) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(case.kind.as_str());
     status.set_message(case.summary.as_str());
-    if !case.details.is_empty() {
-        status.set_description(listed(&format!("{}:", case.kind), &case.details));
+    let reasons = case.reasons();
+    if !reasons.is_empty() {
+        status.set_description(listed(&format!("{}:", case.kind), &reasons));
     }
     status
 }

@@ -56,12 +56,18 @@ pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
         page.add(&format!("- {}\n", code(reason)));
     }
     let (listed, rest) = view.inputs(run);
-    let all: Vec<Case<'_>> = cases(run)
-        .into_iter()
-        .filter(|case| {
-            case.input.is_none_or(|input| listed.iter().any(|l| std::ptr::eq(l.input, input)))
-        })
-        .collect();
+    let mut all: Vec<Case<'_>> = Vec::new();
+    for mut case in cases(run) {
+        let group =
+            case.input.map(|input| listed.iter().find(|listed| std::ptr::eq(listed.input, input)));
+        // The input isn't listed, or another case states the error and counts this one.
+        if matches!(group, Some(None)) || case.alike == 0 {
+            continue;
+        }
+        let others = group.flatten().map_or(0, |listed| listed.alike.len());
+        case.details.extend(case.more(others));
+        all.push(case);
+    }
     section(&mut page, "No verdict", &all, State::Error);
     for same in listed.iter().filter_map(|listed| listed.same(view)) {
         page.add(&format!("- {}\n", code(&same)));

@@ -223,9 +223,9 @@ fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
     let mut results = Vec::new();
     for case in all.iter().filter(|case| blameless(case) && case.alike > 0) {
         let mut message = format!("{}: {}", line(case.policy.unwrap_or("verdict")), case.summary);
-        for detail in case.details.iter().filter(|detail| **detail != case.summary) {
+        for reason in case.reasons().iter().filter(|reason| **reason != case.summary) {
             message.push_str("; ");
-            message.push_str(detail);
+            message.push_str(reason);
         }
         let mut out = at(NO_VERDICT, &message, case.input, None, folder);
         out.level = Some(ResultLevel::Error);

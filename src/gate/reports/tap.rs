@@ -74,7 +74,7 @@ fn point(
         block.push(format!("severity: {severity}"));
         block.push(format!("kind: {}", quoted(&case.kind)));
     }
-    list(&mut block, "found", &case.details);
+    list(&mut block, "found", &case.reasons());
     list(&mut block, "notes", &case.notes);
     if let Some(input) = first {
         let about: Vec<String> =

@@ -323,6 +323,24 @@ fn a_cause_of_400_inputs_is_stated_once() {
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), 1);
     assert_eq!(results[0]["occurrenceCount"], INPUTS);
+    // If the inputs have violations besides, each is listed, without the cause of all.
+    sandbox.write(
+        "policies/fine.rego",
+        "package fine\n\ndeny contains \"an n\" if is_number(input.n)\n",
+    );
+    let run = sandbox.run(&arguments).within(sandbox.path(".")).output().code(2);
+    assert_eq!(run.stdout.matches("an n").count(), 2 * 200, "{}", run.stdout);
+    for format in ["human", "github", "markdown", "html", "sarif"] {
+        let text = report(format);
+        assert_eq!(text.matches(CAUSE).count(), 1, "{format}: {text}");
+        assert_eq!(
+            text.matches("399 more inputs for the same reason").count(),
+            1,
+            "{format}: {text}"
+        );
+    }
+    // The cause takes one of the 50 annotations.
+    assert_eq!(report("github").matches("::an n").count(), 49);
     // The report for programs has every verdict in full, and the cause of all of them.
     let json: Run = serde_json::from_str(&report("json")).unwrap();
     let [cause] = json.causes.as_slice() else { panic!("{:?}", json.causes) };
