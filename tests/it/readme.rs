@@ -99,6 +99,10 @@ fn like(shown: &str, found: &str) -> bool {
     }
 }
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 /// A reader's machine: an empty folder, an empty home, and the command in the search path.
 struct Reader {
     folder: tempfile::TempDir,
@@ -111,8 +115,10 @@ impl Reader {
     fn new() -> Self {
         let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
         let folder = tempfile::tempdir().unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert!(!folder.path().starts_with(root), "a temporary folder outside the clone is needed");
+        assert!(
+            !folder.path().starts_with(root()),
+            "a temporary folder outside the clone is needed"
+        );
         Self {
             folder,
             home: tempfile::tempdir().unwrap(),
@@ -139,8 +145,9 @@ impl Reader {
     }
 }
 
+/// Returns the README and the pages of `docs`.
 fn pages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut pages = vec![root.join("README.md")];
     let entries = std::fs::read_dir(root.join("docs")).unwrap();
     let docs = entries.map(|entry| entry.unwrap().path());
@@ -171,4 +178,25 @@ fn commands_do_what_is_shown_in_an_empty_folder() {
         }
     }
     assert!(count > 20, "{count}");
+}
+
+#[test]
+fn links_and_paths_lead_to_files() {
+    let link = regex::Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
+    let folders = "src|tests|docs|benches|examples|testdata|policies|fuzz|\\.ci|\\.github";
+    let path = regex::Regex::new(&format!("`((?:{folders})/[A-Za-z0-9_./-]+)`")).unwrap();
+    let mut pages = pages();
+    let others = ["CONTRIBUTING.md", "SECURITY.md", "benches/README.md", "policies/README.md"];
+    pages.extend(others.map(|page| root().join(page)));
+    let mut count = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let linked = link.captures_iter(&text).map(|found| page.with_file_name(&found[1]));
+        let named = path.captures_iter(&text).map(|found| root().join(&found[1]));
+        for target in linked.chain(named) {
+            count += 1;
+            assert!(target.exists(), "{}: {}", page.display(), target.display());
+        }
+    }
+    assert!(count > 100, "{count}");
 }
