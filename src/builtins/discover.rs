@@ -54,7 +54,7 @@ pub(super) static FUNCTION: Function = Function {
         Argument {
             name: "kind",
             ty: Type::Either(&Type::String, &Type::Null),
-            doc: "chooses one where the digest is known under several kinds; `\"\"` or `null` for none",
+            doc: "selects one kind if the digest is known under several; `\"\"` or `null` selects none",
         },
     ],
     result: Type::Object(RESULT),

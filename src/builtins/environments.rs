@@ -6,8 +6,8 @@ use crate::client::{ENVIRONMENTS, Paging};
 use crate::resources::Environment;
 
 static FILTERS: &[Field] = &[
-    Field::optional("query", Type::String, "with this in the name or description, in any case"),
-    Field::optional("limit", Type::Integer, "at most this many environments, at least 1"),
+    Field::optional("query", Type::String, "text in the name or description, ignoring case"),
+    Field::optional("limit", Type::Integer, "the maximum number of environments, at least 1"),
 ];
 
 static RESULT: &[Field] = &[Field::required(
@@ -29,7 +29,7 @@ pub(super) static FUNCTION: Function = Function {
     arguments: &[Argument {
         name: "filters",
         ty: Type::Object(FILTERS),
-        doc: "what to look for; all keys are optional, an empty object asks for everything",
+        doc: "all keys are optional; an empty object asks for everything",
     }],
     result: Type::Object(RESULT),
     summary: "the environments that match a search",

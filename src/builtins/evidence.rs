@@ -5,16 +5,20 @@ use super::{Argument, Cost, Field, Function, Type};
 use crate::client::{EVIDENCE, Paging};
 
 pub(super) static FILTERS: &[Field] = &[
-    Field::optional("project_name", Type::String, "of this project"),
-    Field::optional("project_version_name", Type::String, "of this version of the project"),
-    Field::optional("kind", Type::Array(&Type::String), "of one of these material types"),
-    Field::optional("workflow_name", Type::Array(&Type::String), "from one of these workflows"),
-    Field::optional("search", Type::String, "with this in the evidence's or the subject's name"),
-    Field::optional("latest", Type::Boolean, "only the latest for each kind and name"),
-    Field::optional("hide_attestation", Type::Boolean, "without the attestations themselves"),
-    Field::optional("product_id", Type::String, "of this product"),
-    Field::optional("product_version_id", Type::String, "of this version of the product"),
-    Field::optional("limit", Type::Integer, "at most this many results, at least 1"),
+    Field::optional("project_name", Type::String, "the name of the project"),
+    Field::optional("project_version_name", Type::String, "the name of the project's version"),
+    Field::optional("kind", Type::Array(&Type::String), "material types, any of which matches"),
+    Field::optional(
+        "workflow_name",
+        Type::Array(&Type::String),
+        "names of workflows, any of which matches",
+    ),
+    Field::optional("search", Type::String, "text in the name of the evidence or of its subject"),
+    Field::optional("latest", Type::Boolean, "only the latest evidence of each kind and name"),
+    Field::optional("hide_attestation", Type::Boolean, "leave out the attestations themselves"),
+    Field::optional("product_id", Type::String, "the product's identifier"),
+    Field::optional("product_version_id", Type::String, "the identifier of the product's version"),
+    Field::optional("limit", Type::Integer, "the maximum number of results, at least 1"),
 ];
 
 pub(super) static EVIDENCE_ROW: &[Field] = &[
@@ -55,7 +59,7 @@ pub(super) static FUNCTION: Function = Function {
     arguments: &[Argument {
         name: "filters",
         ty: Type::Object(FILTERS),
-        doc: "what to look for; all keys are optional, an empty object asks for everything",
+        doc: "all keys are optional; an empty object asks for everything",
     }],
     result: Type::Object(RESULT),
     summary: "the evidence that matches the filters",

@@ -1,4 +1,4 @@
-//! `evidence_prompt(evidence, prompt)`: an AI model's opinion of a piece of evidence.
+//! `evidence_prompt(evidence, prompt)`: an AI model's evaluation of a piece of evidence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ pub(super) static FUNCTION: Function = Function {
             ty: Type::String,
             doc: "a content-store digest (`sha256:<64 hex>`) or the content itself",
         },
-        Argument { name: "prompt", ty: Type::String, doc: "what the model is asked to look for" },
+        Argument { name: "prompt", ty: Type::String, doc: "what the model should look for" },
     ],
     result: Type::Object(RESULT),
-    summary: "an AI model's opinion of a piece of evidence",
+    summary: "an AI model's evaluation of a piece of evidence",
     doc: "Costs money, so it is never sent twice and never on a guess. When the analysis is \
           skipped (the feature is off, for one) `skipped` is true and `violations` empty: look at \
           `skipped` before you take that for a pass. A string that only looks like a digest is an \

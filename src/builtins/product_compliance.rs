@@ -6,7 +6,7 @@ use crate::client::{PRODUCT_COMPLIANCE, Paging};
 use crate::resources::FrameworkCompliance;
 
 static FILTERS: &[Field] = &[
-    Field::required("product_version_id", Type::String, "the version of the product"),
+    Field::required("product_version_id", Type::String, "the identifier of the product's version"),
     Field::optional(
         "framework_ids",
         Type::Array(&Type::String),
@@ -33,7 +33,7 @@ pub(super) static FUNCTION: Function = Function {
     arguments: &[Argument {
         name: "filters",
         ty: Type::Object(FILTERS),
-        doc: "which version and frameworks; `product_version_id` is required",
+        doc: "the product's version, which is required, and frameworks",
     }],
     result: Type::Object(RESULT),
     summary: "the compliance of a product version with its frameworks, over all its projects",

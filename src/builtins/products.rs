@@ -6,7 +6,7 @@ use crate::client::{PRODUCTS, Paging};
 use crate::resources::ProductResource;
 
 static FILTERS: &[Field] =
-    &[Field::optional("limit", Type::Integer, "at most this many products, at least 1")];
+    &[Field::optional("limit", Type::Integer, "the maximum number of products, at least 1")];
 
 static RESULT: &[Field] =
     &[Field::required("products", Type::Array(&Type::Object(&ProductResource)), "the products")];

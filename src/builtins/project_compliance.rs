@@ -5,13 +5,13 @@ use super::{Argument, Cost, Field, Function, Type};
 use crate::client::{PROJECT_COMPLIANCE, Paging};
 
 static FILTERS: &[Field] = &[
-    Field::required("project_version_id", Type::Uuid, "the project's version, a UUID"),
+    Field::required("project_version_id", Type::Uuid, "the identifier of the project's version"),
     Field::optional(
         "framework_ids",
         Type::Array(&Type::String),
         "only these frameworks; all frameworks of the version when absent",
     ),
-    Field::optional("limit", Type::Integer, "at most this many evaluations, at least 1"),
+    Field::optional("limit", Type::Integer, "the maximum number of evaluations, at least 1"),
 ];
 
 pub(super) static EVALUATION: &[Field] = &[
@@ -19,7 +19,7 @@ pub(super) static EVALUATION: &[Field] = &[
     Field::required("requirement_version_id", Type::String, "the requirement's version"),
     Field::required("requirement_revision", Type::Integer, "the requirement's revision"),
     Field::required("name", Type::String, "the requirement's name"),
-    Field::required("display_name", Type::String, "the requirement's name for people"),
+    Field::required("display_name", Type::String, "the requirement's display name"),
     Field::required("description", Type::String, "what the requirement asks for"),
     Field::required("project_version_id", Type::String, "the project's version"),
     Field::required("framework_id", Type::String, "the framework that the requirement is in"),
@@ -46,7 +46,7 @@ pub(super) static FUNCTION: Function = Function {
     arguments: &[Argument {
         name: "filters",
         ty: Type::Object(FILTERS),
-        doc: "which version and frameworks; `project_version_id` is required",
+        doc: "the project's version, which is required, and frameworks",
     }],
     result: Type::Object(RESULT),
     summary: "the compliance of a project version with its frameworks",

@@ -6,10 +6,10 @@ use crate::client::{PROJECTS, Paging};
 use crate::resources::Project;
 
 static FILTERS: &[Field] = &[
-    Field::optional("project_name", Type::String, "with this name"),
-    Field::optional("product_id", Type::String, "of this product"),
-    Field::optional("description", Type::String, "with this description"),
-    Field::optional("limit", Type::Integer, "at most this many projects, at least 1"),
+    Field::optional("project_name", Type::String, "the project's name"),
+    Field::optional("product_id", Type::String, "the product's identifier"),
+    Field::optional("description", Type::String, "the project's description"),
+    Field::optional("limit", Type::Integer, "the maximum number of projects, at least 1"),
 ];
 
 static RESULT: &[Field] =
@@ -28,7 +28,7 @@ pub(super) static FUNCTION: Function = Function {
     arguments: &[Argument {
         name: "filters",
         ty: Type::Object(FILTERS),
-        doc: "what to look for; all keys are optional, an empty object asks for everything",
+        doc: "all keys are optional; an empty object asks for everything",
     }],
     result: Type::Object(RESULT),
     summary: "the projects that match the filters",
