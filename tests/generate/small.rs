@@ -174,6 +174,11 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("h(x)", ""),
     ("not h(x)", ""),
     ("l", ""),
+    ("n == x", ""),
+    ("fn(x) == y", ""),
+    ("y := fn(x)", "y"),
+    ("x := u.b", "x"),
+    ("u[x] = y", "x y"),
     ("{y, x}[_] == svc.ask(x)", ""),
     ("$\"{input.nope}, {x}\" == \"<undefined>, 1\"", ""),
     ("print($\"{input.o[y]} of {x}\")", ""),
@@ -186,6 +191,19 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("not { input.l[_]; svc.none(svc.ask(x)) }", ""),
     ("not { input.l[_]; svc.ask(x) }", ""),
     ("{1: z | some z in input.l} != {}", ""),
+    // `with` by a variable that gets its value later.
+    ("[z | z = input.l[_]; z = y] == [y] with input.l as [x]; x = input.b", "x"),
+    ("{k | input.o[k] = y} != {} with input.o as {\"k\": x}; x = 1", "x"),
+    ("[1 | input.l[0] = y; input.l[1] = 7] == [] with input.l as [x, x]; svc.ask(y, x)", "x"),
+    // Types, templates, annotations.
+    ("{1 | input.l[_] == x} == {\"a\"}", ""),
+    ("[1, x] = [y, \"a\", 2]", ""),
+    ("{\"k\": 1, \"j\": x} == {\"k\": \"a\", \"j\": y}", ""),
+    ("$\"{x with input.a as 3} {r with input.a as 4}\" != \"1\"", ""),
+    ("x := rego.metadata.chain()", "x"),
+    ("about == x", ""),
+    ("x := data.small.within.titles", "x"),
+    ("x := {1: w | some w in [1, 1.0]}", "x"),
 ];
 
 /// Modifiers, added to the first statement in one of the positions.
@@ -219,6 +237,12 @@ const MODIFIERS: &[&str] = &[
 /// Keywords that v1 has only if they are imported.
 const IMPORTS: &str =
     "import future.keywords.and\nimport future.keywords.not\nimport future.keywords.or\n";
+
+/// Annotations of the package.
+const ABOUT: &str = "# METADATA\n# title: outer\n# scope: subpackages\n\n# METADATA\n# title: inner\n# scope: package\n";
+
+/// A package within the first one.
+const WITHIN: &str = "# METADATA\n# title: innermost\n# scope: subpackages\npackage small.within\n\ntitles := [x | x := rego.metadata.chain()[_].annotations.title]\n";
 
 /// Rules that bodies refer to.
 const FIXED: &str = r#"r := input.a
@@ -311,6 +335,48 @@ l := v if {
 	print("l1")
 	input.a in input.l
 	v := svc.ask(1)
+}
+
+# METADATA
+# title: one
+
+# METADATA
+# title: two
+about := rego.metadata.rule().title
+
+default u.b := 1
+
+u.b := 2 if input.s == "a"
+
+u.c := 3 if input.s == "c"
+
+n := 2 if {
+	print("n1")
+	input.s == "a"
+}
+
+n := 1 if {
+	print("n2")
+	input.s == "a"
+	input.a == 2
+} else := 2 if {
+	print("n3")
+	input.s == "a"
+	input.b == 2
+}
+
+n := v if {
+	print("n4")
+	input.a == "a"
+	input.s == "a"
+	v := svc.ask(2)
+}
+
+fn(v) := 1 if {
+	v == 1
+	print("fn1")
+} else := 2 if {
+	print("fn2")
 }
 
 l := v if {
@@ -467,7 +533,7 @@ fn case(
     alone: bool,
     modifier: Option<&'static str>,
 ) -> Case {
-    let mut text = format!("package small\n\n{IMPORTS}\n{FIXED}\n");
+    let mut text = format!("{ABOUT}package small\n\n{IMPORTS}\n{FIXED}\n");
     let mut queries = Vec::new();
     for (index, (name, place)) in PLACES.iter().enumerate() {
         if (alone || modifier.is_some()) && index % 4 != 0 {
@@ -485,6 +551,7 @@ fn case(
         Case::new(text, queries, INPUTS.iter().map(|input| (*input).to_owned()).collect());
     case.data = r#"{"d":{"o":{"a":1,"c":[2]},"n":{"1":5}}}"#.to_owned();
     case.files.push(("system.rego".to_owned(), "package system\n\nhidden := 1\n".to_owned()));
+    case.files.push(("within.rego".to_owned(), WITHIN.to_owned()));
     case.strict_errors = strict_errors;
     case.origin = "small".to_owned();
     case

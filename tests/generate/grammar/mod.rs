@@ -4,6 +4,10 @@
 //! to later ones, which is recursion). Names come from a small pool, so that they collide. Terms
 //! are generated for a type, and most references to `input` and `data` find something of that type.
 
+mod annotations;
+mod cases;
+mod queries;
+mod replaced;
 mod rules;
 mod statements;
 mod terms;
@@ -77,6 +81,12 @@ struct File {
     rules: Vec<String>,
 }
 
+impl File {
+    fn of(package: &'static str) -> Self {
+        Self { package, imports: Vec::new(), aliases: Vec::new(), input: None, rules: Vec::new() }
+    }
+}
+
 struct Generator {
     random: Random,
     hits: Vec<&'static str>,
@@ -86,11 +96,15 @@ struct Generator {
     /// A budget of nodes; without it terms are leaves.
     fuel: i32,
     next: usize,
+    /// `true` if most packages of the program have annotations.
+    annotated: bool,
+    /// Functions that pass their argument on, and to what.
+    passes: Vec<(String, String)>,
     /// Names that the rule being generated uses anywhere.
     used: Vec<String>,
 }
 
-const PACKAGES: &[&str] = &["lib", "p", "p.q", "a.b.c"];
+const PACKAGES: &[&str] = &["lib", "p", "p.q", "a.b.c", "system"];
 
 /// Generates the program of a seed.
 pub fn program(seed: u64, dialect: Dialect) -> Case {
@@ -110,17 +124,14 @@ pub fn program(seed: u64, dialect: Dialect) -> Case {
         hits: Vec::new(),
         dialect,
         known: Vec::new(),
-        file: File {
-            package: "p",
-            imports: Vec::new(),
-            aliases: Vec::new(),
-            input: None,
-            rules: Vec::new(),
-        },
+        file: File::of("p"),
         fuel: 0,
         next: 0,
+        annotated: false,
+        passes: Vec::new(),
         used: Vec::new(),
     };
+    generator.annotated = generator.chance(20);
     let files = generator.files();
     let queries = generator.queries();
     generator.hits.sort_unstable();
@@ -189,13 +200,7 @@ impl Generator {
     }
 
     fn one_file(&mut self, package: &'static str) -> String {
-        self.file = File {
-            package,
-            imports: Vec::new(),
-            aliases: Vec::new(),
-            input: None,
-            rules: Vec::new(),
-        };
+        self.file = File::of(package);
         self.imports();
         let count = 1 + self.below(4);
         for _ in 0..count {
@@ -208,13 +213,20 @@ impl Generator {
             self.hit("comment");
             text.push_str("# a comment\n");
         }
+        if self.chance(if self.annotated { 75 } else { 4 }) {
+            let scopes = ["", "package", "subpackages", "subpackages", "subpackages"];
+            text.push_str(&self.annotations(&scopes));
+        }
         text.push_str(&format!("package {package}\n\n"));
         for import in &self.file.imports {
             text.push_str(&format!("import {import}\n"));
         }
-        for rule in &self.file.rules {
+        for rule in std::mem::take(&mut self.file.rules) {
             text.push('\n');
-            text.push_str(rule);
+            if !rule.starts_with('#') && self.chance(3) {
+                text.push_str(&self.annotations(&["", "rule", "document"]));
+            }
+            text.push_str(&rule);
             text.push('\n');
         }
         text
@@ -281,47 +293,6 @@ impl Generator {
             self.hit("import unused");
             self.file.imports.push("data.nowhere".to_owned());
         }
-    }
-
-    fn queries(&mut self) -> Vec<String> {
-        let mut queries: Vec<String> = Vec::new();
-        for rule in self.known.clone() {
-            if !matches!(rule.kind, Kind::Function(..)) {
-                let query = format!("data.{}.{}", rule.package, rule.name);
-                if !queries.contains(&query) {
-                    queries.push(query);
-                }
-            }
-        }
-        // The last rules are the most interesting: they refer to earlier ones.
-        if queries.len() > 6 {
-            queries.drain(..queries.len() - 6);
-        }
-        if self.chance(35) {
-            self.hit("query of a package");
-            queries.push("data.p".to_owned());
-        }
-        if self.chance(5) {
-            self.hit("query of data");
-            queries.push("data".to_owned());
-        }
-        if self.chance(25) && self.dialect == Dialect::V1 {
-            self.hit("query of statements");
-            self.fuel = 10;
-            self.file = File {
-                package: "",
-                imports: Vec::new(),
-                aliases: Vec::new(),
-                input: None,
-                rules: Vec::new(),
-            };
-            let mut scope = Scope::default();
-            let count = 1 + self.below(2);
-            let mut body = self.body(&mut scope, count, 2);
-            self.use_up(&mut scope, &mut body, "");
-            queries.push(body.join("; ").replace('\n', " "));
-        }
-        queries
     }
 }
 

@@ -3,13 +3,13 @@
 use super::{Dialect, Generator, Kind, Known, Scope, Type};
 
 impl Generator {
-    fn name(&mut self, letter: &str) -> String {
+    pub(super) fn name(&mut self, letter: &str) -> String {
         // Sometimes another definition of an existing rule, in this file or another.
         self.next += 1;
         format!("{letter}{}", self.next)
     }
 
-    fn old_style(&mut self) -> bool {
+    pub(super) fn old_style(&mut self) -> bool {
         self.dialect == Dialect::V0
             && !self.file.imports.iter().any(|import| import == "future.keywords.if")
             && {
@@ -20,13 +20,21 @@ impl Generator {
 
     /// Generates a rule, or several definitions of one.
     pub(super) fn rule(&mut self) {
-        match self.weighted(&[24, 20, 16, 20, 10, 8]) {
+        if self.annotated && self.chance(20) {
+            return self.about_itself();
+        }
+        match self.weighted(&[24, 20, 16, 20, 10, 8, 8, 7, 5, 3, 5]) {
             0 => self.complete(),
             1 => self.partial_set(),
             2 => self.partial_object(),
             3 => self.function(),
             4 => self.tree(),
-            _ => self.with_else(),
+            5 => self.with_else(),
+            6 => self.by_cases(),
+            7 => self.several_answers(),
+            8 => self.uneven(),
+            9 => self.about_itself(),
+            _ => self.passing(),
         }
     }
 
@@ -40,7 +48,7 @@ impl Generator {
             && self.dialect != Dialect::V0
             && self.chance(25)
             && !body[0].starts_with('{')
-            && !(body[0].starts_with("some ") && body[0].contains(';'))
+            && !body[0].contains(';')
         {
             self.hit("body without braces");
             return body[0].clone();
@@ -52,7 +60,7 @@ impl Generator {
     }
 
     /// Returns `head if body` or, in the old syntax, `head { body }`.
-    fn definition(&mut self, head: &str, body: &[String], old: bool) -> String {
+    pub(super) fn definition(&mut self, head: &str, body: &[String], old: bool) -> String {
         let block = self.block(body);
         if old { format!("{head} {block}") } else { format!("{head} if {block}") }
     }
@@ -61,7 +69,7 @@ impl Generator {
         if old || self.chance(10) { if self.chance(50) { "=" } else { ":=" } } else { ":=" }
     }
 
-    fn learn(&mut self, name: &str, kind: Kind) {
+    pub(super) fn learn(&mut self, name: &str, kind: Kind) {
         if !self.known.iter().any(|rule| rule.name == name && rule.package == self.file.package) {
             self.known.push(Known { package: self.file.package, name: name.to_owned(), kind });
         }
@@ -312,6 +320,12 @@ impl Generator {
                 _ => self.definition(&format!("{name}.a[{key}] := {value}"), &body, old),
             };
             self.file.rules.push(text);
+        }
+        if self.chance(if shape == 0 { 25 } else { 4 }) {
+            self.hit("default at fields");
+            let value = self.literal(&kind);
+            let field = self.one(&["b", "c"]);
+            self.file.rules.push(format!("default {name}.{field}.d := {value}"));
         }
         self.learn(&name, Kind::Tree(Type::Any));
     }

@@ -12,7 +12,7 @@ fn mentions(text: &str, name: &str) -> usize {
 }
 
 impl Scope {
-    fn bind(&mut self, name: &str, kind: Type) {
+    pub(super) fn bind(&mut self, name: &str, kind: Type) {
         self.variables.retain(|variable| variable.name != name);
         self.variables.push(Variable { name: name.to_owned(), kind });
         self.own.push(name.to_owned());
@@ -83,7 +83,7 @@ impl Generator {
     }
 
     /// Returns a name that nothing binds yet; `=` and references bind it.
-    fn unbound(&mut self, scope: &Scope) -> String {
+    pub(super) fn unbound(&mut self, scope: &Scope) -> String {
         let collide = self.chance(20);
         for _ in 0..6 {
             let name = self.one(NAMES);
@@ -108,7 +108,8 @@ impl Generator {
         let modifiers =
             if depth > 0 && self.chance(9) { Some(self.modifiers(scope, depth)) } else { None };
         // A modifier can't be on a declaration, and its statement must not bind.
-        let (text, takes) = match self.weighted(&[22, 16, 10, 14, 8, 8, 5, 3, 4, 4, 3, 4, 3, 6, 3])
+        let (text, takes) = match self
+            .weighted(&[22, 16, 10, 14, 8, 8, 5, 3, 4, 4, 3, 4, 3, 7, 4, 3, 3, 3])
         {
             0 if self.chance(12) => (self.member(scope, depth, false), true),
             0 => (self.boolean(scope, depth), true),
@@ -159,6 +160,9 @@ impl Generator {
                 (format!("{name}({})", self.term(&Type::Any, scope, depth.min(1))), true)
             }
             13 => (self.how_often(scope), false),
+            14 => (self.replaced_call(scope), false),
+            15 => (self.placed_variable(scope), false),
+            16 => (self.asked_again(scope), false),
             _ => {
                 self.hit("some");
                 let name = self.fresh(scope);
@@ -419,7 +423,8 @@ impl Generator {
                 format!("svc.ask({one}) == svc.ask({other})")
             }
             2 | 3 if !self.known.is_empty() => {
-                let at = self.below(self.known.len());
+                let count = self.known.len();
+                let at = if self.chance(40) { count - 1 } else { self.below(count) };
                 let rule: Known = self.known[at].clone();
                 let path = self.path(&rule);
                 match &rule.kind {
@@ -427,6 +432,13 @@ impl Generator {
                     Kind::Set(of) => {
                         let element = self.term(&of.clone(), scope, 0);
                         format!("{path}[{element}]; print(\"then\"); {path}[{element}]")
+                    }
+                    Kind::Tree(_) if self.chance(50) => {
+                        let key = self.one(&["\"a\"", "\"b\"", "input.s"]);
+                        let (one, other) = (self.operands(), self.operands());
+                        format!(
+                            "print([{a} | {a} := {path}[{key}]{one}], [{a} | {a} := {path}[{key}]{other}])"
+                        )
                     }
                     Kind::Object(_) | Kind::Tree(_) => {
                         let key = self.term(&Type::String, scope, 0);
@@ -469,6 +481,13 @@ impl Generator {
                 )
             }
         }
+    }
+
+    /// Generates further operands of a reference, of which some iterate.
+    fn operands(&mut self) -> String {
+        let first = self.one(&["[_]", "[_]", ".b", "[1]"]);
+        let second = self.one(&[".a", ".b", ".c", "[_]", "", "[2]"]);
+        format!("{first}{second}")
     }
 
     fn of_a_rule(&mut self, scope: &mut Scope, depth: usize) -> String {
@@ -697,7 +716,7 @@ impl Generator {
         text
     }
 
-    fn modifier(&mut self, scope: &mut Scope, depth: usize) -> String {
+    pub(super) fn modifier(&mut self, scope: &mut Scope, depth: usize) -> String {
         let depth = depth.min(1);
         match self.below(9) {
             0 => {

@@ -151,6 +151,12 @@ impl Generator {
         if !leaf && self.chance(6) {
             return self.host_call(&kind, scope, depth);
         }
+        if matches!(&kind, Type::Object(of) if **of == Type::Any)
+            && self.chance(20)
+            && let Some(text) = self.whole_package()
+        {
+            return text;
+        }
         if !leaf && self.chance(4) {
             self.hit("parentheses");
             let inner = self.term(&kind, scope, depth - 1);
@@ -531,7 +537,18 @@ impl Generator {
                     text.push_str(self.one(&["", "a", " ", "\\{", "x: "]));
                     let kind = self.any_type(1);
                     let inner = self.term(&kind, scope, depth.min(1));
-                    text.push_str(&format!("{{{inner}}}"));
+                    if self.chance(6) {
+                        self.hit("with in a template string");
+                        let modifier = self.one(&[
+                            "with input.n as 8",
+                            "with input.s as \"w\"",
+                            "with data.d.n as 9",
+                            "with input as {}",
+                        ]);
+                        text.push_str(&format!("{{{inner} {modifier}}}"));
+                    } else {
+                        text.push_str(&format!("{{{inner}}}"));
+                    }
                 }
                 text.push_str(self.one(&["", "z"]));
                 if raw { format!("$`{text}`") } else { format!("$\"{text}\"") }
@@ -546,6 +563,14 @@ impl Generator {
                 self.hit("comparison");
                 let kind = if self.chance(70) { Type::Number } else { self.any_type(1) };
                 let operator = self.one(&["==", "!=", "<", "<=", ">", ">=", "==", "!="]);
+                if self.chance(5) {
+                    self.hit("comparison of unlike types");
+                    let kind = self.collection();
+                    let left = self.term(&kind, scope, depth);
+                    let other = kind.unlike();
+                    let right = self.term(&other, scope, depth);
+                    return format!("{left} == {right}");
+                }
                 let left = self.term(&kind, scope, depth);
                 let right = self.term(&kind, scope, depth);
                 format!("{left} {operator} {right}")
@@ -769,6 +794,11 @@ impl Generator {
                 let value = self.term(of, &mut inner, depth);
                 self.use_up(&mut inner, &mut body, &format!("{key} {value}"));
                 format!("{{{key}: {value} | {}}}", body.join("; "))
+            }
+            8 if self.chance(40) => {
+                self.hit("equal keys in an object comprehension");
+                let list = self.source(&Type::array(Type::Number), scope);
+                format!("{{q: q | q := {list}[_]}}")
             }
             8 => self.call(
                 "object.union",
