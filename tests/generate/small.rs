@@ -351,22 +351,22 @@ u.b := 2 if input.s == "a"
 u.c := 3 if input.s == "c"
 
 n := 2 if {
-	print("n1")
+	svc.ask("n1")
 	input.s == "a"
 }
 
 n := 1 if {
-	print("n2")
+	svc.ask("n2")
 	input.s == "a"
 	input.a == 2
 } else := 2 if {
-	print("n3")
+	svc.ask("n3")
 	input.s == "a"
 	input.b == 2
 }
 
 n := v if {
-	print("n4")
+	svc.ask("n4")
 	input.a == "a"
 	input.s == "a"
 	v := svc.ask(2)
@@ -374,9 +374,9 @@ n := v if {
 
 fn(v) := 1 if {
 	v == 1
-	print("fn1")
+	svc.ask("fn1")
 } else := 2 if {
-	print("fn2")
+	svc.ask("fn2")
 }
 
 l := v if {
