@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 
 use super::crypto::signature::{Hash, mac};
-use super::encoding_rules::{hex, lossy};
+use super::encoding_rules::hex;
 use super::http::check_members;
 use super::operands::{answer, object, operand, operand_error};
 use super::uri::Url;
 use super::{Answer, Context, Error, Family, Run};
-use crate::rego::value::{JsonStyle, Object, Set, Value};
+use crate::rego::value::{JsonStyle, Object, Set, Value, lossy};
 
 pub(super) const FUNCTIONS: Family = &[("providers.aws.sign_req", Run::Plain(sign_req))];
 

@@ -88,16 +88,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Decodes UTF-8; each byte that isn't part of valid UTF-8 becomes U+FFFD.
-pub(super) fn lossy(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
@@ -111,10 +101,5 @@ mod tests {
         assert_eq!(base64url("YQ").unwrap(), b"a");
         assert!(base64url("YWJjZ").is_err());
         assert_eq!(base64_any("-_8").unwrap(), base64_any("+/8=").unwrap());
-    }
-
-    #[test]
-    fn invalid_utf8_is_replaced_byte_by_byte() {
-        assert_eq!(lossy(b"a\xf0\x9f\x98b"), "a\u{fffd}\u{fffd}\u{fffd}b");
     }
 }

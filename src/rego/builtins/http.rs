@@ -363,7 +363,7 @@ impl HttpResponse {
     /// Returns the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<String> {
         let header = self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
-        header.map(|(_, value)| super::encoding_rules::lossy(value))
+        header.map(|(_, value)| crate::rego::value::lossy(value))
     }
 
     /// Returns the response object for the policy.
@@ -376,7 +376,7 @@ impl HttpResponse {
             ctx.charge((self.body.len() as u64).saturating_mul(8))?;
             read_json(&self.body)
         } else if request.force_yaml || is_yaml(&kind) {
-            let text = super::encoding_rules::lossy(&self.body);
+            let text = crate::rego::value::lossy(&self.body);
             match super::from_yaml(ctx, &text) {
                 Err(error) if error.halt => return Err(error),
                 read => read.ok(),
@@ -386,7 +386,7 @@ impl HttpResponse {
         };
         let mut headers = std::collections::BTreeMap::<String, Vec<Value>>::new();
         for (name, value) in &self.headers {
-            let value = Value::from(super::encoding_rules::lossy(value));
+            let value = Value::from(crate::rego::value::lossy(value));
             headers.entry(name.to_ascii_lowercase()).or_default().push(value);
         }
         let headers: Object =
@@ -394,7 +394,7 @@ impl HttpResponse {
         Ok(Value::from(Object::from([
             (Value::from("body"), body.unwrap_or_default()),
             (Value::from("headers"), Value::from(headers)),
-            (Value::from("raw_body"), Value::from(super::encoding_rules::lossy(&self.body))),
+            (Value::from("raw_body"), Value::from(crate::rego::value::lossy(&self.body))),
             (Value::from("status"), Value::from(self.status_text.as_str())),
             (Value::from("status_code"), Value::from(i64::from(self.status))),
         ])))

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::crypto::jwk::{self, Jwk, Key};
 use super::crypto::signature::{self, Algorithm, Hash, Padding};
-use super::encoding_rules::{base64url, hex, lossy, to_base64url};
+use super::encoding_rules::{base64url, hex, to_base64url};
 use super::operands::{answer, object, operand, string};
 use super::{Answer, Context, Error, Family, Run};
-use crate::rego::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value};
+use crate::rego::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value, lossy};
 
 pub(super) const FUNCTIONS: Family = &[
     ("io.jwt.decode", Run::Plain(decode)),

@@ -7,10 +7,9 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use super::encoding_rules::lossy;
 use super::operands::{answer, string};
 use super::{Answer, Context, Error, Family, Run};
-use crate::rego::value::{Object, Value};
+use crate::rego::value::{Object, Value, lossy};
 
 pub(super) const FUNCTIONS: Family =
     &[("uri.is_valid", Run::Plain(is_valid)), ("uri.parse", Run::Plain(parse))];

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use super::{Array, Number, NumberError, Object, Value, deeper};
+use super::{Array, Number, NumberError, Object, Value, deeper, lossy};
 
 /// Limits on what may be read.
 #[derive(Debug, Clone, Copy)]
@@ -414,7 +414,7 @@ impl<'a> Reader<'a> {
             self.at += end + 1;
             return Ok(match std::str::from_utf8(plain) {
                 Ok(text) => Text::Borrowed(text),
-                Err(_) => Text::Owned(decode(plain)),
+                Err(_) => Text::Owned(lossy(plain)),
             });
         }
         let mut out: Vec<u8> = plain.to_vec();
@@ -423,7 +423,7 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Text::Owned(decode(&out)));
+                    return Ok(Text::Owned(lossy(&out)));
                 }
                 Some(b'\\') => {
                     self.at += 1;
@@ -495,16 +495,6 @@ impl<'a> Reader<'a> {
 enum Text<'a> {
     Borrowed(&'a str),
     Owned(String),
-}
-
-/// Decodes UTF-8 as Go does: each byte that isn't part of valid UTF-8 becomes its own U+FFFD.
-pub(in crate::rego) fn decode(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        out.push_str(chunk.valid());
-        out.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    out
 }
 
 // --- Writing ---------------------------------------------------------------------------------

@@ -19,14 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-pub(in crate::rego) use json::decode as lossy;
 pub use json::{JsonError, JsonLimits, JsonStyle};
 pub use number::{Number, NumberError};
 pub use shared::Shared;
 pub use string::Text;
 pub use text::quote;
 pub(in crate::rego) use text::quote_with;
-pub(in crate::rego) use unicode::is_printable;
+pub(in crate::rego) use unicode::{is_printable, lossy};
 
 /// The elements of an array.
 pub type Array = Vec<Value>;

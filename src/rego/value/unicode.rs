@@ -1,5 +1,5 @@
 //! Character properties in Unicode 15, OPA's version: which characters are printable, and their
-//! other case.
+//! other case; and the replacement of bytes that aren't UTF-8.
 
 /// Ranges of characters that were added after Unicode 15.
 #[rustfmt::skip]
@@ -84,5 +84,25 @@ fn single(c: char, mut mapped: impl Iterator<Item = char>) -> char {
     match (mapped.next(), mapped.next()) {
         (Some(one), None) if !is_after_unicode_15(c) && !is_after_unicode_15(one) => one,
         _ => c,
+    }
+}
+
+/// Decodes UTF-8 as Go does: each byte that isn't part of valid UTF-8 becomes its own U+FFFD.
+pub(in crate::rego) fn lossy(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        out.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lossy;
+
+    #[test]
+    fn invalid_utf8_is_replaced_byte_by_byte() {
+        assert_eq!(lossy(b"a\xf0\x9f\x98b"), "a\u{fffd}\u{fffd}\u{fffd}b");
     }
 }

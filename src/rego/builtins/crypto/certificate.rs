@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use chrono::{DateTime, FixedOffset, NaiveDate};
 use num_bigint::{BigInt, Sign};
 
-use super::super::encoding_rules::{lossy, to_base64};
+use super::super::encoding_rules::to_base64;
 use super::super::uri::Url;
 use super::super::{Context, Error};
 use super::der::{
@@ -17,7 +17,7 @@ use super::der::{
 use super::keys::{self, PublicKey, algorithm, bounded, object, right_align};
 use super::mailbox::mailbox;
 use super::signature::{Hash, Padding};
-use crate::rego::value::{Number, Value};
+use crate::rego::value::{Number, Value, lossy};
 
 /// The signature algorithm of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

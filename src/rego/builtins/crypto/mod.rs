@@ -257,7 +257,7 @@ fn parse_rsa_private_key(ctx: &dyn Context, args: &[Value]) -> Answer {
     let decoded;
     let mut pem = text;
     if !text.starts_with("-----BEGIN") {
-        decoded = super::encoding_rules::lossy(&base64(text.as_bytes())?);
+        decoded = crate::rego::value::lossy(&base64(text.as_bytes())?);
         pem = &decoded;
     }
     match private_keys(ctx, pem)?.first() {

@@ -3,7 +3,8 @@
 //! Owns finding the blocks in a text, as Go does: more lenient than the common crates in some
 //! respects (text around blocks, headers), and less in others (a block must begin and end a line).
 
-use super::super::encoding_rules::{base64, lossy, to_base64};
+use super::super::encoding_rules::{base64, to_base64};
+use crate::rego::value::lossy;
 
 /// A decoded block.
 pub(in super::super) struct Block {

@@ -66,9 +66,9 @@ pub(super) fn fits(ctx: &dyn Context, format: &str, text: &str) -> Result<bool, 
         "ipv6" => address() && text.contains(':'),
         "uri" | "iri" => url().is_some_and(|url| !url.scheme.is_empty()),
         "uri-reference" | "iri-reference" => url().is_some(),
-        "uri-template" => url().is_some_and(|url| {
-            matches(&URI_TEMPLATE, &super::super::encoding_rules::lossy(&url.path))
-        }),
+        "uri-template" => {
+            url().is_some_and(|url| matches(&URI_TEMPLATE, &crate::rego::value::lossy(&url.path)))
+        }
         "uuid" => matches(&UUID, text),
         "regex" => text.is_empty() || pattern(ctx, text)?.is_some(),
         "json-pointer" => matches(&POINTER, text),

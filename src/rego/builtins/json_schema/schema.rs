@@ -526,7 +526,7 @@ impl Reader<'_> {
 
 /// Resolves a fragment as a JSON pointer; anything else means the whole document.
 fn point(document: &Value, fragment: &[u8]) -> Result<Value, Error> {
-    let fragment = super::super::encoding_rules::lossy(fragment);
+    let fragment = crate::rego::value::lossy(fragment);
     let Some(path) = fragment.strip_prefix('/') else { return Ok(document.clone()) };
     let mut node = document;
     for token in path.split('/') {

@@ -628,7 +628,7 @@ fn slice(items: &[Item]) -> Result<Item, Error> {
     Ok(match item {
         Item::Text(text) | Item::Number(text) => {
             let part = text.as_bytes().get(from..to).unwrap_or_default();
-            let part = super::super::encoding_rules::lossy(part).into();
+            let part = crate::rego::value::lossy(part).into();
             if matches!(item, Item::Number(_)) { Item::Number(part) } else { Item::Text(part) }
         }
         Item::List(list) => Item::List(list.get(from..to).unwrap_or_default().to_vec()),
