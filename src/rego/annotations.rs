@@ -1,7 +1,7 @@
 //! Annotations: `# METADATA` blocks, their targets, and the results of `rego.metadata.*`.
 //!
-//! Owns the reading of the blocks from a module's comments ([`parse`]), their attachment to the
-//! statement below ([`attach`]), and the set of all of them ([`AnnotationSet`]), which can be
+//! Owns the reading of the blocks from modules' comments and their attachment to the statement
+//! below ([`of_modules`]), and the set of all of them ([`AnnotationSet`]), which can be
 //! queried by rule. Of a module, only the comments and the positions of statements are used.
 
 mod block;
@@ -11,7 +11,7 @@ mod yaml;
 
 use std::sync::Arc;
 
-use super::problem::{Problem, Problems, Source};
+use super::problem::{Problem, Problems, Source, Sources};
 use super::syntax::tree::{Comment, Module, Rule, Span, Term};
 use super::value::{Object, Value};
 
@@ -148,8 +148,28 @@ impl Scope {
     }
 }
 
+/// Reads the blocks of all modules' comments and attaches them. The modules are as they were parsed:
+/// a block may stand above an import.
+///
+/// # Errors
+/// A block can't be read, or its scope doesn't fit the statement below.
+pub fn of_modules<'m>(
+    modules: impl IntoIterator<Item = &'m Module>,
+    sources: &Sources,
+) -> Result<Vec<Annotations>, Problems> {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    for module in modules.into_iter().filter(|module| !module.comments.is_empty()) {
+        let Some(source) = sources.get(module.span.file) else { continue };
+        let (mut blocks, found) = parse(&module.comments, source);
+        problems.extend(found);
+        problems.extend(attach(&mut blocks, module, source));
+        all.extend(blocks);
+    }
+    if problems.is_empty() { Ok(all) } else { Err(problems) }
+}
+
 /// Reads the blocks of a module's comments; they aren't attached yet. Returns the problems as well.
-pub fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Problems) {
+fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Problems) {
     let position = |it: &Comment| source.line_column(it.span.start);
     let begins = |it: &Comment| position(it).1 == 1 && it.text.trim().starts_with("METADATA");
     let (mut blocks, mut problems) = (Vec::new(), Vec::new());
@@ -172,7 +192,7 @@ pub fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Proble
 }
 
 /// Attaches each block to the first statement below it, and checks that its scope fits.
-pub fn attach(blocks: &mut [Annotations], module: &Module, source: &Source) -> Problems {
+fn attach(blocks: &mut [Annotations], module: &Module, source: &Source) -> Problems {
     let mut statements: Vec<(u32, Target)> =
         Vec::with_capacity(1 + module.imports.len() + module.rules.len());
     let row = |span: Span| source.line_column(span.start).0;

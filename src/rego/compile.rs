@@ -38,6 +38,7 @@ mod with_values;
 
 use std::sync::Arc;
 
+use super::annotations::{self, AnnotationSet, Annotations};
 use super::problem::{Problem, Sources};
 use super::syntax::tree::{Module, Name, Span, Term, TermKind};
 use super::value::Value;
@@ -215,7 +216,9 @@ pub(crate) struct Compiler<'a> {
     subjects: NameMap<Term>,
     sorted: Vec<RuleId>,
     types: super::types::TypeEnv,
-    annotations: super::annotations::AnnotationSet,
+    /// The blocks of the annotations, until they are in `annotations`.
+    blocks: Vec<Annotations>,
+    annotations: AnnotationSet,
     unused_imports: Vec<Problem>,
     found: Vec<Problem>,
     /// `true` if later stages would report errors that only follow from those found.
@@ -233,6 +236,13 @@ pub fn compile(
     options: &CompileOptions<'_>,
 ) -> Result<Compiled, Vec<Problem>> {
     let mut compiler = Compiler::new(modules, sources, options);
+    match annotations::of_modules(&compiler.modules, sources) {
+        Ok(blocks) => compiler.blocks = blocks,
+        Err(mut found) => {
+            super::problem::sort_by_position(&mut found, sources);
+            return Err(found);
+        }
+    }
     for stage in STAGES {
         let span = tracing::debug_span!("compile_stage", stage = ?stage).entered();
         compiler.run(stage);
@@ -310,7 +320,8 @@ impl<'a> Compiler<'a> {
             subjects: NameMap::default(),
             sorted: Vec::new(),
             types: super::types::TypeEnv::default(),
-            annotations: super::annotations::AnnotationSet::default(),
+            blocks: Vec::new(),
+            annotations: AnnotationSet::default(),
             unused_imports: Vec::new(),
             found: Vec::new(),
             failed: false,
@@ -333,9 +344,9 @@ impl<'a> Compiler<'a> {
             Stage::CheckVoidCalls => self.check_void_calls(),
             Stage::RewritePrintCalls => self.rewrite_print_calls(),
             Stage::RewriteExprTerms => self.rewrite_expr_terms(),
-            Stage::ParseMetadataBlocks => self.parse_metadata_blocks(),
-            // `ParseMetadataBlocks` has built the set already.
-            Stage::SetAnnotationSet => {}
+            // OPA's commands read the blocks when they parse, and reject invalid ones.
+            Stage::ParseMetadataBlocks => {}
+            Stage::SetAnnotationSet => self.set_annotation_set(),
             Stage::RewriteRegoMetadataCalls => self.rewrite_rego_metadata_calls(),
             Stage::SetGraph => self.set_graph(),
             Stage::RewriteComprehensionTerms => self.rewrite_comprehension_terms(),

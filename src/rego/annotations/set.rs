@@ -45,20 +45,13 @@ impl AnnotationSet {
     /// Builds the set from the comments of modules.
     ///
     /// # Errors
-    /// A block can't be read, or its scope doesn't fit the statement below.
+    /// A block can't be read, its scope doesn't fit the statement below, or two blocks apply to the
+    /// same document or package.
     pub fn of_modules<'m>(
         modules: impl IntoIterator<Item = &'m Module>,
         sources: &Sources,
     ) -> Result<Self, Problems> {
-        let (mut all, mut problems) = (Vec::new(), Vec::new());
-        for module in modules {
-            let Some(source) = sources.get(module.span.file) else { continue };
-            let (mut blocks, found) = super::parse(&module.comments, source);
-            problems.extend(found);
-            problems.extend(super::attach(&mut blocks, module, source));
-            all.extend(blocks);
-        }
-        if problems.is_empty() { Self::build(all, sources) } else { Err(problems) }
+        Self::build(super::of_modules(modules, sources)?, sources)
     }
 
     /// Builds the set from the attached annotations of all modules, in the order of the modules'

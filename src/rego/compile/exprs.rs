@@ -12,7 +12,8 @@ pub fn operator(expr: &Expr) -> Option<&[Term]> {
     match &expr.kind {
         ExprKind::Call(terms) => match terms.first() {
             Some(Term { kind: TermKind::Ref(operator), .. }) => Some(operator),
-            _ => None,
+            // A literal, which isn't a function.
+            other => other.map(std::slice::from_ref),
         },
         _ => None,
     }

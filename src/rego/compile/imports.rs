@@ -2,17 +2,19 @@
 
 use crate::rego::builtins::is_missing;
 use crate::rego::problem::Problem;
-use crate::rego::syntax::tree::{Body, ExprKind, Module, Name, Term, TermKind, Version};
+use crate::rego::syntax::tree::{
+    Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind, Version,
+};
 use crate::rego::syntax::words::is_keyword_v1;
 
 use super::names::NameMap;
 use super::resolve::import_name;
 use super::text::Text;
 use super::walk::{self, Node};
-use super::{Compiler, Functions, exprs};
+use super::{Compiler, Function, Functions, exprs};
 
 /// The name of the root document to which an expression assigns.
-fn assigned_root(expr: &crate::rego::syntax::tree::Expr) -> Option<&Name> {
+fn assigned_root(expr: &Expr) -> Option<&Name> {
     if !exprs::is_assignment(expr) {
         return None;
     }
@@ -99,6 +101,49 @@ pub fn check_void_calls<'a>(
         false
     });
     found
+}
+
+/// Returns the deprecated function that an expression calls.
+fn deprecated<'f>(functions: &'f Functions, expr: &Expr) -> Option<&'f Function> {
+    let function = functions.by_reference(exprs::operator(expr)?)?;
+    function.deprecated.then_some(function)
+}
+
+/// Returns `true` if OPA notes that a rule requires a deprecated function. Without any such rule it
+/// accepts all calls. Those in the bodies of `every`, `not`, `and` and `or` aren't noted, unless
+/// they are within a comprehension.
+fn requires_deprecated(functions: &Functions, rule: &Rule) -> bool {
+    let mut found = false;
+    let mut next = Some(rule);
+    while let Some(rule) = next {
+        required(functions, &rule.body, &mut found);
+        next = rule.else_rule.as_deref();
+    }
+    found
+}
+
+fn required(functions: &Functions, body: &Body, found: &mut bool) {
+    walk::body(body, &mut |node| {
+        let Node::Expr(expr) = node else { return *found };
+        *found |= deprecated(functions, expr).is_some();
+        let is_closure = matches!(
+            expr.kind,
+            ExprKind::Every(_) | ExprKind::Not(_) | ExprKind::And(_) | ExprKind::Or(_)
+        );
+        if is_closure {
+            walk::expr(expr, &mut |node| {
+                let Node::Term(term) = node else { return *found };
+                let body = match &term.kind {
+                    TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
+                    TermKind::ObjectComprehension(it) => &it.body,
+                    _ => return *found,
+                };
+                required(functions, body, found);
+                true
+            });
+        }
+        is_closure || *found
+    });
 }
 
 /// The problems of calls of deprecated functions.
@@ -213,7 +258,8 @@ impl Compiler<'_> {
 
     /// Checks that v1 modules don't call deprecated functions.
     pub(super) fn check_deprecated_builtins(&mut self) {
-        if !self.options.functions.iter().any(|function| function.deprecated) {
+        let rules = self.modules.iter().flat_map(|module| &module.rules);
+        if !rules.clone().any(|rule| requires_deprecated(&self.options.functions, rule)) {
             return;
         }
         let mut found = Vec::new();

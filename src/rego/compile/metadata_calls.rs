@@ -52,10 +52,9 @@ fn replace(node: NodeMut<'_>, chain: Option<&Name>, own: Option<&Name>) -> bool 
 }
 
 impl Compiler<'_> {
-    /// Reads all annotations. `rego.metadata` and schemas use them, and OPA's commands reject
-    /// invalid ones in any case.
-    pub(super) fn parse_metadata_blocks(&mut self) {
-        match AnnotationSet::of_modules(&self.modules, self.sources) {
+    /// Orders the annotations by what they apply to.
+    pub(super) fn set_annotation_set(&mut self) {
+        match AnnotationSet::build(std::mem::take(&mut self.blocks), self.sources) {
             Ok(set) => self.annotations = set,
             Err(problems) => self.problems(problems),
         }

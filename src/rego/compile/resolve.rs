@@ -260,9 +260,18 @@ fn argument_vars(args: &[Term]) -> Result<VarSet, Term> {
                 found.add(name);
             }
             TermKind::Ref(terms) | TermKind::Array(terms) => todo.extend(terms.iter().rev()),
-            TermKind::Object(pairs) => todo.extend(pairs.iter().rev().map(|(_, value)| value)),
-            TermKind::Template(_) => {
-                found.update(&vars::of_term(term));
+            TermKind::Object(pairs) => {
+                todo.extend(pairs.iter().rev().flat_map(|(key, value)| [value, key]));
+            }
+            TermKind::Template(template) => {
+                for part in template.parts.iter().rev() {
+                    let TemplatePart::Expr(expr) = part else { continue };
+                    match &expr.kind {
+                        ExprKind::Term(term) => todo.push(term),
+                        ExprKind::Call(terms) => todo.extend(terms.iter().rev()),
+                        _ => found.update(&vars::of_term(term)),
+                    }
+                }
             }
             _ => {}
         }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::{Core, HostFn, NodeId, OpKind, QueryCore, Scope, SetId, Side};
 use crate::rego::builtins::Builtin;
-use crate::rego::problem::Problem;
+use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{Body, Module, Span};
 use crate::rego::value::Value;
 
@@ -155,9 +155,10 @@ impl<'c> Lowering<'c> {
     }
 }
 
-/// Returns the error for a construct that the compile stages should have removed.
+/// Returns the error for a construct that OPA's compile stages leave in place, and its evaluator
+/// can't make sense of.
 fn unexpected(span: Span, what: &str) -> Problem {
-    Problem::compile(span, format!("{what} can't be compiled here"))
+    Problem::new(ProblemCode::Unsupported, span, format!("{what} can't be evaluated here"))
 }
 
 impl Core {

@@ -27,6 +27,9 @@ pub(super) enum Bound<'p> {
     Alias(u32),
     /// A term with unbound variables, of the frame that begins at the given slot.
     Term(&'p Term, u32),
+    /// A term that contains the variable itself, as in `x = {x: 1}`. Its members can be looked up,
+    /// but it has no value.
+    Endless(&'p Term, u32),
 }
 
 /// The reason to unwind.

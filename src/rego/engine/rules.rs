@@ -292,9 +292,8 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// this case.
     #[cold]
     pub(super) fn without_value(&self, head: Span) -> Stop {
-        let code =
-            if self.deferred.is_empty() { ErrorCode::Internal } else { ErrorCode::Unsupported };
-        EvalError::new(code, Some(head), "a variable of the head has no value").into()
+        let message = "a variable of the head has no value";
+        EvalError::new(ErrorCode::Unsupported, Some(head), message).into()
     }
 
     /// The value of a definition for the continuation.

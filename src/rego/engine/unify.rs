@@ -17,15 +17,51 @@ impl<'p> Machine<'p, '_> {
     /// Follows a slot to what it is bound to.
     #[inline]
     fn follow_slot(&self, slot: u32) -> Binding<'_, 'p> {
-        let mut slot = slot;
-        loop {
-            match self.slots.get(slot as usize) {
-                Some(Bound::Value(value)) => return Binding::Value(value),
-                Some(Bound::Alias(other)) => slot = *other,
-                Some(Bound::Term(term, base)) => return Binding::Term(term, *base),
-                Some(Bound::Free) | None => return Binding::Free(slot),
+        let slot = self.last_slot(slot);
+        match self.slots.get(slot as usize) {
+            Some(Bound::Value(value)) => Binding::Value(value),
+            Some(Bound::Term(term, base) | Bound::Endless(term, base)) => {
+                Binding::Term(term, *base)
             }
+            Some(Bound::Free | Bound::Alias(_)) | None => Binding::Free(slot),
         }
+    }
+
+    /// The slot at the end of a chain of aliases.
+    #[inline]
+    fn last_slot(&self, mut slot: u32) -> u32 {
+        while let Some(Bound::Alias(other)) = self.slots.get(slot as usize) {
+            slot = *other;
+        }
+        slot
+    }
+
+    /// Returns `true` if a slot is bound to a term that contains the slot itself.
+    fn is_endless(&self, slot: u32) -> bool {
+        matches!(self.slots.get(self.last_slot(slot) as usize), Some(Bound::Endless(..)))
+    }
+
+    /// Returns `true` if an unbound slot occurs in a term. `seen` are the slots that were followed.
+    fn occurs(&self, wanted: u32, term: &Term, base: u32, seen: &mut Vec<u32>) -> bool {
+        deeper(|| match term {
+            Term::Const(_) => false,
+            Term::Var(slot) => {
+                let slot = self.last_slot(base + slot);
+                match self.slots.get(slot as usize) {
+                    Some(Bound::Term(term, base)) if !seen.contains(&slot) => {
+                        seen.push(slot);
+                        self.occurs(wanted, term, *base, seen)
+                    }
+                    _ => slot == wanted,
+                }
+            }
+            Term::Array(items) | Term::Set(items) => {
+                items.iter().any(|item| self.occurs(wanted, item, base, seen))
+            }
+            Term::Object(members) => members.iter().any(|(key, value)| {
+                self.occurs(wanted, key, base, seen) || self.occurs(wanted, value, base, seen)
+            }),
+        })
     }
 
     #[inline]
@@ -84,6 +120,7 @@ impl<'p> Machine<'p, '_> {
             Term::Var(slot) => match self.follow_slot(base + slot) {
                 Binding::Value(value) => Some(value.clone()),
                 Binding::Free(_) => None,
+                Binding::Term(..) if self.is_endless(base + slot) => None,
                 Binding::Term(term, base) => self.build(term, base),
             },
             term => self.build(term, base),
@@ -112,6 +149,7 @@ impl<'p> Machine<'p, '_> {
             return value;
         }
         let (term, base) = match term {
+            Term::Var(slot) if self.is_endless(base + slot) => return Value::new_object(),
             Term::Var(slot) => match self.follow_slot(base + slot) {
                 Binding::Term(term, base) => (term, base),
                 _ => return Value::new_object(),
@@ -252,6 +290,9 @@ impl<'p> Machine<'p, '_> {
             | (Binding::Term(term, base), Binding::Free(slot)) => {
                 let bound = match self.build(term, base) {
                     Some(value) if !self.is_irregular(term, base) => Bound::Value(value),
+                    None if self.occurs(slot, term, base, &mut Vec::new()) => {
+                        Bound::Endless(term, base)
+                    }
                     _ => Bound::Term(term, base),
                 };
                 self.bind(slot, bound);

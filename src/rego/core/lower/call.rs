@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::rego::core::{Call, Comparison, Native, Op, OpKind, Target};
+use crate::rego::core::{Call, Comparison, Native, Op, OpKind, RuleSet, SetId, Target};
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{self, TermKind};
 use crate::rego::types::Function;
@@ -36,7 +36,14 @@ impl Lowering<'_> {
         let Some((function, args)) = terms.split_first() else {
             return Err(unexpected(span, "an empty call"));
         };
-        let callee = self.callee(function)?;
+        let mut callee = self.callee(function)?;
+        // Where OPA's checker doesn't look, in the operands of `or` and `not`, a complete rule may be
+        // called like a function without arguments.
+        if matches!(callee.target, Target::Missing)
+            && let Some(set) = self.complete_rule(&callee.name)
+        {
+            callee = Callee { target: Target::Function(set), arity: 0, ..callee };
+        }
         let mut args = self.terms(frame, args)?;
         let output = if !callee.void && args.len() > callee.arity { args.pop() } else { None };
         let site = match callee.target {
@@ -55,6 +62,14 @@ impl Lowering<'_> {
         let call =
             Call { target: callee.target, name: callee.name, args: args.into(), output, site };
         Ok(Op { kind: OpKind::Call(Box::new(call)), span, single })
+    }
+
+    /// Looks up a complete rule by its path.
+    fn complete_rule(&self, path: &str) -> Option<SetId> {
+        let is_rule =
+            |set: &RuleSet| &*set.path == path && !set.function && !set.multi && set.ground;
+        let at = self.core().sets.iter().position(is_rule)?;
+        u32::try_from(at).ok().map(SetId)
     }
 
     /// Resolves the first term of a call, the function.

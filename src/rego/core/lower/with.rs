@@ -13,9 +13,11 @@ use std::sync::Arc;
 use crate::rego::core::{Target, With, WithTarget, WithValue};
 use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{self, TermKind};
+use crate::rego::value::Value;
 
 use super::call::function_name;
 use super::frame::Frame;
+use super::tree::constant;
 use super::{Lowering, unexpected};
 
 /// Returns the error for a value that OPA leaves unevaluated: inside a closure of a query, it takes
@@ -30,7 +32,12 @@ impl Lowering<'_> {
     /// Lowers a `with` modifier.
     pub(super) fn with(&mut self, frame: &mut Frame, with: &tree::With) -> Result<With, Problem> {
         let target = self.with_target(&with.target)?;
-        let value = match self.replacement(frame, &with.value)? {
+        // Elsewhere, the name of a function is a reference that leads nowhere.
+        let function = match target {
+            WithTarget::Function(_) => self.replacement(frame, &with.value)?,
+            WithTarget::Input(_) | WithTarget::Data(_) => None,
+        };
+        let value = match function {
             Some((callee, name)) => WithValue::Function(callee, name),
             None => {
                 let value = match &with.value.kind {
@@ -45,32 +52,32 @@ impl Lowering<'_> {
         Ok(With { target, value })
     }
 
-    fn with_target(&mut self, target: &tree::Term) -> Result<WithTarget, Problem> {
-        let name = function_name(target)
-            .ok_or_else(|| unexpected(target.span, "what is replaced here"))?;
-        let name: Arc<str> = name.into();
-        if self.core().functions.contains_key(&name) {
-            return Ok(WithTarget::Function(name));
-        }
-        let path = match &target.kind {
-            TermKind::Ref(parts) => {
-                let mut path = Vec::new();
-                for part in parts.iter().skip(1) {
-                    match self.term(&mut Frame::default(), part)? {
-                        crate::rego::core::Term::Const(value) => path.push(value),
-                        _ => return Err(unexpected(part.span, "a variable in what is replaced")),
-                    }
-                }
-                path
-            }
-            _ => Vec::new(),
+    fn with_target(&self, target: &tree::Term) -> Result<WithTarget, Problem> {
+        let parts = match &target.kind {
+            TermKind::Ref(parts) => parts.as_slice(),
+            _ => std::slice::from_ref(target),
         };
-        let head = name.split('.').next().unwrap_or_default();
-        let head = head.split('[').next().unwrap_or_default();
-        Ok(match head {
-            "input" => WithTarget::Input(path),
-            "data" => WithTarget::Data(path),
-            _ => WithTarget::Function(name),
+        let name = function_name(target).map(Arc::from);
+        if let Some(name) = &name
+            && self.core().functions.contains_key(name)
+        {
+            return Ok(WithTarget::Function(Arc::clone(name)));
+        }
+        let head = match parts.first().map(|head| &head.kind) {
+            Some(TermKind::Var(head)) => &**head,
+            _ => "",
+        };
+        // Only constant strings name a place: any other part is an error of the evaluation, and OPA
+        // doesn't even look at its value.
+        let path = || {
+            let parts = parts.iter().skip(1);
+            parts.map(|part| constant(part).unwrap_or(Value::Null)).collect()
+        };
+        Ok(match (head, name) {
+            ("input", _) => WithTarget::Input(path()),
+            ("data", _) => WithTarget::Data(path()),
+            (_, Some(name)) => WithTarget::Function(name),
+            (_, None) => return Err(unexpected(target.span, "what is replaced here")),
         })
     }
 
