@@ -123,13 +123,6 @@ impl<'p, 'r> Machine<'p, 'r> {
             // by now.
             DeferredTerm::Term(Term::Var(_)) if whole && !rest.is_empty() => Ok(()),
             DeferredTerm::Term(term) => match other {
-                OtherSide::Ref(reference) if rest.is_empty() && self.is_free(term, base) => {
-                    self.evaluate_reference(run, reference, OtherSide::Term(term, base), next)
-                }
-                OtherSide::Comprehension(it) if rest.is_empty() && self.is_free(term, base) => {
-                    let value = self.comprehension(run, it)?;
-                    self.unify_found(run, value, OtherSide::Term(term, base), next)
-                }
                 OtherSide::Any(_) => Err(deferred_read(run)),
                 other => self.walk_term(run, (term, base), rest, other, next),
             },

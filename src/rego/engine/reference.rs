@@ -3,6 +3,7 @@
 //! An operand with a value is looked up; an unbound one iterates over all keys. Each value found is
 //! unified with the other side of the equality.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use super::deferred::deferred_read;
@@ -349,6 +350,28 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
+    /// Unifies a term with unbound variables with the other side, which is evaluated first.
+    fn unify_open(
+        &mut self,
+        run: &Run<'p>,
+        (term, base): (&'p Term, u32),
+        other: OtherSide<'_, 'p>,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
+        let open = OtherSide::Term(term, base);
+        match other {
+            OtherSide::Ref(reference) => self.evaluate_reference(run, reference, open, next),
+            OtherSide::Comprehension(it) => {
+                if !self.may_unify_comprehension(term, base, it) {
+                    return Ok(());
+                }
+                let value = self.comprehension(run, it)?;
+                self.unify_found(run, value, open, next)
+            }
+            _ => Err(deferred_read(run)),
+        }
+    }
+
     /// Unifies a document of `data` that isn't a single rule's with the other side. OPA puts that
     /// document second: a comprehension is evaluated whatever type it makes.
     fn unify_document(
@@ -485,7 +508,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// The value of the other side, if it has one already.
     fn known_value(&self, other: OtherSide<'_, 'p>) -> Option<Value> {
         match other {
-            OtherSide::Term(term, base) => self.value(term, base).map(std::borrow::Cow::into_owned),
+            OtherSide::Term(term, base) => self.value(term, base).map(Cow::into_owned),
             OtherSide::Value(value) => Some(value.clone()),
             _ => None,
         }
@@ -503,7 +526,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let (within, base) = match self.irregular(within, base) {
             Some(irregular) => irregular,
-            None => match self.value(within, base).map(std::borrow::Cow::into_owned) {
+            None => match self.value(within, base).map(Cow::into_owned) {
                 Some(value) => return self.walk(run, value, path, other, next),
                 None => self.follow_term(within, base),
             },
@@ -514,13 +537,11 @@ impl<'p, 'r> Machine<'p, 'r> {
                 OtherSide::Term(term, other_base) => self.unify(within, base, term, other_base),
                 OtherSide::Value(value) => self.unify_value(within, base, value),
                 OtherSide::Truth => true,
-                // Another reference or a comprehension is compared only with a term that has a
-                // value.
                 OtherSide::Ref(_) | OtherSide::Comprehension(_) | OtherSide::Any(_) => {
-                    return match self.value(within, base).map(std::borrow::Cow::into_owned) {
-                        Some(value) => self.unify_found(run, value, other, next),
-                        None => Ok(()),
-                    };
+                    if let Some(value) = self.value(within, base).map(Cow::into_owned) {
+                        return self.unify_found(run, value, other, next);
+                    }
+                    return self.unify_open(run, (within, base), other, next);
                 }
             };
             let flow = if holds { next(self) } else { Ok(()) };
@@ -697,7 +718,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 None => Ok(()),
             };
         };
-        if let Some(key) = self.value(term, run.base).map(std::borrow::Cow::into_owned) {
+        if let Some(key) = self.value(term, run.base).map(Cow::into_owned) {
             return self.tree_child(run, node, key, (rest, done), other, next);
         }
         let document = self.resolve(&done);
