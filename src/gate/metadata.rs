@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use yaml_serde::Value as Yaml;
+use crate::rego::Value;
+use crate::rego::yaml::{FieldType, fields};
 
 /// The parts of an annotation that reports show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,30 +45,31 @@ pub(super) fn annotations(text: &str) -> BTreeMap<u32, Annotation> {
     found
 }
 
-#[derive(Deserialize)]
-struct AnnotationYaml {
-    title: Option<String>,
-    description: Option<String>,
-    #[serde(default)]
-    related_resources: Vec<Yaml>,
-    #[serde(default)]
-    custom: BTreeMap<String, Yaml>,
+fn field_type(name: &str) -> Option<FieldType> {
+    match name {
+        "title" | "description" => Some(FieldType::Text),
+        "related_resources" => Some(FieldType::Undated),
+        "custom" => Some(FieldType::Mapping),
+        _ => None,
+    }
 }
 
 fn read(text: &str) -> Annotation {
-    let Ok(written) = yaml_serde::from_str::<AnnotationYaml>(text) else {
-        return Annotation::default();
-    };
-    let links = written.related_resources.iter().filter_map(|resource| {
-        let link = resource.as_str().or_else(|| resource.get("ref")?.as_str())?;
+    let Ok(fields) = fields(text, field_type) else { return Annotation::default() };
+    let field = |name: &str| fields.get(&Value::from(name));
+    let resources = field("related_resources").and_then(Value::as_array);
+    let links = resources.into_iter().flatten().filter_map(|resource| {
+        let link = resource.as_str().or_else(|| resource.get_str("ref")?.as_str())?;
         link.starts_with("https://").then(|| link.to_owned())
     });
-    let line = |text: Option<String>| text.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
+    let line = |value: Option<&Value>| {
+        value.and_then(Value::as_str).map(|t| t.trim().to_owned()).filter(|t| !t.is_empty())
+    };
     Annotation {
         links: links.collect(),
-        severity: line(written.custom.get("severity").and_then(Yaml::as_str).map(str::to_owned)),
-        title: line(written.title),
-        description: line(written.description),
+        severity: line(field("custom").and_then(|custom| custom.get_str("severity"))),
+        title: line(field("title")),
+        description: line(field("description")),
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct DocumentSplitter {
     first: bool,
     /// The first line of the next YAML document.
     lookahead: Vec<u8>,
+    /// Set if a YAML document began.
+    begun: bool,
     over: bool,
 }
 
@@ -51,7 +53,15 @@ impl DocumentSplitter {
     /// Creates a splitter; `syntax` is the one that the stream's name implies, if any.
     pub fn new(stream: Stream, syntax: Option<Syntax>) -> Self {
         let stream = Hashing { stream, hash: Sha256::new() };
-        Self { stream, syntax, line: 1, first: true, lookahead: Vec::new(), over: false }
+        Self {
+            stream,
+            syntax,
+            line: 1,
+            first: true,
+            lookahead: Vec::new(),
+            begun: false,
+            over: false,
+        }
     }
 
     /// Returns the next document; an empty stream has none.
@@ -151,25 +161,30 @@ impl DocumentSplitter {
                 return Ok(has_content(&bytes).then_some((bytes, start, true)));
             }
             self.line += 1;
-            let begins = marks(&line, b"---");
-            if (begins || marks(&line, b"...")) && has_content(&bytes) {
-                if begins {
-                    self.lookahead = line;
-                }
+            let (begins, ends) = (marks(&line, b"---"), marks(&line, b"..."));
+            if (begins || ends) && has_content(&bytes) {
+                self.lookahead = line;
+                self.begun = true;
                 return Ok(Some((bytes, start, false)));
             }
             if begins {
                 // Directives and comments before a document belong to it; an empty document before
-                // it doesn't.
-                if bytes.split(|byte| *byte == b'\n').any(|line| marks(line, b"---")) {
-                    bytes.clear();
+                // it doesn't, nor does the end of one.
+                if self.begun {
+                    let is_mark = |line: &[u8]| marks(line, b"---") || marks(line, b"...");
+                    let mut lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+                    let kept = lines.iter().rposition(|line| is_mark(line)).map_or(0, |at| at + 1);
+                    bytes = lines.split_off(kept).concat();
                 }
+                self.begun = true;
                 if bytes.is_empty() {
                     start = self.line - 1;
                 }
-            } else if marks(&line, b"...") {
+            } else if ends && self.begun {
+                // What follows without a `---` isn't a document: the end stays, so that reading it
+                // says so.
                 bytes.clear();
-                continue;
+                start = self.line - 1;
             }
             bytes.extend_from_slice(&line);
         }
@@ -191,8 +206,9 @@ fn marks(line: &[u8], marker: &[u8]) -> bool {
 fn has_content(bytes: &[u8]) -> bool {
     bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
         let line = if marks(line, b"---") { line.get(3..).unwrap_or_default() } else { line };
-        let line = line.trim_ascii();
-        !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
+        let content = line.trim_ascii();
+        let nothing = content.is_empty() || content.starts_with(b"#") || content.starts_with(b"%");
+        !nothing && !marks(line, b"...")
     })
 }
 
@@ -333,5 +349,17 @@ mod tests {
         assert_eq!(texts("---\na: 1\n---\n\n---\nb: 2", Some(Syntax::Yaml)).len(), 2);
         let empty = split("%YAML 1.2\n--- # nothing\n---\na: 1\n", Some(Syntax::Yaml));
         assert_eq!(empty, [("---\na: 1\n".to_owned(), 3, true)]);
+        // What isn't a document stays as it is, to be refused.
+        for (text, expected) in [
+            ("a: 1\n...\nb: 2", ["a: 1\n", "...\nb: 2"].as_slice()),
+            ("a: 1\n...\n# c\n---\nb: 2", &["a: 1\n", "# c\n---\nb: 2"]),
+            ("a: 1\n...\n%YAML 1.1\n---\nb: 2", &["a: 1\n", "%YAML 1.1\n---\nb: 2"]),
+            ("---\n...\n---\na: 1", &["---\na: 1"]),
+            ("...\na: 1", &["...\na: 1"]),
+            ("...\n---\na: 1", &["...\n---\na: 1"]),
+            ("a: 1\n...\n...\n", &["a: 1\n"]),
+        ] {
+            assert_eq!(texts(text, Some(Syntax::Yaml)), expected, "{text:?}");
+        }
     }
 }

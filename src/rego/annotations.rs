@@ -7,7 +7,6 @@
 mod block;
 mod set;
 mod uri;
-mod yaml;
 
 use std::sync::Arc;
 

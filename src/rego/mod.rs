@@ -3,7 +3,8 @@
 //! Owns everything that determines the meaning of a policy: its syntax, OPA's compile stages, the
 //! program in the form that the machine runs, the machine, and the built-in functions. The
 //! reference is OPA 1.22.2. Data flows one way: `syntax` → `compile` → `core` → `engine`; `value`
-//! is below all of them, and `builtins` uses values only.
+//! is below all of them, and `builtins` uses values only, and `yaml`, the reader of all YAML that a
+//! policy sees.
 
 #![allow(
     clippy::assigning_clones,
@@ -40,5 +41,6 @@ pub mod syntax;
 pub(crate) mod threads;
 pub mod types;
 pub mod value;
+pub mod yaml;
 
 pub use value::Value;

@@ -59,6 +59,10 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
     if !is_yaml {
         return json::read(text).map_err(|wrong| of_json(path, text, &wrong));
     }
+    // As in OPA, an input that is JSON is read as JSON, whatever its name.
+    if let Ok(value) = json::read(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        return Ok(value);
+    }
     let read = yaml::read(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
     if let Some(found) = read.inexact.first() {
         return Err(of_number(path, text, found));

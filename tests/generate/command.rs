@@ -2,7 +2,7 @@
 //!
 //! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A
 //! NAME]`, `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `store-calls
-//! FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options `--oracle PATH`,
+//! FILE FROM COUNT`, `yaml FROM COUNT [DIRECTORY OF YAML FILES]`, `store-yaml FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options `--oracle PATH`,
 //! `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--all` (also wording and positions of
 //! errors), `--shrink N` (the number of each kind), `--found FILE`.
 
@@ -14,7 +14,7 @@ use super::compare::{Compared, Verdict, compare};
 use super::grammar::{self, Dialect};
 use super::oracle::Oracle;
 use super::report::{Report, message_pattern};
-use super::{calls, compliance, shrink, small, stages, stored, subject};
+use super::{calls, compliance, shrink, small, stages, stored, subject, yaml};
 
 struct Settings {
     words: Vec<String>,
@@ -105,6 +105,11 @@ fn run() -> std::io::Result<usize> {
             let (from, count) = (number(1, 0), number(2, calls::round()));
             many(&settings, (from..from + count).map(calls::case))
         }
+        Some("yaml") => {
+            let (from, count) = (number(1, 0), number(2, 1000));
+            let bases = documents(settings.words.get(3))?;
+            many(&settings, (from..from + count).map(move |seed| yaml::case(seed, &bases)))
+        }
         Some("compliance") => {
             let directory = settings.words.get(1).cloned().unwrap_or_default();
             compliance::run(
@@ -150,6 +155,14 @@ fn run() -> std::io::Result<usize> {
             println!("calls of {stored} seeds stored");
             Ok(0)
         }
+        Some("store-yaml") => {
+            let path = settings.words.get(1).cloned().unwrap_or_default();
+            let (from, count) = (number(2, 0), number(3, 1000));
+            let cases = (from..from + count).map(|seed| yaml::case(seed, &[]));
+            let stored = stored::store(&path, &mut Oracle::start(&settings.oracle)?, cases)?;
+            println!("YAML of {stored} seeds stored");
+            Ok(0)
+        }
         Some("check") => {
             let (report, wrong) =
                 stored::check(&settings.words.get(1).cloned().unwrap_or_default())?;
@@ -175,9 +188,26 @@ fn run() -> std::io::Result<usize> {
             Ok(0)
         }
         _ => Err(std::io::Error::other(
-            "random FROM COUNT | small EVERY | calls FROM COUNT | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | store-calls FILE FROM COUNT | remember FILE [SEED…] | check FILE | show SEED",
+            "random FROM COUNT | small EVERY | calls FROM COUNT | yaml FROM COUNT [DIRECTORY] | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | store-calls FILE FROM COUNT | remember FILE [SEED…] | check FILE | show SEED",
         )),
     }
+}
+
+/// Returns the short YAML files in a directory, and in those below it.
+fn documents(directory: Option<&String>) -> std::io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut open: Vec<std::path::PathBuf> = directory.map(Into::into).into_iter().collect();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let mut inside: Vec<_> =
+                std::fs::read_dir(path)?.flatten().map(|it| it.path()).collect();
+            inside.sort();
+            open.extend(inside);
+        } else if path.extension().is_some_and(|it| it == "yaml" || it == "yml") {
+            found.extend(std::fs::read_to_string(path).ok().filter(|text| text.len() < 4_000));
+        }
+    }
+    Ok(found)
 }
 
 /// Compares the stages of cases.

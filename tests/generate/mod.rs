@@ -31,3 +31,4 @@ pub mod small;
 pub mod stages;
 pub mod stored;
 pub mod subject;
+pub mod yaml;

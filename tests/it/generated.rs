@@ -61,6 +61,18 @@ fn calls_of_built_in_functions_have_the_answers_that_opa_gave() {
     );
 }
 
+/// Texts of `yaml.unmarshal` and blocks of metadata. As data files, the same texts are read in
+/// `sources`.
+#[test]
+fn yaml_has_the_meaning_that_opa_gave_it() {
+    let report = check("yaml.jsonl.gz");
+    assert!(
+        report.answers > 12_000 && report.telling * 2 > report.answers,
+        "{}",
+        report.show(false)
+    );
+}
+
 /// Every built-in function is covered, or there is a reason why it isn't.
 #[test]
 fn every_built_in_function_is_asked_about() {

@@ -2,12 +2,13 @@
 
 use super::{
     Annotations, Author, CompileAnnotation, RelatedResource, Schema, SchemaAnnotation, Scope,
-    Target, uri, yaml,
+    Target, uri,
 };
 use crate::rego::syntax::parser::{self, ParseOptions};
 use crate::rego::syntax::tree::{Comment, FileId, Span, Term, TermKind};
 use crate::rego::types::terms;
 use crate::rego::value::{Array, Object, Value};
+use crate::rego::yaml::{FieldType, fields};
 
 /// Reads a block: its first comment and those that follow. An error carries its position.
 pub(super) fn read(first: &Comment, lines: &[&Comment]) -> Result<Annotations, (Span, String)> {
@@ -19,14 +20,28 @@ pub(super) fn read(first: &Comment, lines: &[&Comment]) -> Result<Annotations, (
     if text.trim().is_empty() {
         return Err((first.span, "expected METADATA block, found whitespace".to_owned()));
     }
-    let mut fields = yaml::read(&text).map_err(|error| {
-        let at = match error.line {
-            Some(line) => lines.get(line).or(lines.last()),
-            None => lines.first(),
+    let mut fields = fields(&text, field_type).map_err(|error| {
+        let (at, message) = match error.line() {
+            Some(line) => {
+                (lines.get(line).or(lines.last()), format!("yaml: line {line}: {}", error.message))
+            }
+            None => (lines.first(), format!("yaml: {}", error.message)),
         };
-        (at.map_or(first.span, |it| it.span), with_hints(error.message, lines))
+        (at.map_or(first.span, |it| it.span), with_hints(message, lines))
     })?;
     fill(&mut fields, first.span).map_err(|message| (first.span, message))
+}
+
+fn field_type(name: &str) -> Option<FieldType> {
+    Some(match name {
+        "scope" | "title" | "description" => FieldType::Text,
+        "organizations" => FieldType::Texts,
+        "compile" | "custom" | "labels" => FieldType::Mapping,
+        "schemas" => FieldType::Mappings,
+        "entrypoint" => FieldType::Any,
+        "related_resources" | "authors" => FieldType::Undated,
+        _ => return None,
+    })
 }
 
 /// Adds hints about characters after a `:` that look like spaces but aren't.
@@ -121,16 +136,9 @@ fn list(value: Value, wanted: &str) -> Result<Array, String> {
 fn mapping(value: Value) -> Result<Object, String> {
     match value {
         Value::Null => Ok(Object::new()),
-        // Keys that aren't strings are taken as they are written.
-        Value::Object(members) => Ok(members
-            .iter()
-            .map(|(key, value)| {
-                (
-                    if key.as_str().is_some() { key.clone() } else { Value::from(shown(key)) },
-                    value.clone(),
-                )
-            })
-            .collect()),
+        Value::Object(members) => {
+            Ok(members.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
         other => Err(format!(
             "yaml: unmarshal errors: cannot unmarshal {} into map[string]interface {{}}",
             tag(&other)

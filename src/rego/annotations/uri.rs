@@ -34,7 +34,9 @@ fn parse(text: &str) -> Result<String, String> {
             Some(rest) => {
                 let end = rest.find('/').unwrap_or(rest.len());
                 let (authority, path) = rest.split_at(end);
-                out.push_str("//");
+                if scheme.is_some() || !authority.is_empty() {
+                    out.push_str("//");
+                }
                 out.push_str(&self::authority(authority)?);
                 path
             }

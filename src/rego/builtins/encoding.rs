@@ -208,11 +208,6 @@ fn decoded(context: &dyn Context, text: &str, alphabet: &[u8; 64]) -> Answer {
     }
 }
 
-/// Decodes a base64 scalar (`!!binary`) of a YAML document; returns `None` if it isn't base64.
-pub(super) fn decode_binary(text: &str) -> Option<String> {
-    Some(lossy(&from_base64(text.as_bytes(), STANDARD).ok()?))
-}
-
 fn base64_decode(context: &dyn Context, args: &[Value]) -> Answer {
     decoded(context, string(args, 0)?, STANDARD)
 }

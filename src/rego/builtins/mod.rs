@@ -24,7 +24,6 @@ mod encoding;
 mod encoding_rules;
 mod glob;
 mod glob_intersect;
-mod go_float;
 mod graph;
 mod http;
 mod json_patch;

@@ -2,9 +2,9 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::go_float::format_float;
 use super::operands::{answer, array, string};
 use super::{Answer, Context, Error, Family, Run, Value};
+use crate::rego::value::go_float::format_float;
 use crate::rego::value::unicode::is_printable;
 use crate::rego::value::{Number, quote_with};
 

@@ -6,6 +6,7 @@
 
 mod decimal;
 mod float;
+pub(in crate::rego) mod go_float;
 mod json;
 mod number;
 mod serde_impl;

@@ -91,7 +91,7 @@ fn canonical(value: &Value) -> Result<String, Error> {
                     let kind = "Go value of type float64";
                     Error::failed(format!("json: cannot unmarshal number {number} into {kind}"))
                 })?;
-                let text = super::go_float::json_float(double);
+                let text = crate::rego::value::go_float::json_float(double);
                 crate::rego::value::Number::parse(&text).map_or(Value::Null, Value::from)
             }
             Value::Array(array) => {

@@ -105,7 +105,7 @@ impl Item {
 fn float(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-4..1e21).contains(&magnitude) {
-        return super::super::go_float::format_float(value, 'e', None);
+        return crate::rego::value::go_float::format_float(value, 'e', None);
     }
     format!("{value}")
 }

@@ -103,20 +103,6 @@ fn time_operand(value: &Value) -> Result<(Time, &str), Error> {
     Ok((Time { seconds, nanos, zone }, layout))
 }
 
-/// The layouts of dates in YAML.
-pub(super) const TIMESTAMPS: [&str; 4] = [
-    "2006-1-2T15:4:5.999999999Z07:00",
-    "2006-1-2t15:4:5.999999999Z07:00",
-    "2006-1-2 15:4:5.999999999",
-    "2006-1-2",
-];
-
-/// Converts a time to RFC 3339 in UTC; returns `None` if the text doesn't match the layout.
-pub(super) fn rfc3339_in_utc(layout: &str, text: &str) -> Option<String> {
-    let (seconds, nanos) = layout::parse(layout, text).ok()?;
-    Some(layout::format(&Time { seconds, nanos, zone: Zone::utc() }, RFC3339_NANO))
-}
-
 fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     let (layout, text) = (string(args, 0)?, string(args, 1)?);
     let (seconds, nanos) = layout::parse(resolve_layout(layout), text)?;

@@ -1,19 +1,19 @@
-//! YAML as OPA reads and writes it through go-yaml 3: booleans of version 1.2, numbers of both
-//! versions, keys as text.
+//! The functions for YAML. Reading belongs to [`crate::rego::yaml`], writing to `write`.
 
-mod read;
-mod scalar;
-mod tabs;
 mod write;
 
 use super::operands::{answer, operand, string};
-use super::{Answer, Context, Family, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
+use crate::rego::yaml::{self, Host, Limits, Mark};
 
 pub(super) const FUNCTIONS: Family = &[
     ("yaml.marshal", Run::Plain(marshal)),
     ("yaml.unmarshal", Run::Plain(unmarshal)),
     ("yaml.is_valid", Run::Plain(is_valid)),
 ];
+
+/// The limits on a document; its size is charged.
+const LIMITS: Limits = Limits { depth: 10_000, values: usize::MAX };
 
 fn marshal(context: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
@@ -24,16 +24,38 @@ fn marshal(context: &dyn Context, args: &[Value]) -> Answer {
 fn unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(8))?;
-    answer(read::document(context, text)?)
+    answer(from_yaml(context, text)?)
 }
 
 fn is_valid(context: &dyn Context, args: &[Value]) -> Answer {
     let Some(text) = operand(args, 0)?.as_str() else { return answer(false) };
     context.charge((text.len() as u64).saturating_mul(8))?;
-    match read::document(context, text) {
+    match from_yaml(context, text) {
         Ok(_) => answer(true),
         Err(error) if error.halt => Err(error),
         Err(_) => answer(false),
+    }
+}
+
+/// An evaluation that reads a text.
+struct Evaluation<'a> {
+    context: &'a dyn Context,
+    calls: u32,
+    stopped: Option<Error>,
+}
+
+impl Host for Evaluation<'_> {
+    fn charge(&mut self, work: u64) -> bool {
+        self.calls = self.calls.wrapping_add(1);
+        let check = if self.calls.is_multiple_of(256) { self.context.check() } else { Ok(()) };
+        self.stopped = check.and_then(|()| self.context.charge(work)).err();
+        self.stopped.is_none()
+    }
+
+    fn float(&mut self, _: &[String], _: &str, _: Mark) {}
+
+    fn wants_paths(&self) -> bool {
+        false
     }
 }
 
@@ -42,6 +64,12 @@ fn is_valid(context: &dyn Context, args: &[Value]) -> Answer {
 ///
 /// # Errors
 /// Returns an error if the text isn't YAML, or can't be represented in JSON.
-pub fn from_yaml(context: &dyn Context, text: &str) -> Result<Value, super::Error> {
-    read::document(context, text)
+pub fn from_yaml(context: &dyn Context, text: &str) -> Result<Value, Error> {
+    let mut evaluation = Evaluation { context, calls: 0, stopped: None };
+    match yaml::read(text, &mut evaluation, LIMITS) {
+        Ok(read) => Ok(read.value.unwrap_or(Value::Null)),
+        Err(error) => Err(evaluation
+            .stopped
+            .unwrap_or_else(|| Error::failed(format!("yaml: {}", error.message)))),
+    }
 }

@@ -1,13 +1,14 @@
 //! Writes values as YAML: in block style, indented by two, quoted only if necessary.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::scalar::Scalar;
-use crate::rego::builtins::go_float::format_float;
 use crate::rego::builtins::{Context, Error};
+use crate::rego::value::go_float::format_float;
 use crate::rego::value::{JsonStyle, Number, Value, deeper};
+use crate::rego::yaml::Scalar;
 
 /// The maximum length of a key before a colon, in bytes; longer ones need a line with `?`.
 const SIMPLE_KEY: usize = 128;
@@ -21,6 +22,9 @@ pub(super) fn text(context: &dyn Context, value: &Value) -> Result<String, Error
     writer.end_line();
     Ok(writer.out)
 }
+
+/// The next-line character, a line break of YAML 1.1.
+const NEXT_LINE: char = '\u{85}';
 
 struct Writer<'a> {
     context: &'a dyn Context,
@@ -56,7 +60,10 @@ impl Writer<'_> {
             Value::Null => self.out.push_str("null"),
             Value::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
             Value::Number(number) => self.out.push_str(&number_text(number)),
-            Value::String(text) => self.string(text, if level == 0 { 2 } else { column }, false)?,
+            Value::String(text) => {
+                let text = read_back(self.context, text)?;
+                self.string(&text, if level == 0 { 2 } else { column }, false)?;
+            }
             Value::Array(array) => deeper(|| self.list(array.iter(), column, level, compact))?,
             Value::Set(set) => deeper(|| self.list(set.iter(), column, level, compact))?,
             Value::Object(object) => {
@@ -112,6 +119,9 @@ impl Writer<'_> {
                 self.begin_line(column)?;
             }
             readable(&key)?;
+            if key.contains(NEXT_LINE) {
+                return Err(Error::failed("yaml: did not find expected ',' or '}'"));
+            }
             if key.chars().count() + 2 > READ_KEY {
                 return Err(Error::failed("yaml: could not find expected ':'"));
             }
@@ -200,6 +210,17 @@ fn readable(text: &str) -> Result<(), Error> {
         return Err(Error::failed("yaml: control characters are not allowed"));
     }
     Ok(())
+}
+
+/// Returns a text as OPA's YAML reader reads it from JSON, where a next-line character isn't escaped
+/// and folds like any line break.
+fn read_back<'t>(context: &dyn Context, text: &'t str) -> Result<Cow<'t, str>, Error> {
+    readable(text)?;
+    if !text.contains(NEXT_LINE) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let read = super::from_yaml(context, &serde_json::Value::from(text).to_string())?;
+    Ok(Cow::Owned(read.as_str().unwrap_or_default().to_owned()))
 }
 
 /// Formats a number as YAML reads and writes it: 64-bit integers exactly, others as doubles.

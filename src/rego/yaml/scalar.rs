@@ -1,12 +1,11 @@
 //! The resolution of plain scalars in YAML.
 
-use crate::rego::builtins::go_float::json_float;
-use crate::rego::builtins::time::{TIMESTAMPS, rfc3339_in_utc};
-use crate::rego::value::{Number, Value};
+use super::timestamp::is_timestamp;
+use crate::rego::value::Number;
 
 /// A resolved scalar.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Scalar {
+pub(in crate::rego) enum Scalar {
     Null,
     Bool(bool),
     Integer(i128),
@@ -18,7 +17,7 @@ pub(super) enum Scalar {
 
 impl Scalar {
     /// Resolves plain text without a tag.
-    pub(super) fn plain(text: &str) -> Self {
+    pub(in crate::rego) fn plain(text: &str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Null,
             "true" | "True" | "TRUE" => return Self::Bool(true),
@@ -31,7 +30,7 @@ impl Scalar {
             _ => {}
         }
         let number = match text.bytes().next() {
-            Some(b'.') => float(text),
+            Some(b'.') if separates_digits(text) => float(&text.replace('_', "")),
             Some(b'0'..=b'9' | b'+' | b'-') => {
                 if is_timestamp(text) {
                     return Self::Timestamp(text.to_owned());
@@ -47,7 +46,7 @@ impl Scalar {
     }
 
     /// Returns the name of the scalar's tag.
-    pub(super) fn tag(&self) -> &'static str {
+    pub(in crate::rego) fn tag(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "bool",
@@ -58,34 +57,19 @@ impl Scalar {
         }
     }
 
-    /// Converts to a value; returns `None` if JSON can't represent it.
-    pub(super) fn into_value(self) -> Option<Value> {
-        Some(match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(value),
-            Self::Integer(value) => Value::Number(Number::parse(&value.to_string())?),
-            Self::Float(value) if value.is_finite() => {
-                Value::Number(Number::parse(&json_float(value))?)
-            }
-            Self::Float(_) => return None,
-            Self::Timestamp(text) | Self::Text(text) => Value::from(text),
-        })
-    }
-
-    /// Converts to the name of a member; returns `None` for null.
-    pub(super) fn into_key(self) -> Option<String> {
-        Some(match self {
-            Self::Null => return None,
-            Self::Bool(value) => value.to_string(),
-            Self::Integer(value) => value.to_string(),
-            Self::Float(value) => float_key(value),
-            Self::Timestamp(text) | Self::Text(text) => text,
-        })
+    /// Returns a finite number, with a double's digits as `write` gives them; `None` for everything
+    /// else.
+    pub(super) fn number(&self, write: fn(f64) -> String) -> Option<Number> {
+        match self {
+            Self::Integer(value) => Number::parse(&value.to_string()),
+            Self::Float(value) if value.is_finite() => Number::parse(&write(*value)),
+            _ => None,
+        }
     }
 }
 
 /// Formats a float as a key, with the digits of a 32-bit float.
-fn float_key(value: f64) -> String {
+pub(super) fn float_key(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let value = value as f32;
     if value.is_nan() {
@@ -124,9 +108,12 @@ fn integer(text: &str) -> Option<i128> {
     } else {
         (10, lower.as_str())
     };
-    if digits.is_empty() || digits.len() > 70 || digits.starts_with(['+', '-']) {
+    // go-yaml takes a sign after these prefixes too.
+    let inner = !signed && (rest.starts_with("0b") || rest.starts_with("0o"));
+    if digits.is_empty() || digits.len() > 70 || digits.starts_with(['+', '-']) && !inner {
         return None;
     }
+    let signed = signed || digits.starts_with(['+', '-']);
     let value = i128::from_str_radix(digits, radix).ok()?;
     let value = if negative { -value } else { value };
     let most = if signed { i128::from(i64::MAX) } else { i128::from(u64::MAX) };
@@ -149,16 +136,16 @@ fn looks_like_float(text: &str) -> bool {
     good && exponent_good
 }
 
-/// Parses a double; returns `None` if it is out of range.
-fn float(text: &str) -> Option<Scalar> {
-    let number = crate::rego::builtins::casts::read_float(text)?.ok()?;
-    number.as_finite_f64().map(Scalar::Float)
+/// Returns `true` if every underscore of a text is between two digits.
+fn separates_digits(text: &str) -> bool {
+    let digit = |at: Option<usize>| {
+        at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
+    };
+    text.match_indices('_').all(|(at, _)| digit(at.checked_sub(1)) && digit(Some(at + 1)))
 }
 
-/// Returns `true` if go-yaml recognizes the text as a date.
-fn is_timestamp(text: &str) -> bool {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    digits == 4
-        && text.as_bytes().get(4) == Some(&b'-')
-        && TIMESTAMPS.iter().any(|layout| rfc3339_in_utc(layout, text).is_some())
+/// Parses a decimal double; returns `None` if it is out of range.
+fn float(text: &str) -> Option<Scalar> {
+    let value: f64 = text.parse().ok()?;
+    value.is_finite().then_some(Scalar::Float(value))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// Formats a finite double with a verb of Go's `fmt` (`e E f g G b x X`), including a minus sign.
 /// Without a precision, it writes as many digits as are needed to read the value back.
-pub(super) fn format_float(value: f64, verb: char, precision: Option<usize>) -> String {
+pub(in crate::rego) fn format_float(value: f64, verb: char, precision: Option<usize>) -> String {
     match verb {
         'e' => scientific(value, precision),
         'E' => scientific(value, precision).to_ascii_uppercase(),
@@ -21,7 +21,7 @@ pub(super) fn format_float(value: f64, verb: char, precision: Option<usize>) -> 
 }
 
 /// Formats a finite double as Go's `encoding/json` does.
-pub(super) fn json_float(value: f64) -> String {
+pub(in crate::rego) fn json_float(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
         // Go writes `e-09` as `e-9` here.
