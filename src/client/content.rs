@@ -84,11 +84,9 @@ impl Collector {
     }
 
     /// Returns `true` if content is written to the cache.
+    #[cfg(feature = "cache")]
     fn writes(&self) -> bool {
-        #[cfg(feature = "cache")]
-        return self.copy.is_some();
-        #[cfg(not(feature = "cache"))]
-        return false;
+        self.copy.is_some()
     }
 
     /// Adds a chunk.
@@ -213,7 +211,9 @@ impl Incoming {
         let is_large = self.processing.is_some();
         let (mut collector, _) = self.collector().await?;
         // Neither long work nor writing to the disk belongs on the thread of the network.
-        let elsewhere = is_large || collector.writes();
+        let elsewhere = is_large;
+        #[cfg(feature = "cache")]
+        let elsewhere = elsewhere || collector.writes();
         let (digest, batch) = (digest.to_owned(), self.batch);
         let finish = move || {
             collector.push(&batch);
