@@ -7,7 +7,6 @@
 mod allow;
 mod cache;
 mod connect;
-mod decode;
 mod send;
 #[cfg(test)]
 mod tests;
@@ -26,10 +25,15 @@ use crate::builtins::Answer;
 use crate::client::{Context, Propagator, Runtime};
 use crate::flight::Flights;
 use crate::observe::LookupSpan;
-use crate::rego::builtins::{Code, HttpRequest, http_failure};
+use crate::rego::builtins::{Bounded, Code, HttpRequest, http_failure};
 use crate::rego::value::{Set, Value};
 use crate::{Error, ErrorKind, Setting};
 use cache::HttpCache;
+
+/// The approximate limit on the memory of a decoded body, in bytes, so that a small one can't decode
+/// to a huge value.
+const MAX_DECODED: u64 = 512 << 20;
+const TOO_MUCH_DECODED: &str = "a decoded body takes more than 536870912 bytes";
 
 /// Lets policies send their own requests, to the hosts that it allows; cheap to clone.
 ///
@@ -227,7 +231,7 @@ impl Http {
     ) -> Result<Answer, Error> {
         let value = match self.respond(request, context).await {
             Ok(response) => {
-                let bounds = decode::Bounded::new(context.deadline);
+                let bounds = Bounded::new(MAX_DECODED, TOO_MUCH_DECODED, Some(context.deadline));
                 response.to_value(&bounds, request).map_err(|error| {
                     let kind = match error.code {
                         Code::Cancelled => ErrorKind::TimedOut,

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use context::EvalContext;
 use machine::{Machine, Stop};
 
+use crate::rego::builtins::CompiledPatterns;
 use crate::rego::core::{Core, QueryCore, Slot, Term};
 use crate::rego::value::Value;
 
@@ -55,6 +56,8 @@ pub struct Settings<'r> {
     pub strict: bool,
     /// The limits.
     pub limits: Limits,
+    /// The compiled patterns, which outlive the evaluation.
+    pub patterns: &'r CompiledPatterns,
     /// The receiver of trace events.
     pub tracer: Option<&'r dyn Tracer>,
 }
@@ -82,7 +85,7 @@ pub fn evaluate(
     slots: &[Slot],
     settings: &Settings<'_>,
 ) -> Evaluated {
-    let context = EvalContext::new(settings.host, settings.limits);
+    let context = EvalContext::new(settings.host, settings.limits, settings.patterns);
     let mut machine = Machine::new(core, &context, settings.tracer, input.cloned());
     let base = machine.enter_frame(&query.scope);
     let run = machine.query_run(&query.body, &query.scope, base);

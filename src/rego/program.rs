@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::builtins;
+use super::builtins::{self, CompiledPatterns};
 use super::compile::{
     CompileOptions, Compiled, Function, Functions, NameMap, QueryContext, Stage, compile,
     compile_query,
@@ -123,6 +123,7 @@ struct ProgramInner {
     functions: Arc<Functions>,
     options: Options,
     core: Core,
+    patterns: CompiledPatterns,
     packages: Vec<PackageInfo>,
     rules: Vec<RuleInfo>,
     call_sites: Vec<CallSiteInfo>,
@@ -391,6 +392,7 @@ impl Program {
             functions,
             options,
             core,
+            patterns: CompiledPatterns::default(),
             packages,
             rules,
             call_sites,
@@ -485,6 +487,7 @@ impl Program {
             host: run.host,
             strict: run.strict_builtin_errors,
             limits: run.limits,
+            patterns: &self.0.patterns,
             tracer: run.tracer,
         };
         let query = &*query.0;

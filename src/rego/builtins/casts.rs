@@ -124,12 +124,12 @@ pub(super) fn read_float(text: &str) -> Option<Result<Number, crate::rego::value
         json.push('.');
         json.push_str(fraction);
     }
-    if let Some(exponent) = exponent.get(1..) {
-        let figures = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    if let Some(figures) = exponent.get(1..) {
+        let figures = figures.strip_prefix(['+', '-']).unwrap_or(figures);
         if figures.is_empty() || !digits(figures) {
             return None;
         }
-        json.push('e');
+        // With its `E`, if it's one.
         json.push_str(exponent);
     }
     Some(Number::read(&json))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::operands::{answer, element_error, operand, string};
-use super::regex::compile_translated;
+use super::regex::Compiled;
 use super::{Answer, Context, Error, Family, Run, Value};
 
 pub(super) const FUNCTIONS: Family =
@@ -31,11 +31,11 @@ fn matches(context: &dyn Context, args: &[Value]) -> Answer {
     };
     let text = string(args, 2)?;
     let key = format!("{delimiters}/{pattern}");
-    let compiled = context.cache().get("glob", &key, || {
-        let translated = Translation::new(pattern, &delimiters).pattern()?;
-        compile_translated(&translated)
-    })?;
-    answer(compiled.is_match(text.as_bytes()))
+    let compiled = context
+        .patterns()
+        .glob
+        .get(&key, || Compiled::new(Translation::new(pattern, &delimiters).pattern()?))?;
+    answer(compiled.is_match(text))
 }
 
 fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
@@ -57,11 +57,17 @@ struct Translation<'a> {
     rest: std::str::Chars<'a>,
     /// The expression for a single character that isn't a delimiter.
     one: String,
+    /// The expression for any number of characters that aren't delimiters.
+    any: String,
     out: String,
     groups: usize,
 }
 
 fn escape(out: &mut String, c: char) {
+    if c.is_ascii_alphanumeric() {
+        out.push(c);
+        return;
+    }
     // Writing to a string doesn't fail.
     let _ = write!(out, "\\x{{{:X}}}", u32::from(c));
 }
@@ -71,7 +77,14 @@ impl<'a> Translation<'a> {
         let mut others = String::new();
         delimiters.chars().for_each(|c| escape(&mut others, c));
         let one = if others.is_empty() { "(?s:.)".to_owned() } else { format!("[^{others}]") };
-        Self { pattern, rest: pattern.chars(), one, out: String::new(), groups: 0 }
+        // Bytes other than those of ASCII delimiters make up whole characters, and their automaton
+        // is a fraction of that of characters.
+        let any = match others.is_empty() {
+            true => "(?s-u:.)*".to_owned(),
+            false if delimiters.is_ascii() => format!("(?-u:[^{others}])*"),
+            false => format!("{one}*"),
+        };
+        Self { pattern, rest: pattern.chars(), one, any, out: String::new(), groups: 0 }
     }
 
     fn fail<T>(&self, reason: &str) -> Result<T, Error> {
@@ -107,8 +120,7 @@ impl<'a> Translation<'a> {
                         self.rest.next();
                         across = true;
                     }
-                    self.out.push_str(if across { "(?s:.)" } else { &self.one });
-                    self.out.push('*');
+                    self.out.push_str(if across { "(?s-u:.)*" } else { &self.any });
                 }
                 '\\' => match self.rest.next() {
                     Some(c) => escape(&mut self.out, c),

@@ -15,6 +15,7 @@ use super::value::Value;
 mod aggregates;
 #[cfg(feature = "crypto")]
 mod aws;
+mod bounded;
 mod casts;
 mod collections;
 mod comparison;
@@ -53,6 +54,7 @@ mod uri;
 mod uuid;
 mod yaml;
 
+pub(crate) use bounded::Bounded;
 pub use graph::walk_values;
 pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls, http_failure};
 pub(crate) use json_schema::{Sketch, outline};
@@ -172,8 +174,11 @@ pub trait Context {
     /// # Errors
     /// Returns [`Code::Cancelled`], with `halt`.
     fn check(&self) -> Result<(), Error>;
-    /// Returns the cache for compiled patterns and parsed keys.
+    /// Returns the cache for parsed keys and schemas, whose contents count as memory of the
+    /// evaluation.
     fn cache(&self) -> &Cache;
+    /// Returns the compiled patterns, which evaluations share.
+    fn patterns(&self) -> &CompiledPatterns;
     /// Returns the result of `opa.runtime()`.
     fn runtime(&self) -> Value;
     /// Sends a request of `http.send` and returns the response object. `request` is the policy's
@@ -189,7 +194,14 @@ pub trait Context {
     fn lookup_host(&self, name: &str) -> Answer;
 }
 
-/// Values that functions cache for an evaluation or longer, by kind and text.
+/// Compiled patterns, of limited number and size.
+#[derive(Default)]
+pub struct CompiledPatterns {
+    pub(in crate::rego::builtins) regex: regex::PatternCache<regex::Pattern>,
+    pub(in crate::rego::builtins) glob: regex::PatternCache<regex::Compiled>,
+}
+
+/// Values that functions cache for an evaluation, by kind and text.
 #[derive(Default)]
 pub struct Cache(
     std::sync::Mutex<

@@ -14,6 +14,7 @@ use crate::rego::value::{Number, Object, Set};
 #[derive(Default)]
 pub(in crate::rego) struct TestContext {
     cache: Cache,
+    patterns: CompiledPatterns,
     used: std::cell::Cell<u64>,
 }
 
@@ -41,6 +42,10 @@ impl Context for TestContext {
 
     fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    fn patterns(&self) -> &CompiledPatterns {
+        &self.patterns
     }
 
     fn runtime(&self) -> Value {

@@ -123,7 +123,8 @@ pub fn function_name(reference: &[Term]) -> Option<Cow<'_, str>> {
     if rest.is_empty() {
         return Some(Cow::Borrowed(name));
     }
-    let mut text = name.to_string();
+    let mut text = String::with_capacity(40);
+    text.push_str(name);
     for term in rest {
         let TermKind::String(part) = &term.kind else { return None };
         text.push('.');

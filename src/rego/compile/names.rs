@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use smallvec::SmallVec;
+
 use crate::rego::syntax::tree::Name;
 
 /// FNV-1a. Names are short, and authors gain nothing from collisions in their own policies.
@@ -42,13 +44,13 @@ pub struct VarMap<T>(Entries<T>);
 
 #[derive(Debug, Clone)]
 enum Entries<T> {
-    Few(Vec<(Name, T)>),
+    Few(SmallVec<[(Name, T); 3]>),
     Many(NameMap<T>),
 }
 
 impl<T> Default for VarMap<T> {
     fn default() -> Self {
-        Self(Entries::Few(Vec::new()))
+        Self(Entries::Few(SmallVec::new()))
     }
 }
 
@@ -161,7 +163,7 @@ impl<T> VarMap<T> {
 #[derive(Debug, Clone, Default)]
 pub struct VarSet(VarMap<()>);
 
-static NONE: VarSet = VarSet(VarMap(Entries::Few(Vec::new())));
+static NONE: VarSet = VarSet(VarMap(Entries::Few(SmallVec::new_const())));
 
 impl PartialEq for VarSet {
     fn eq(&self, other: &Self) -> bool {
@@ -179,7 +181,11 @@ impl VarSet {
 
     /// The set of the variables that always have a value: `data` and `input`.
     pub fn reserved() -> Self {
-        Self::from_iter([Name::from("data"), Name::from("input")])
+        thread_local! {
+            static RESERVED: VarSet =
+                VarSet::from_iter([Name::from("data"), Name::from("input")]);
+        }
+        RESERVED.with(Self::clone)
     }
 
     /// Adds a variable; returns `true` if the set didn't contain it.

@@ -257,11 +257,8 @@ impl Compiler<'_> {
         }
         for at in order {
             let Some(module) = self.modules.get(at) else { continue };
-            if module.rules.is_empty() {
-                let path: Vec<_> = module.package.path.iter().skip(1).map(scalar).collect();
-                root.make(&path);
-                continue;
-            }
+            let package: Vec<_> = module.package.path.iter().skip(1).map(scalar).collect();
+            let node = root.make(&package);
             let start = first.get(at).copied().unwrap_or_default();
             let infos = self
                 .rules
@@ -272,8 +269,8 @@ impl Compiler<'_> {
                 .take_while(|(_, info)| info.module == at);
             for (index, info) in infos.filter(|(_, info)| info.branch == 0) {
                 let id = RuleId(u32::try_from(index).unwrap_or(u32::MAX));
-                let path = info.path.get(1..info.ground).unwrap_or_default();
-                root.make(path).values.push(id);
+                let path = info.path.get(1 + package.len()..info.ground).unwrap_or_default();
+                node.make(path).values.push(id);
             }
         }
         if let Some(system) = root.children.get_mut(&Value::from("system")) {

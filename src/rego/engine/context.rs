@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::{ErrorCode, EvalError, Host, Limits};
-use crate::rego::builtins::{Answer, Cache, Code, Context, Error};
+use crate::rego::builtins::{Answer, Cache, Code, CompiledPatterns, Context, Error};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::Value;
 
@@ -15,6 +15,7 @@ pub(super) struct EvalContext<'r> {
     memory: Cell<u64>,
     now: Cell<Option<i64>>,
     cache: Cache,
+    patterns: &'r CompiledPatterns,
     /// The random numbers drawn so far, by their keys.
     drawn: RefCell<BTreeMap<String, u64>>,
     /// The error with which a function was told to end the evaluation.
@@ -22,13 +23,14 @@ pub(super) struct EvalContext<'r> {
 }
 
 impl<'r> EvalContext<'r> {
-    pub(super) fn new(host: &'r dyn Host, limits: Limits) -> Self {
+    pub(super) fn new(host: &'r dyn Host, limits: Limits, patterns: &'r CompiledPatterns) -> Self {
         Self {
             host,
             limits,
             memory: Cell::new(0),
             now: Cell::new(None),
             cache: Cache::default(),
+            patterns,
             drawn: RefCell::default(),
             halted: RefCell::new(None),
         }
@@ -116,6 +118,10 @@ impl Context for EvalContext<'_> {
 
     fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    fn patterns(&self) -> &CompiledPatterns {
+        self.patterns
     }
 
     fn runtime(&self) -> Value {

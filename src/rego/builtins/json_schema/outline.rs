@@ -3,9 +3,7 @@
 //! Owns selecting the rules that determine the types of values. Deriving types from them is up to
 //! the type checker.
 
-use std::cell::Cell;
-
-use super::super::{Answer, Cache, Code, Context, Error};
+use super::super::{Bounded, Context};
 use super::schema::{Patterns, Rules, Schema};
 use crate::rego::value::Value;
 
@@ -54,7 +52,7 @@ impl From<Rules> for Sketch {
 /// Returns a description of the schema's problem in OPA's words, including a reference to a
 /// document that would have to be fetched.
 pub(crate) fn outline(document: &Value) -> Result<Outline, String> {
-    let context = OutlineContext { left: Cell::new(MAX_BYTES), cache: Cache::default() };
+    let context = Bounded::new(MAX_BYTES, "the schema is too large", None);
     let document = context
         .charge(document.size().saturating_mul(2))
         .and_then(|()| Schema::read(&context, document, Patterns::Ignored))
@@ -67,46 +65,3 @@ pub(crate) fn outline(document: &Value) -> Result<Outline, String> {
 
 /// The approximate memory limit for a schema, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
-
-/// The context for reading a schema outside an evaluation, with a limit on memory.
-struct OutlineContext {
-    left: Cell<u64>,
-    cache: Cache,
-}
-
-impl Context for OutlineContext {
-    fn now_ns(&self) -> i64 {
-        0
-    }
-
-    fn random(&self, _: &str) -> u64 {
-        0
-    }
-
-    fn charge(&self, bytes: u64) -> Result<(), Error> {
-        let left = self.left.get().checked_sub(bytes);
-        let left = left.ok_or_else(|| Error::halt(Code::Limit, "the schema is too large"))?;
-        self.left.set(left);
-        Ok(())
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn cache(&self) -> &Cache {
-        &self.cache
-    }
-
-    fn runtime(&self) -> Value {
-        Value::new_object()
-    }
-
-    fn http_send(&self, _: &Value) -> Answer {
-        Ok(None)
-    }
-
-    fn lookup_host(&self, _: &str) -> Answer {
-        Ok(None)
-    }
-}

@@ -3,15 +3,19 @@
 //! The two have a common ancestor but differ in details that decide verdicts, so patterns are
 //! parsed by Go's rules and rewritten for the crate.
 
+mod compiled;
 mod syntax;
 
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use regex::bytes::{Captures, Regex, RegexBuilder};
-
 use super::operands::{Ticks, answer, charge_elements, integer, operand, string};
-use super::{Answer, Code, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Family, Run, Value};
 use crate::rego::value::{Array, quote};
+
+pub(super) use compiled::Compiled;
+pub(super) use compiled::PatternCache;
+use compiled::Weight;
 
 pub(super) const FUNCTIONS: Family = &[
     ("regex.match", Run::Plain(is_match)),
@@ -24,36 +28,29 @@ pub(super) const FUNCTIONS: Family = &[
     ("regex.template_match", Run::Plain(template_match)),
 ];
 
-/// The limit on the size of a compiled pattern in bytes, which also bounds compile and match time.
-const MAX_COMPILED_BYTES: usize = 8 << 20;
+/// The groups of a match, in bytes of the text; the first is the whole match.
+type Groups = [Option<Range<usize>>];
 
 /// A compiled pattern.
 pub(super) struct Pattern {
-    regex: Regex,
+    regex: Compiled,
     /// The names of the groups, from the first.
     names: Vec<Option<String>>,
     /// Set if the pattern is empty, which makes a difference when splitting an empty text.
     empty: bool,
 }
 
-/// Compiles a pattern that is already in the crate's syntax.
-pub(super) fn compile_translated(translated: &str) -> Result<Regex, Error> {
-    let built = RegexBuilder::new(translated)
-        .size_limit(MAX_COMPILED_BYTES)
-        .dfa_size_limit(MAX_COMPILED_BYTES)
-        .nest_limit(4000)
-        .build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => Error::halt(Code::Limit, "the pattern is too large"),
-        error => Error::failed(format!("error parsing regexp: {error}")),
-    })
+impl Weight for Pattern {
+    fn bytes(&self) -> usize {
+        self.regex.bytes()
+    }
 }
 
-/// Compiles a pattern, at most once per evaluation.
+/// Compiles a pattern, unless it is cached.
 pub(super) fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
-    context.cache().get("regex", text, || {
+    context.patterns().regex.get(text, || {
         let parsed = syntax::translate(text)?;
-        let regex = compile_translated(&parsed.text)?;
+        let regex = Compiled::new(parsed.text)?;
         Ok(Pattern { regex, names: parsed.names, empty: text.is_empty() })
     })
 }
@@ -70,12 +67,12 @@ fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
 impl Pattern {
     pub(super) fn matches(&self, text: &str) -> bool {
         let mut at = 0;
-        while let Some(found) = self.regex.find_at(text.as_bytes(), at) {
+        while let Some(found) = self.regex.find_at(text, at) {
             // An empty match inside a character doesn't count.
-            if text.is_char_boundary(found.start()) {
+            if text.is_char_boundary(found.start) {
                 return true;
             }
-            at = found.start() + 1;
+            at = found.start + 1;
         }
         false
     }
@@ -86,31 +83,31 @@ impl Pattern {
         context: &dyn Context,
         text: &str,
         limit: i64,
-        mut deliver: impl FnMut(&Captures<'_>) -> Result<(), Error>,
+        mut deliver: impl FnMut(&Groups) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut ticks = Ticks::new();
         let (mut at, mut count, mut previous) = (0, 0, None);
         while count < limit && at <= text.len() {
             ticks.tick(context)?;
-            let Some(found) = self.regex.captures_at(text.as_bytes(), at) else { break };
-            let Some(whole) = found.get(0) else { break };
-            if !text.is_char_boundary(whole.start()) {
-                at = whole.start() + 1;
+            let Some(found) = self.regex.groups_at(text, at) else { break };
+            let Some(whole) = found.first().cloned().flatten() else { break };
+            if !text.is_char_boundary(whole.start) {
+                at = whole.start + 1;
                 continue;
             }
             let mut accepted = true;
-            if whole.end() == at {
+            if whole.end == at {
                 // No empty match directly after another match.
-                accepted = previous != Some(whole.start());
+                accepted = previous != Some(whole.start);
                 at += 1;
                 while !text.is_char_boundary(at) && at < text.len() {
                     at += 1;
                 }
             } else {
-                at = whole.end();
+                at = whole.end;
             }
-            previous = Some(whole.end());
+            previous = Some(whole.end);
             if accepted {
                 deliver(&found)?;
                 count += 1;
@@ -124,9 +121,9 @@ fn slice(text: &str, from: usize, to: usize) -> &str {
     text.get(from..to).unwrap_or_default()
 }
 
-fn group<'t>(text: &'t str, found: &Captures<'_>, index: usize) -> Option<&'t str> {
-    let group = found.get(index)?;
-    Some(slice(text, group.start(), group.end()))
+fn group<'t>(text: &'t str, found: &Groups, index: usize) -> Option<&'t str> {
+    let group = found.get(index)?.as_ref()?;
+    Some(slice(text, group.start, group.end))
 }
 
 fn charged(context: &dyn Context, text: &str) -> Result<Value, Error> {
@@ -168,12 +165,12 @@ fn split(context: &dyn Context, args: &[Value]) -> Answer {
     let mut out = Array::new();
     let (mut from, mut end) = (0, 0);
     pattern.each(context, text, -1, |found| {
-        let Some(whole) = found.get(0) else { return Ok(()) };
-        end = whole.start();
-        if whole.end() != 0 {
+        let Some(whole) = found.first().cloned().flatten() else { return Ok(()) };
+        end = whole.start;
+        if whole.end != 0 {
             out.push(charged(context, slice(text, from, end))?);
         }
-        from = whole.end();
+        from = whole.end;
         Ok(())
     })?;
     if end != text.len() {
@@ -188,11 +185,11 @@ fn replace(context: &dyn Context, args: &[Value]) -> Answer {
     let mut out = String::new();
     let mut from = 0;
     pattern.each(context, text, -1, |found| {
-        let Some(whole) = found.get(0) else { return Ok(()) };
+        let Some(whole) = found.first().cloned().flatten() else { return Ok(()) };
         let before = out.len();
-        out.push_str(slice(text, from, whole.start()));
+        out.push_str(slice(text, from, whole.start));
         expand(&pattern, text, found, template, &mut out);
-        from = whole.end();
+        from = whole.end;
         context.charge((out.len() - before) as u64)
     })?;
     out.push_str(slice(text, from, text.len()));
@@ -214,7 +211,7 @@ fn is_name(c: char) -> bool {
 
 /// Expands `$1`, `${1}`, `$name` and `${name}` in a template. `$$` is a dollar sign, and so is a
 /// `$` before anything else.
-fn expand(pattern: &Pattern, text: &str, found: &Captures<'_>, template: &str, out: &mut String) {
+fn expand(pattern: &Pattern, text: &str, found: &Groups, template: &str, out: &mut String) {
     let mut rest = template;
     while let Some((head, tail)) = rest.split_once('$') {
         out.push_str(head);

@@ -155,7 +155,8 @@ fn collect_rules<'a>(
 }
 
 fn new_set(path: &[Value], rules: &[(&Rule, &[Term])]) -> RuleSet {
-    let mut name = String::from("data");
+    let mut name = String::with_capacity(60);
+    name.push_str("data");
     for part in path {
         push_part(&mut name, part);
     }
@@ -171,6 +172,7 @@ fn new_set(path: &[Value], rules: &[(&Rule, &[Term])]) -> RuleSet {
         default: None,
         early: false,
         uneven: false,
+        keys: None,
         single: false,
         index: None,
         members: Vec::new(),
