@@ -103,6 +103,7 @@ pub(crate) fn operand_values(
             TermKind::Var(name) => match bound.of_author(program, name) {
                 // The name of a rule that begins a reference.
                 None if within => continue,
+                None => outside(term).map(Vec::from_iter),
                 values => values,
             },
             _ => match made.get(&term.span) {

@@ -75,8 +75,14 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
                 (source.line_column(span.start), source.line_column(span.end));
             Range { start: Place { row, col }, end: Place { row: end_row, col: end_col } }
         };
-        let own = covered.spans().filter(|span| span.file == module.span.file);
-        let reached: BTreeSet<Range> = own.map(|span| range(*span)).collect();
+        let mut heads = BTreeMap::new();
+        module.rules.iter().for_each(|rule| find_heads(rule, &mut heads));
+        // A rule that gave a value covers its head; its body and `else` branches count for themselves.
+        // Generated expressions have no extent.
+        let own =
+            covered.spans().filter(|span| span.file == module.span.file && span.start < span.end);
+        let reached: BTreeSet<Range> =
+            own.map(|span| range(heads.get(span).copied().unwrap_or(*span))).collect();
         let mut missing = BTreeSet::new();
         let mut look = |span: Span| {
             let wanted = range(span);
@@ -84,9 +90,7 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
                 missing.insert(wanted);
             }
         };
-        for rule in &module.rules {
-            heads(rule, &mut look);
-        }
+        heads.values().copied().for_each(&mut look);
         visit::walk_exprs(module, &mut |expr| {
             if !matches!(&expr.kind, ExprKind::Some(_)) && !expr.generated {
                 look(expr.span);
@@ -101,11 +105,11 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
     CoverageReport { files, covered_lines, not_covered_lines, coverage }
 }
 
-/// Visits the heads of a rule and of its `else` branches.
-fn heads(rule: &Rule, look: &mut impl FnMut(Span)) {
-    look(rule.head.span);
+/// Finds the heads of a rule and of its `else` branches, by the spans of the whole rules.
+fn find_heads(rule: &Rule, heads: &mut BTreeMap<Span, Span>) {
+    heads.insert(rule.span, rule.head.span);
     if let Some(other) = &rule.else_rule {
-        heads(other, look);
+        find_heads(other, heads);
     }
 }
 

@@ -4,7 +4,7 @@
 //! expression is the last of the reached statements of its body that never succeeded. A rule with
 //! `else` isn't explained, since no single expression decided its value.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,8 +14,10 @@ use crate::evaluate::EvaluateOptions;
 use crate::explain::{LastFailed, generated_locals, operand_values, replaying, verdict};
 use crate::load::position;
 use crate::rego::Value;
+use crate::rego::compile::QueryContext;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::rego::syntax::tree::{Rule, Span, TermKind};
+use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+use crate::rego::types::terms::is_scalar;
 
 /// The most tests that are explained.
 const MAX_EXPLAINED: usize = 100;
@@ -64,31 +66,51 @@ fn cause(
     let made = generated_locals(program, rule);
     let options = replaying(ran.evaluated.as_ref()?, options).ok()?;
     let keys = ran.failed.as_deref().unwrap_or_default();
-    let tracer = BodyTracer { rule, keys, failed: RefCell::default() };
+    let tracer = BodyTracer { rule, keys, failed: RefCell::default(), held: Cell::new(false) };
     let query = suite.policies.query_path(&member.path());
     suite.policies.evaluate_watched(&query, None, &options, &tracer);
-    let failed = tracer.failed.into_inner();
+    let (failed, held) = (tracer.failed.into_inner(), tracer.held.get());
     let texts = suite.policies.program().sources();
     let statement = match failed.place {
         Some(index) => rule.body.get(index)?,
         // The body holds, so the rule's value isn't `true`.
-        None => {
+        None if held => {
             let value = rule.head.value.as_ref()?;
             let values = match &value.kind {
                 TermKind::Var(name) => failed.bound.of_author(program, name),
-                _ => made.get(&value.span).and_then(|local| failed.bound.get(local)),
+                _ => None,
             };
+            let values = values
+                .or_else(|| made.get(&value.span).and_then(|local| failed.bound.get(local)))
+                .or_else(|| {
+                    let whole = ran.evaluated.as_ref()?.result.as_ref().ok()?.value()?;
+                    keys.is_empty().then(|| vec![whole.clone()])
+                });
             let text = texts.text(value.span).to_owned();
             let operand = Operand { text, values: values.unwrap_or_default() };
+            let operands = if is_scalar(value) { Vec::new() } else { vec![operand] };
             return Some(Cause {
                 case: keys.iter().map(cases::name).collect(),
                 position: position(texts, value.span),
                 verdict: "is false".to_owned(),
-                operands: vec![operand],
+                operands,
             });
         }
+        None => return None,
     };
-    let shown = operand_values(program, statement, (&made, &failed.bound), &|_| None);
+    let context =
+        QueryContext { package: Some(module.package.clone()), imports: module.imports.clone() };
+    // A reference to a document has the value that it has by itself, unless something is replaced.
+    let document = |term: &Term| -> Option<Option<Value>> {
+        let referring = matches!(term.kind, TermKind::Var(_) | TermKind::Ref(_));
+        if !referring || !statement.with.is_empty() {
+            return None;
+        }
+        let query = suite.policies.query_in(texts.text(term.span), &context).ok()?;
+        let found = suite.policies.evaluate(&query, None, &options).result.ok()?;
+        Some(found.value().cloned())
+    };
+    let shown = operand_values(program, statement, (&made, &failed.bound), &document);
     let undefined = shown.iter().any(|operand| operand.values.is_empty());
     Some(Cause {
         case: keys.iter().map(cases::name).collect(),
@@ -104,6 +126,8 @@ struct BodyTracer<'a> {
     /// The keys of the failed case of a table.
     keys: &'a [Value],
     failed: RefCell<LastFailed>,
+    /// Set once the body has held.
+    held: Cell<bool>,
 }
 
 impl BodyTracer<'_> {
@@ -117,9 +141,14 @@ impl BodyTracer<'_> {
 }
 
 impl Tracer for BodyTracer<'_> {
+    fn wants_all(&self) -> bool {
+        true
+    }
+
     fn event(&self, event: &TraceEvent<'_>) {
         let is_exit = event.op == TraceOp::Exit && event.node == TraceNode::Rule;
-        if is_exit && event.span == self.rule.head.span {
+        if is_exit && event.span == self.rule.span {
+            self.held.set(true);
             // The body holds; the variables that it bound make up the rule's value.
             let mut failed = self.failed.borrow_mut();
             if failed.place.is_none() {

@@ -10,6 +10,7 @@ use crate::Position;
 use crate::load::position;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
+use crate::rego::types::terms::is_scalar;
 
 /// A definition of a rule with a test's name.
 #[derive(Debug, Clone)]
@@ -33,7 +34,8 @@ pub(super) struct TestRule {
 pub(super) enum TestShape {
     /// A rule with a single value.
     Plain,
-    /// A table with this number of keys, of which at least one is a variable.
+    /// A table with this number of keys: at least one is a variable, or the single one is that of
+    /// an object, without a body.
     Table(usize),
     /// A function.
     Function,
@@ -123,15 +125,17 @@ pub(super) fn rename(texts: &Texts, modules: &mut [Module]) -> Vec<TestRule> {
 }
 
 fn shape(rule: &Rule, length: usize) -> TestShape {
-    let keys = rule.head.reference.get(length..).unwrap_or_default();
-    let variable = |term: &Term| !matches!(term.kind, TermKind::String(_));
-    if rule.head.is_function {
+    let head = &rule.head;
+    let keys = head.reference.get(length..).unwrap_or_default();
+    // The compile stages replace all terms but scalars by variables.
+    let variable = |term: &Term| !is_scalar(term.ungrouped());
+    if head.is_function {
         TestShape::Function
-    } else if rule.head.has_contains || (rule.head.key.is_some() && rule.head.value.is_none()) {
+    } else if head.has_contains || (head.key.is_some() && head.value.is_none()) {
         TestShape::Part
     } else if keys.is_empty() {
         TestShape::Plain
-    } else if keys.iter().any(variable) {
+    } else if head.key.is_some() || keys.iter().any(variable) {
         TestShape::Table(keys.len())
     } else {
         TestShape::Part

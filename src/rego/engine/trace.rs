@@ -63,6 +63,10 @@ pub trait Locals {
 pub trait Tracer {
     /// Receives an event.
     fn event(&self, event: &TraceEvent<'_>);
+    /// Returns `true` to have those definitions entered as well that the rule index would exclude.
+    fn wants_all(&self) -> bool {
+        false
+    }
     /// Receives a definition that isn't entered, because the rule index excludes it.
     fn left_out(&self, definition: Span) {
         let _ = definition;

@@ -72,6 +72,24 @@ fn a_case_that_is_left_out_failed() {
 }
 
 #[test]
+fn a_member_of_a_document_is_not_a_test() {
+    for key in ["1", "true", "null", "\"a\"", "-1.5", "(1)"] {
+        let body = format!("test_x[{key}] if true");
+        assert_eq!(outcomes(&body), [("test_x".to_owned(), "fail")], "{body}");
+    }
+    // As in OPA, a member without a body is a case, as of an object that is listed.
+    for head in ["test_x[1]", "test_x[\"a\"]", "test_x.a"] {
+        assert_eq!(outcomes(&format!("{head} := true")), [("test_x".to_owned(), "pass")]);
+        assert_eq!(outcomes(&format!("{head} := false")), [("test_x".to_owned(), "fail")]);
+    }
+    // OPA replaces these by variables, so they are keys of a table.
+    for key in ["lower(\"A\")", "[1]"] {
+        let body = format!("test_x[{key}] if true");
+        assert_eq!(outcomes(&body), [("test_x".to_owned(), "pass")], "{body}");
+    }
+}
+
+#[test]
 fn exit_statuses() {
     one("test_x if true", &[]).code(0).silent();
     one("test_x if false", &[]).code(1);
@@ -83,8 +101,8 @@ fn exit_statuses() {
     one("test_x if false\n\ntest_y if true", &["--run", "data.a_test.test_y$"]).code(0);
     one("test_x if", &[]).code(2);
     one("test_x if true", &["--run", "("]).code(2).says("isn't a valid regular expression");
-    one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "90"]).code(1).says("50.00 %");
-    one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "50"]).code(0);
+    one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "90"]).code(1).says("33.33 %");
+    one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "33"]).code(0);
 }
 
 #[test]
