@@ -21,10 +21,13 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(formatted) = format_text("fuzz.rego", text, options) else { continue };
         assert!(parsed.is_ok(), "formatted what doesn't parse");
         // OPA needs a second time where an import appears or disappears.
-        let format = |text: &str| {
-            format_text("fuzz.rego", text, options).expect("formatted text can be formatted")
+        let format = |text: &str| match format_text("fuzz.rego", text, options) {
+            Ok(formatted) => Some(formatted),
+            // OPA reads `import future.keywords.x.not` and adds a second import of `not`.
+            Err(error) if error.to_string().contains("import must not shadow") => None,
+            Err(error) => panic!("formatted text can't be formatted: {error}"),
         };
-        let again = format(&formatted);
-        assert_eq!(again, format(&again), "formatting three times differs");
+        let Some(again) = format(&formatted) else { continue };
+        assert_eq!(Some(&again), format(&again).as_ref(), "formatting three times differs");
     }
 });

@@ -162,7 +162,7 @@ impl Gate {
             if chosen.is_empty() || packages::is_chosen(&chosen, &document.name) {
                 gate.load_document(document, options)?;
             } else {
-                gate.record_not_asked(document.name.clone(), "`-n` chose others");
+                gate.record_not_asked(document.name.clone(), "it isn't among the chosen packages");
             }
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
@@ -305,7 +305,7 @@ impl Gate {
             let name = packages::dotted(&package.path);
             if !self.packages.iter().any(|known| known.name == name) {
                 let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
-                    "`-n` chose others"
+                    "it isn't among the chosen packages"
                 } else if package.is_suite {
                     if let Some(rule) = packages::verdict_rule(package) {
                         self.left_out.push(format!(

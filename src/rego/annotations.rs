@@ -277,7 +277,10 @@ pub fn document_path_in(package: &[Term], rule: &Rule) -> Vec<Term> {
             TermKind::Var(name) if at == 0 => {
                 path.push(Term { kind: TermKind::String(Arc::clone(name)), span: term.span });
             }
-            _ if super::types::terms::is_ground(term) => path.push(term.clone()),
+            // Other terms, also constant ones, have been moved to the body by OPA at this point.
+            _ if super::types::terms::is_scalar(term.ungrouped()) => {
+                path.push(term.ungrouped().clone());
+            }
             _ => break,
         }
     }

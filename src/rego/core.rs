@@ -46,6 +46,8 @@ pub struct Core {
     pub nodes: Vec<Node>,
     /// The base documents.
     pub data: Value,
+    /// Those that `data` as a whole shows: without `data.system`.
+    pub visible: Value,
     /// The host's functions, sorted by name.
     pub host: Vec<HostFn>,
     /// Functions by their path, such as `data.a.f`.
@@ -116,6 +118,9 @@ pub struct RuleSet {
     /// `true` if the paths of the definitions differ in length, so one may define a value inside
     /// another's.
     pub uneven: bool,
+    /// The number of operands after the path by which results are cached, if it's the same for all
+    /// definitions.
+    pub keys: Option<usize>,
     /// `true` if there is at most one answer, and nothing is left to evaluate after it.
     pub single: bool,
     /// The index that selects the definitions that can hold; `None` if that depends on nothing.
@@ -124,6 +129,13 @@ pub struct RuleSet {
     pub members: Vec<Vec<RuleId>>,
     /// All definitions with their `else` branches, as candidates.
     pub all: Vec<Candidate>,
+}
+
+impl RuleSet {
+    /// The number of operands after the path that lead to a definition's values.
+    pub fn keys_of(&self, rule: &Rule) -> usize {
+        rule.reference.len().saturating_sub(self.parts.len()) + usize::from(rule.multi())
+    }
 }
 
 /// A rule that may hold.

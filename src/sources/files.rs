@@ -193,6 +193,11 @@ impl<'a> Files<'a> {
             return self.leave(path, "hidden");
         }
         if self.ignore.is_none() {
+            if is_bundle_name(path) {
+                let what = "is a bundle, which OPA would load from the folder";
+                let hint = "unpack it in its place, or keep it in another folder";
+                return self.found.push(problem("not-accounted-for", path, what).with_hint(hint));
+            }
             return self.leave(path, "its name is neither Rego's nor JSON's nor YAML's");
         }
         let what = if account::is_packed(path) {

@@ -3,11 +3,13 @@
 //! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A
 //! NAME]`, `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `store-calls
 //! FILE FROM COUNT`, `yaml FROM COUNT [DIRECTORY OF YAML FILES]`, `store-yaml FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options `--oracle PATH`,
-//! `--dialect v0|v1|v2|all`, `--only-opa`, `--productions`, `--all` (also wording and positions of
-//! errors), `--shrink N` (the number of each kind), `--found FILE`.
+//! `--dialect v0|v1|v2|all`, `--biased` (each program prefers some productions), `--only-opa`,
+//! `--productions`, `--all` (also wording and positions of errors), `--shrink N` (the number of
+//! each kind), `--found FILE`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::case::{Case, CaseOutcome};
 use super::compare::{Compared, Verdict, compare};
@@ -22,6 +24,7 @@ struct Settings {
     dialect: String,
     only_opa: bool,
     productions: bool,
+    biased: bool,
     all: bool,
     shrink: usize,
     found: Option<String>,
@@ -50,6 +53,7 @@ fn settings() -> Settings {
         dialect: "all".to_owned(),
         only_opa: false,
         productions: false,
+        biased: false,
         all: false,
         shrink: 3,
         found: None,
@@ -63,6 +67,7 @@ fn settings() -> Settings {
             "--dialect" => settings.dialect = value(),
             "--only-opa" => settings.only_opa = true,
             "--productions" => settings.productions = true,
+            "--biased" => settings.biased = true,
             "--all" => settings.all = true,
             "--shrink" => settings.shrink = value().parse().unwrap_or(3),
             "--found" => settings.found = Some(value()),
@@ -72,9 +77,9 @@ fn settings() -> Settings {
     settings
 }
 
-/// Returns the dialect of a seed, for `--dialect all`.
-fn dialect(name: &str, seed: u64) -> Dialect {
-    match name {
+/// Returns the random program of a seed.
+fn program(name: &str, biased: bool, seed: u64) -> Case {
+    let dialect = match name {
         "v0" => Dialect::V0,
         "v1" => Dialect::V1,
         "v2" => Dialect::V2,
@@ -83,7 +88,14 @@ fn dialect(name: &str, seed: u64) -> Dialect {
             2 | 3 => Dialect::V2,
             _ => Dialect::V1,
         },
-    }
+    };
+    grammar::program(seed, dialect, biased)
+}
+
+/// Returns the random programs of some seeds.
+fn programs(settings: &Settings, seeds: Range<u64>) -> impl Iterator<Item = Case> + Send + use<> {
+    let (name, biased) = (settings.dialect.clone(), settings.biased);
+    seeds.map(move |seed| program(&name, biased, seed))
 }
 
 fn run() -> std::io::Result<usize> {
@@ -95,9 +107,7 @@ fn run() -> std::io::Result<usize> {
     match settings.words.first().map(String::as_str) {
         Some("random") => {
             let (from, count) = (number(1, 0), number(2, 1000));
-            let name = settings.dialect.clone();
-            let cases =
-                (from..from + count).map(move |seed| grammar::program(seed, dialect(&name, seed)));
+            let cases = programs(&settings, from..from + count);
             many(&settings, cases)
         }
         Some("small") => many(&settings, small::cases(number(1, 1))),
@@ -122,11 +132,7 @@ fn run() -> std::io::Result<usize> {
         }
         Some("stages") => {
             let (from, count) = (number(1, 0), number(2, 1000));
-            let name = settings.dialect.clone();
-            stages_of(
-                &settings,
-                (from..from + count).map(|seed| grammar::program(seed, dialect(&name, seed))),
-            )
+            stages_of(&settings, programs(&settings, from..from + count))
         }
         Some("small-stages") => stages_of(&settings, small::cases(number(1, 1))),
         Some("store") => {
@@ -140,7 +146,7 @@ fn run() -> std::io::Result<usize> {
             let path = settings.words.get(1).cloned().unwrap_or_default();
             let seeds = settings.words.iter().skip(2).filter_map(|word| word.parse().ok());
             let cases: Vec<Case> = seeds
-                .map(|seed| grammar::program(seed, dialect(&settings.dialect, seed)))
+                .map(|seed| program(&settings.dialect, settings.biased, seed))
                 .map(|case| Case { productions: Vec::new(), ..case })
                 .collect();
             let mut oracle = Oracle::start(&settings.oracle)?;
@@ -174,7 +180,7 @@ fn run() -> std::io::Result<usize> {
         }
         Some("show") => {
             let seed = number(1, 0);
-            let case = grammar::program(seed, dialect(&settings.dialect, seed));
+            let case = program(&settings.dialect, settings.biased, seed);
             println!("{}", case.show());
             let opa = Oracle::start(&settings.oracle)?.ask(&case)?;
             println!("{}", outcome(&case, &opa));

@@ -194,7 +194,9 @@ fn answers(opa: &Result<Answer, Vec<Fault>>, ours: &Result<Answer, Vec<Fault>>) 
         None
     };
     if let Some(verdict) = differs {
-        let known = explains_a_conflict(opa, ours) || has_key_twice(&opa.show());
+        let known = explains_a_conflict(opa, ours)
+            || has_key_twice(&opa.show().replace('<', "{").replace('>', "}"))
+            || opa.prints.iter().any(|print| has_key_twice(&print.1));
         return if known { Verdict::KnownOfOpa } else { verdict };
     }
     if code(&opa.failure) != code(&ours.failure) {

@@ -20,6 +20,7 @@ pub fn programs(from: u64, count: u64, small: u64) -> impl Iterator<Item = Case>
         grammar::program(
             seed,
             [Dialect::V1, Dialect::V0, Dialect::V1, Dialect::V2][(seed % 4) as usize],
+            false,
         )
     });
     random.chain(small::cases(small))

@@ -111,6 +111,8 @@ fn every_built_in_function_is_asked_about() {
 #[test]
 fn a_seed_gives_the_same_program_every_time() {
     for dialect in [Dialect::V0, Dialect::V1, Dialect::V2] {
-        assert_eq!(program(7, dialect), program(7, dialect));
+        for biased in [false, true] {
+            assert_eq!(program(7, dialect, biased), program(7, dialect, biased));
+        }
     }
 }

@@ -89,7 +89,7 @@ impl View {
     pub fn complete_report(&self) -> String {
         match &self.more {
             Some(file) => format!("in {}", line(&crate::text::shorten(file, 200))),
-            None => "in the JSON report (`--output json=FILE`)".to_owned(),
+            None => "in the JSON report".to_owned(),
         }
     }
 }

@@ -134,7 +134,10 @@ impl Compiler<'_> {
         found: &mut Vec<Problem>,
     ) {
         for (key, child) in &node.children {
-            let (Value::String(name), Some(below)) = (key, data.get(key)) else { continue };
+            let Value::String(name) = key else { continue };
+            // A value that isn't an object leaves no room for rules below it.
+            let below = if let Value::Object(_) = data { data.get(key) } else { Some(data) };
+            let Some(below) = below else { continue };
             path.push(name.to_string());
             if let Some(info) = child.values.first().and_then(|id| self.rules.get(*id)) {
                 let message = format!("conflicting rule for data path {} found", path.join("/"));

@@ -22,7 +22,7 @@ use super::{Core, HostFn, NodeId, OpKind, QueryCore, Scope, SetId, Side};
 use crate::rego::builtins::Builtin;
 use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{Body, Module, Span};
-use crate::rego::value::Value;
+use crate::rego::value::{Shared, Value};
 
 pub(in crate::rego) use call::function_name;
 pub(in crate::rego) use reference::member;
@@ -52,7 +52,13 @@ pub struct Input<'a> {
 pub fn lower(input: Input<'_>) -> Result<Core, Problem> {
     let mut host = input.host;
     host.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut core = Core { data: input.data, host, ..Core::default() };
+    let mut visible = input.data.clone();
+    if let Value::Object(members) = &mut visible
+        && members.get(&Value::from("system")).is_some()
+    {
+        Shared::make_mut(members).remove(&Value::from("system"));
+    }
+    let mut core = Core { data: input.data, visible, host, ..Core::default() };
     let placed = tree::build(&mut core, input.modules)?;
     let mut lowering = Lowering::new(&mut core, input.builtins);
     for place in &placed {

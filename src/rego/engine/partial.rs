@@ -53,11 +53,24 @@ impl<'p> Machine<'p, '_> {
             self.drop_candidates(candidates);
             return Ok(if none { None } else { Some((self.extent(run, id, set)?, path)) });
         }
-        let hint = match self.cache_hint(run, id, set, path) {
-            Ok(hint) => hint,
-            Err((value, count)) => return Ok(Some((value, path.get(count..).unwrap_or_default()))),
+        // As in OPA, the longest path of the definitions that may hold determines how many operands
+        // are part of the key.
+        let early = if set.keys.is_none() { Some(self.find_candidates(set, &[])) } else { None };
+        let keys = match (set.keys, early) {
+            (Some(keys), _) => keys,
+            (None, Some(candidates)) => self.longest(set, candidates),
+            (None, None) => 0,
         };
-        let candidates = self.find_candidates(set, &[]);
+        let hint = match self.cache_hint(run, id, path.get(..keys).unwrap_or(path)) {
+            Ok(hint) => hint,
+            Err((value, count)) => {
+                if let Some(candidates) = early {
+                    self.drop_candidates(candidates);
+                }
+                return Ok(Some((value, path.get(count..).unwrap_or_default())));
+            }
+        };
+        let candidates = early.unwrap_or_else(|| self.find_candidates(set, &[]));
         if Self::has_none(candidates) {
             self.drop_candidates(candidates);
             return Ok(None);
@@ -97,14 +110,12 @@ impl<'p> Machine<'p, '_> {
         &self,
         run: &Run<'p>,
         id: SetId,
-        set: &RuleSet,
         path: &'p [Term],
     ) -> Result<CacheHint, (Value, usize)> {
-        let longest = self.longest(set, path.len());
         let mut key: Vec<PartialKey> = Vec::new();
         let mut count = 0;
         let mut scoping = false;
-        for term in path.iter().take(longest) {
+        for term in path {
             let value = self.value(term, run.base).map(std::borrow::Cow::into_owned);
             match value {
                 Some(value) if !scoping => {
@@ -139,13 +150,16 @@ impl<'p> Machine<'p, '_> {
         Ok(if key.is_empty() { CacheHint::None } else { CacheHint::Key(key) })
     }
 
-    /// The number of operands of the longest of the rules' paths, but at most `most`.
-    fn longest(&self, set: &RuleSet, most: usize) -> usize {
-        let rules = set.definitions.iter().filter_map(|it| self.core.rule(it.rule));
-        let length = |rule: &Rule| {
-            rule.reference.len().saturating_sub(set.parts.len()) + usize::from(rule.multi())
-        };
-        rules.map(length).max().unwrap_or_default().min(most)
+    /// The number of operands of the longest path among the candidates.
+    fn longest(&self, set: &RuleSet, candidates: Candidates<'p>) -> usize {
+        let mut longest = 0;
+        for place in 0.. {
+            let Some((rule, first)) = self.candidate(candidates, place) else { break };
+            if first {
+                longest = longest.max(set.keys_of(rule));
+            }
+        }
+        longest
     }
 
     /// Makes and caches the whole document.

@@ -230,6 +230,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         for term in path {
             let Some(key) = self.value(term, base) else { return DirectLookup::Many };
             match value.get(&key) {
+                Some(found) if is_other_text(value, found, &key) => return DirectLookup::Many,
                 Some(found) => value = found,
                 None => return DirectLookup::Undefined,
             }
@@ -248,6 +249,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         for term in path {
             let Some(key) = self.value(term, base) else { return DirectLookup::Many };
             match member(value, &key) {
+                Some(found) if is_other_text(value, found, &key) => return DirectLookup::Many,
                 Some(found) => value = found,
                 None => return DirectLookup::Undefined,
             }
@@ -398,7 +400,10 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         while let Some((term, rest)) = path.split_first() {
             let found = match self.value(term, run.base) {
-                Some(key) => value.get(&key).cloned(),
+                Some(key) => match &value {
+                    Value::Set(elements) => elements.contains(&*key).then(|| key.into_owned()),
+                    value => value.get(&key).cloned(),
+                },
                 None => {
                     return self
                         .deeper(|machine| machine.each(run, &value, (term, rest), other, next));
@@ -643,6 +648,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                     .deeper(|machine| machine.each_base(run, value, (term, rest), other, next));
             };
             match member(value, &key) {
+                Some(found) if is_other_text(value, found, &key) => {
+                    let key = key.into_owned();
+                    return self.walk(run, key, rest, other, next);
+                }
                 Some(found) => value = found,
                 None => return Ok(()),
             }
@@ -802,7 +811,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         if self.is_replaced(path) {
             return replacement.cloned();
         }
-        let real = path.iter().try_fold(&self.core.data, member);
+        let real = match path {
+            [] => Some(&self.core.visible),
+            path => path.iter().try_fold(&self.core.data, member),
+        };
         match (replacement, real) {
             (Some(replacement), Some(real)) => Some(merge(replacement, real)),
             (Some(value), None) | (None, Some(value)) => Some(value.clone()),
@@ -872,6 +884,17 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.rules(run, set, &[], OtherSide::Any(&place), &mut |_| Ok(()))?;
         Ok(place.into_inner())
     }
+}
+
+/// Returns `true` for an element of a set that might be written differently from the operand that
+/// finds it, such as `1` and `1.0`. As in OPA, the operand is the value then.
+fn is_other_text(within: &Value, found: &Value, key: &Value) -> bool {
+    matches!(within, Value::Set(_))
+        && match (found, key) {
+            (Value::Number(a), Value::Number(b)) => a.text() != b.text(),
+            (Value::Array(_) | Value::Object(_) | Value::Set(_), _) => true,
+            _ => false,
+        }
 }
 
 fn has_key(document: &Value, key: &Value) -> bool {

@@ -46,7 +46,8 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// Returns the definitions of a set that may hold, for a function with these arguments. The
     /// caller must release them with [`Self::drop_candidates`].
     pub(super) fn find_candidates(&mut self, set: &'p RuleSet, args: &[Value]) -> Candidates<'p> {
-        let Some(index) = &set.index else {
+        let all = self.tracer.is_some_and(super::Tracer::wants_all);
+        let Some(index) = set.index.as_ref().filter(|_| !all) else {
             return Candidates {
                 list: CandidateList::All(&set.all),
                 default: set.default,

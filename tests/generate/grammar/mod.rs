@@ -102,12 +102,15 @@ struct Generator {
     passes: Vec<(String, String)>,
     /// Names that the rule being generated uses anywhere.
     used: Vec<String>,
+    /// The program's own preferences among productions.
+    taste: Option<u64>,
 }
 
 const PACKAGES: &[&str] = &["lib", "p", "p.q", "a.b.c", "system"];
 
-/// Generates the program of a seed.
-pub fn program(seed: u64, dialect: Dialect) -> Case {
+/// Generates the program of a seed. If `biased`, it has preferences: of each choice it never makes
+/// some, and makes others often, so that a few constructs meet each other in many ways.
+pub fn program(seed: u64, dialect: Dialect, biased: bool) -> Case {
     let mut random = Random::new(seed);
     let strict_errors = random.chance(60);
     let strict = random.chance(3);
@@ -130,6 +133,7 @@ pub fn program(seed: u64, dialect: Dialect) -> Case {
         annotated: false,
         passes: Vec::new(),
         used: Vec::new(),
+        taste: biased.then_some(seed),
     };
     generator.annotated = generator.chance(20);
     let files = generator.files();
@@ -169,6 +173,28 @@ impl Generator {
 
     /// Returns an index, by weights.
     fn weighted(&mut self, weights: &[usize]) -> usize {
+        if let Some(taste) = self.taste {
+            let choice =
+                weights.iter().fold(weights.len(), |a, b| a.wrapping_mul(31).wrapping_add(*b))
+                    as u64;
+            let liking = |index: usize, weight: usize| {
+                let key = taste ^ choice.rotate_left(32) ^ ((index as u64) << 56);
+                match Random::new(key).below(10) {
+                    0..4 => 0,
+                    8 | 9 => 5 * weight,
+                    _ => weight,
+                }
+            };
+            let liked: Vec<usize> =
+                weights.iter().enumerate().map(|(index, weight)| liking(index, *weight)).collect();
+            if liked.iter().any(|weight| *weight > 0) {
+                return self.by_weight(&liked);
+            }
+        }
+        self.by_weight(weights)
+    }
+
+    fn by_weight(&mut self, weights: &[usize]) -> usize {
         let mut at = self.random.below(weights.iter().sum());
         for (index, weight) in weights.iter().enumerate() {
             if at < *weight {
@@ -202,7 +228,8 @@ impl Generator {
     fn one_file(&mut self, package: &'static str) -> String {
         self.file = File::of(package);
         self.imports();
-        let count = 1 + self.below(4);
+        let most = if self.taste.is_some_and(|taste| taste % 3 == 0) { 9 } else { 4 };
+        let count = 1 + self.below(most);
         for _ in 0..count {
             self.used.clear();
             self.fuel = 12 + i32::try_from(self.below(30)).unwrap_or(0);

@@ -133,3 +133,23 @@ fn what_takes_no_bundle_says_who_does() {
         output.says("a bundle is for gates and checks: unpack it for anything else");
     }
 }
+
+#[test]
+fn a_bundle_in_a_folder_is_not_left_out_silently() {
+    let sandbox = Sandbox::new();
+    sandbox.write("policies/p.rego", "package p\n\nviolations contains 1 if input.x\n");
+    sandbox.write("policies/b.tar.gz", BUNDLE);
+    let input = sandbox.write("input.json", "{}");
+    let folder = sandbox.path("policies");
+    let folder = folder.to_str().unwrap();
+    for arguments in [
+        &["eval", "-d", folder, "data.p"][..],
+        &["test", folder],
+        &["check", folder],
+        &["gate", "-d", folder, "-i", &input],
+    ] {
+        let output = sandbox.run(arguments).output().code(2);
+        let said = [&*output.stdout, &*output.stderr].concat();
+        assert!(said.contains("b.tar.gz"), "{arguments:?} {said}");
+    }
+}

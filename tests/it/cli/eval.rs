@@ -117,6 +117,34 @@ fn data_comes_from_files_and_folders() {
 }
 
 #[test]
+fn data_leaves_room_for_rules() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", "package r.s\n\nx := 1\n\na.b := 2\n");
+    // What OPA says of each.
+    for (data, conflict) in [
+        ("{}", None),
+        (r#"{"r": {}}"#, None),
+        (r#"{"r": {"s": {"y": 1, "a": {"c": 1}}}}"#, None),
+        (r#"{"r": {"s": {"x": 1}}}"#, Some("r/s/x")),
+        (r#"{"r": {"s": {"a": {"b": 1}}}}"#, Some("r/s/a/b")),
+        (r#"{"r": {"s": {"a": 1}}}"#, Some("r/s/a/b")),
+        (r#"{"r": {"s": null}}"#, Some("r/s/x")),
+        (r#"{"r": [1]}"#, Some("r/s/x")),
+        (r#"{"r": "s"}"#, Some("r/s/x")),
+    ] {
+        let data = sandbox.write("data.json", data);
+        let output = sandbox.run(&["eval", "-d", &policy, "-d", &data, "data.r.s.x", "-f", "raw"]);
+        match conflict {
+            None => assert_eq!(output.output().code(0).stdout, "1\n"),
+            Some(path) => {
+                let says = format!("conflicting rule for data path {path} found");
+                output.output().code(2).says(&says);
+            }
+        }
+    }
+}
+
+#[test]
 fn old_policies_need_their_option() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("old.rego", "package old\nallow { true }\n");

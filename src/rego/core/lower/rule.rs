@@ -166,9 +166,12 @@ fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
 pub(super) fn finish(core: &mut Core) {
     for index in 0..core.sets.len() {
         let Some(set) = core.sets.get(index) else { continue };
-        let uneven = is_uneven(core, set);
+        let rules = || set.definitions.iter().filter_map(|it| core.rule(it.rule));
+        let lengths: BTreeSet<usize> = rules().map(|rule| rule.reference.len()).collect();
+        let keys: BTreeSet<usize> = rules().map(|rule| set.keys_of(rule)).collect();
         if let Some(set) = core.sets.get_mut(index) {
-            set.uneven = uneven;
+            set.uneven = lengths.len() > 1;
+            set.keys = keys.first().copied().filter(|_| keys.len() == 1);
         }
     }
     let mut single = SingleAnswers { known: vec![None; core.sets.len()], core };
@@ -185,12 +188,6 @@ pub(super) fn finish(core: &mut Core) {
     for (rule, single) in core.rules.iter_mut().zip(rules) {
         rule.single = single;
     }
-}
-
-fn is_uneven(core: &Core, set: &RuleSet) -> bool {
-    let rules = set.definitions.iter().filter_map(|it| core.rule(it.rule));
-    let lengths: BTreeSet<usize> = rules.map(|rule| rule.reference.len()).collect();
-    lengths.len() > 1
 }
 
 /// Determines which rule sets have at most one answer.
