@@ -300,12 +300,14 @@ impl Policies {
                 literals = check::query_arguments(text, &options);
             }
             // A further problem about the unsafe variable of the value adds nothing.
-            let several = error.problems.len() > 1;
-            let is_relevant = |problem: &&Problem| {
-                !(several && problem.message == "var _ is unsafe")
+            let of_value = |problem: &Problem| problem.message == "var _ is unsafe";
+            let only_value = error.problems.iter().all(of_value);
+            let is_relevant = |(index, problem): &(usize, &Problem)| {
+                (!of_value(problem) || only_value && *index == 0)
                     && (literals.is_empty() || function(problem).is_none())
             };
-            let found = error.problems.iter().filter(is_relevant).map(|problem| {
+            let all = error.problems.iter().enumerate();
+            let found = all.filter(is_relevant).map(|(_, problem)| {
                 let mut own = diagnostic(problem, &error.sources);
                 if let Some(function) = function(problem) {
                     own = own.with_hint(function.called_as(product));

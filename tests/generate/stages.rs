@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
+use crate::rego::annotations;
 use crate::rego::compile::{self, CompileOptions, Function, Functions, Stage, Text};
 use crate::rego::problem::Sources;
 use crate::rego::syntax::tree::Module;
@@ -66,6 +67,12 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
             Err(found) => problems.extend(found),
         }
     }
+    // OPA's parser reads annotations as well.
+    if problems.is_empty()
+        && let Err(found) = annotations::of_modules(&modules, &sources)
+    {
+        problems.extend(found);
+    }
     let fault = |problem: &crate::rego::problem::Problem| {
         let position = sources.position(problem.span);
         Fault {
@@ -99,7 +106,9 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
     for stage in opa["stages"].as_array().into_iter().flatten() {
         if let Some(changed) = stage["modules"].as_object() {
             for (path, text) in changed {
-                last.insert(path.clone(), text.as_str().unwrap_or_default().to_owned());
+                // OPA prints annotations above what they are about; here they aren't in the tree.
+                let lines = text.as_str().unwrap_or_default().split_inclusive('\n');
+                last.insert(path.clone(), lines.filter(|line| !line.starts_with('#')).collect());
             }
         }
         wanted.insert(stage["name"].as_str().unwrap_or_default().to_owned(), last.clone());

@@ -804,10 +804,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// The base document at a path, with replacements applied.
     pub(super) fn resolve(&self, path: &[Value]) -> Option<Value> {
-        let replacement = self
-            .data
-            .as_ref()
-            .and_then(|data| path.iter().try_fold(data, |value, key| value.get(key)));
+        let replacement = self.data.as_ref().and_then(|data| path.iter().try_fold(data, found_by));
         if self.is_replaced(path) {
             return replacement.cloned();
         }
@@ -883,6 +880,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         let place = RefCell::new(None);
         self.rules(run, set, &[], OtherSide::Any(&place), &mut |_| Ok(()))?;
         Ok(place.into_inner())
+    }
+}
+
+/// Looks up an operand in a value. The element of a set is the operand itself.
+fn found_by<'v>(value: &'v Value, key: &'v Value) -> Option<&'v Value> {
+    match value {
+        Value::Set(elements) => elements.contains(key).then_some(key),
+        value => value.get(key),
     }
 }
 

@@ -117,6 +117,15 @@ fn data_comes_from_files_and_folders() {
 }
 
 #[test]
+fn a_wildcard_is_no_query() {
+    let sandbox = Sandbox::new();
+    for query in ["_", "_ == 1", "[_]", "not _"] {
+        let output = sandbox.run(&["eval", query]).output().code(2);
+        assert_eq!(output.stderr.matches("var _ is unsafe").count(), 1, "{query}: {output:#?}");
+    }
+}
+
+#[test]
 fn data_leaves_room_for_rules() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("p.rego", "package r.s\n\nx := 1\n\na.b := 2\n");
