@@ -15,7 +15,7 @@ mod merge;
 mod schemas;
 mod yaml;
 
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 
 use crate::rego::Value;
 
@@ -136,9 +136,15 @@ impl Sources {
             files.add(&path, &prefix);
         }
         let (mut list, accounts) = (files.list, files.accounts);
-        // A module named twice is loaded once; data named twice is a conflict.
+        // As in OPA, a file that is named twice is loaded once.
         let mut seen = std::collections::HashSet::new();
-        list.retain(|file| file.kind != files::Kind::Rego || seen.insert(file.path.clone()));
+        list.retain(|file| {
+            let path: PathBuf =
+                file.path.components().filter(|it| *it != Component::CurDir).collect();
+            let prefix =
+                if file.kind == files::Kind::Rego { Vec::new() } else { file.prefix.clone() };
+            seen.insert((path, prefix))
+        });
         let mut gathered = Gathered { accounts, ..Gathered::default() };
         let mut total = 0;
         for file in list {
@@ -162,7 +168,7 @@ impl Gathered {
             self.sources.modules.push(ModuleSource { path: name, text });
             return;
         }
-        match documents::parse(&name, &text, file.kind) {
+        match documents::parse(&name, &text, file.kind, file.prefix.is_empty()) {
             Ok(data) => {
                 for number in &data.inexact {
                     let own = number.path.iter();

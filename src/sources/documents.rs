@@ -20,8 +20,8 @@ pub(super) struct Data {
     pub inexact: Vec<Inexact>,
 }
 
-/// Parses a data document, which must be an object.
-pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Data, Diagnostic> {
+/// Parses a data document. At the root of the data it must be an object.
+pub(super) fn parse(path: &str, text: &str, kind: Kind, is_root: bool) -> Result<Data, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let empty = || {
         Diagnostic::error("data-error", format!("`{path}` is empty"))
@@ -38,11 +38,13 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind) -> Result<Data, Diagnost
         let value = json::read(text).map_err(|wrong| of_json(path, text, &wrong))?;
         Data { value, further: 0, inexact: Vec::new() }
     };
-    if matches!(data.value, Value::Object(_)) {
+    if !is_root || matches!(data.value, Value::Object(_)) {
         Ok(data)
     } else {
         Err(Diagnostic::error("data-error", format!("`{path}` doesn't contain an object"))
-            .with_hint("a data file holds an object, whose keys become paths below `data`")
+            .with_hint(
+                "its keys become paths below `data`; `PATH:FILE` puts any value below a path",
+            )
             .at(position(path, text, 1, 1)))
     }
 }

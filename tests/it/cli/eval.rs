@@ -114,6 +114,21 @@ fn data_comes_from_files_and_folders() {
     assert_eq!(run.output().code(0).stdout, "3\n");
     let run = sandbox.run(&["eval", "-d", "/nonexistent.rego", "data"]);
     run.output().code(2).says("/nonexistent.rego");
+    // Below the root, data can be of any type.
+    let list = sandbox.write("d/list/l.json", "[1, 2]");
+    for (paths, query, value) in [
+        (vec![folder.to_str().unwrap()], "data.list", "[1,2]\n"),
+        (vec![&*format!("a.b:{list}")], "data.a.b", "[1,2]\n"),
+        // A file that is named twice is loaded once.
+        (vec!["d", "./d/", "d/top.json"], "data.x", "1\n"),
+        (vec!["d/top.json", "twice:d/top.json"], "data.twice.x + data.x", "2\n"),
+    ] {
+        let paths = paths.iter().flat_map(|path| ["-d", *path]);
+        let arguments: Vec<&str> = ["eval", "-f", "raw", query].into_iter().chain(paths).collect();
+        let run = sandbox.run(&arguments).within(sandbox.path(""));
+        assert_eq!(run.output().code(0).stdout, value, "{arguments:?}");
+    }
+    sandbox.run(&["eval", "-d", &list, "data"]).output().code(2).says("doesn't contain an object");
 }
 
 #[test]
