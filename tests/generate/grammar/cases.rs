@@ -239,4 +239,73 @@ impl Generator {
         }
         self.learn(&name, Kind::Tree(Type::Any));
     }
+
+    /// Generates a document with several keys, and a rule that asks for it by some of them.
+    pub(super) fn several_keys(&mut self) {
+        self.hit("document of several keys");
+        let old = self.old_style();
+        let name = self.name("t");
+        let set = !old && self.chance(30);
+        let keys = 2 + self.below(2);
+        for _ in 0..1 + self.below(2) {
+            let names = &["x", "y", "z"][..keys];
+            let mut body: Vec<String> = names
+                .iter()
+                .map(|key| match self.below(6) {
+                    0 => format!("some {key} in input.ss"),
+                    1 => format!("{key} := input.s"),
+                    2 => format!("some {key} in [\"a\", \"b\"]"),
+                    _ => format!("some {key} in {{\"a\", \"b\", \"c\"}}"),
+                })
+                .collect();
+            let all = names.join(", ");
+            let shown = if self.chance(60) {
+                format!("print(\"{name}\", {all})")
+            } else {
+                format!("svc.ask([{all}])")
+            };
+            let at = self.below(body.len() + 1);
+            let bound = &names[..at];
+            body.insert(
+                at,
+                if at == keys { shown } else { format!("print({})", bound.join(", ")) },
+            );
+            let path: String = names.iter().map(|key| format!("[{key}]")).collect();
+            let head = if set {
+                let (last, above) = names.split_last().unwrap_or((&"x", &[]));
+                let path: String = above.iter().map(|key| format!("[{key}]")).collect();
+                format!("{name}{path} contains {last}")
+            } else {
+                let value = self.one(&["1", "x", "[y, x]", "input.n"]).to_owned();
+                format!("{name}{path} := {value}")
+            };
+            let text = self.definition(&head, &body, old);
+            self.file.rules.push(text);
+        }
+        self.learn(&name, Kind::Tree(Type::Any));
+        let mut body = Vec::new();
+        if self.chance(50) {
+            body.push(format!("k := {}", self.one(&["\"a\"", "\"c\"", "input.s", "input.ss[_]"])));
+        }
+        let pool: &[&str] = if body.is_empty() {
+            &["_", "_", "\"a\"", "\"b\"", "\"c\"", "input.s"]
+        } else {
+            &["_", "_", "\"a\"", "\"b\"", "\"c\"", "k", "k", "input.s"]
+        };
+        for _ in 0..2 + self.below(3) {
+            let count = if self.chance(80) { keys } else { 1 + self.below(keys) };
+            let path: String = (0..count).map(|_| format!("[{}]", self.one(pool))).collect();
+            let changed = if self.chance(12) { " with input.s as \"b\"" } else { "" };
+            body.push(match self.below(4) {
+                0 => format!("print([v | v := {name}{path}{changed}])"),
+                1 => format!("svc.ask([v | v := {name}{path}{changed}])"),
+                2 => format!("not {name}{path} == \"q\"{changed}"),
+                _ => format!("print(count({{v | v := {name}{path}{changed}}}))"),
+            });
+        }
+        let other = self.name("r");
+        let text = self.definition(&other, &body, old);
+        self.file.rules.push(text);
+        self.learn(&other, Kind::Complete(Type::Boolean));
+    }
 }

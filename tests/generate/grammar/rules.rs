@@ -23,7 +23,7 @@ impl Generator {
         if self.annotated && self.chance(20) {
             return self.about_itself();
         }
-        match self.weighted(&[24, 20, 16, 20, 10, 8, 8, 7, 5, 3, 5]) {
+        match self.weighted(&[24, 20, 16, 20, 10, 8, 8, 7, 5, 3, 5, 4]) {
             0 => self.complete(),
             1 => self.partial_set(),
             2 => self.partial_object(),
@@ -34,6 +34,7 @@ impl Generator {
             7 => self.several_answers(),
             8 => self.uneven(),
             9 => self.about_itself(),
+            10 => self.several_keys(),
             _ => self.passing(),
         }
     }
