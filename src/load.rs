@@ -121,7 +121,8 @@ pub struct Package {
     pub files: Vec<String>,
     /// `true` if its name ends in `_test`, or all its files' names end in `_test.rego`.
     pub is_test: bool,
-    /// `true` if its name ends in `_test` and it contains a test: its denials are about mocks.
+    /// `true` if its name ends in `_test` and it contains a test, which isn't a function or a
+    /// constant: its denials are about mocks.
     pub is_suite: bool,
     /// The packages that its modules import or refer to, by path; references from tests alone don't
     /// count.
@@ -154,7 +155,11 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
         Package {
             files: modules.iter().map(|index| path_of(*index).to_owned()).collect(),
             is_test: modules.iter().all(is_test),
-            is_suite: named && rules.iter().any(|rule| is_test_name(&rule.name)),
+            is_suite: named
+                && modules
+                    .iter()
+                    .filter_map(|index| authors.get(*index))
+                    .any(|module| module.rules.iter().any(is_test_rule)),
             refers_to: refers_to(referring, &path, &paths),
             rules,
             path,
@@ -162,8 +167,23 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
     })
 }
 
-fn is_test_name(name: &str) -> bool {
-    name.starts_with("test_") || name.starts_with("todo_test_")
+/// Returns `true` for a rule that is a test. Functions and constants, such as `test_cases := [...]`,
+/// aren't: they can't fail.
+fn is_test_rule(rule: &Rule) -> bool {
+    let (path, _) = described(rule);
+    let named = path.last().is_some_and(|n| n.starts_with("test_") || n.starts_with("todo_test_"));
+    let constant = rule.head.value.as_ref().is_some_and(|value| {
+        matches!(
+            value.kind,
+            TermKind::Null
+                | TermKind::Number(_)
+                | TermKind::String(_)
+                | TermKind::Array(_)
+                | TermKind::Object(_)
+                | TermKind::Set(_)
+        )
+    });
+    named && !rule.head.is_function && !constant
 }
 
 /// Returns the path of a module's package without its first part, `data`.

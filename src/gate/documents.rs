@@ -50,6 +50,8 @@ const METADATA: &str = "chainloop_metadata";
 #[derive(Debug, Clone)]
 pub(super) struct PolicyContext {
     pub arguments: BTreeMap<String, Value>,
+    /// Set if the caller gave arguments, even without values: then the input may have none.
+    pub has_arguments: bool,
     /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
     /// always wrapped.
     pub document: bool,
@@ -252,6 +254,11 @@ pub(super) fn finish(
             .by_setting(Setting::WrappedArrays));
     }
     let metadata = options.metadata.fields();
+    let owns_args = matches!(&value, Some(value) if field(value, "args").is_some());
+    if context.has_arguments && !context.document && owns_args {
+        return Err(wrong("the input has `args` already: the arguments would replace it")
+            .with_hint("rename the field, or give no arguments"));
+    }
     if context.arguments.is_empty() && metadata.is_empty() && !context.document {
         return Ok(value);
     }
@@ -279,11 +286,8 @@ pub(super) fn finish(
     if context.document {
         // The document's own `args` are replaced: only the gate's caller chooses arguments.
         fields.insert(Value::from("args"), Value::from(arguments));
-    } else if !arguments.is_empty()
-        && fields.insert(Value::from("args"), Value::from(arguments)).is_some()
-    {
-        return Err(wrong("the input has `args` already: the arguments would replace it")
-            .with_hint("rename the field, or give no arguments"));
+    } else if !arguments.is_empty() {
+        fields.insert(Value::from("args"), Value::from(arguments));
     }
     Ok(Some(value))
 }
@@ -360,8 +364,16 @@ mod tests {
     #[test]
     fn arguments_are_added_and_arrays_wrapped() {
         let arguments = BTreeMap::from([("k".to_owned(), Value::from("v"))]);
-        let given = PolicyContext { arguments, document: false, input: InputUse::Whole };
-        let bare = PolicyContext { arguments: BTreeMap::new(), ..given.clone() };
+        let given = PolicyContext {
+            arguments,
+            has_arguments: true,
+            document: false,
+            input: InputUse::Whole,
+        };
+        let bare =
+            PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
+        // An argument without a value leaves no room for the input's own.
+        let empty = PolicyContext { arguments: BTreeMap::new(), ..given.clone() };
         let wrap = DocumentOptions { wrap_arrays: true, ..DocumentOptions::default() };
         let plain = DocumentOptions::default();
         let parse = |text: &str| Some(Value::from_json(text).unwrap());
@@ -372,6 +384,9 @@ mod tests {
             finish(parse(text), &given, &plain).unwrap_err();
         }
         assert!(finish(None, &bare, &wrap).unwrap().is_none());
+        finish(parse("{\"args\": 1}"), &empty, &plain).unwrap_err();
+        finish(parse("{\"args\": 1}"), &bare, &plain).unwrap();
+        assert_eq!(shown(&finish(parse("{}"), &empty, &plain).unwrap().unwrap()), "{}");
         // A policy that uses only fields needs an object.
         let fields = PolicyContext { input: InputUse::Fields, ..bare.clone() };
         for text in ["[1]", "1", "\"x\""] {
@@ -383,8 +398,12 @@ mod tests {
 
     #[test]
     fn a_policy_document_never_takes_arguments_from_the_input() {
-        let given =
-            PolicyContext { arguments: BTreeMap::new(), document: true, input: InputUse::Fields };
+        let given = PolicyContext {
+            arguments: BTreeMap::new(),
+            has_arguments: false,
+            document: true,
+            input: InputUse::Fields,
+        };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
         let plain = DocumentOptions::default();

@@ -12,7 +12,8 @@ use super::bundle;
 use super::describe::describe;
 use super::documents::{PolicyContext, argument};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
-use super::packages::{self, PackageOrigin, VerdictPackage};
+use super::names::PackageOrigin;
+use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{InputUse, Reach, Site};
 use super::split::hex;
@@ -79,7 +80,9 @@ impl Check {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
         let input = reach.input(&package.path, rules());
         let sites = reach.sites(&package.path, rules());
-        let context = PolicyContext { arguments: arguments.clone(), document, input };
+        let has_arguments = !arguments.is_empty();
+        let context =
+            PolicyContext { arguments: arguments.clone(), has_arguments, document, input };
         Self { policies, package, context, sites }
     }
 }
@@ -130,6 +133,12 @@ impl Gate {
         let (bundles, others): (Vec<&String>, Vec<_>) =
             paths.iter().partition(|path| bundle::is_bundle(path));
         let gathered = Sources::gather(&others, limits, Some(&options.ignore))?;
+        if let Some(empty) = gathered.accounts.iter().find(|account| account.taken == 0) {
+            let argument = escape(&empty.argument);
+            return Err(wrong(format!("`{argument}` contains no policies and no data")).with_hint(
+                "is it the right folder, and is it checked out? otherwise leave it out",
+            ));
+        }
         let mut sources = gathered.sources;
         let mut gate = Self {
             checks: Vec::new(),
@@ -297,7 +306,8 @@ impl Gate {
         self.note_calls(&policies);
         for asked in packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
-            let check = Check::new(policies.clone(), asked, &arguments, false, &reach);
+            let mut check = Check::new(policies.clone(), asked, &arguments, false, &reach);
+            check.context.has_arguments = !options.arguments.is_empty();
             self.record_asked(&check);
             self.checks.push(check);
         }

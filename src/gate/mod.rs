@@ -16,6 +16,7 @@ mod inputs;
 mod load;
 mod metadata;
 pub mod model;
+mod names;
 mod options;
 mod packages;
 mod policy_yaml;

@@ -1,28 +1,18 @@
 //! The packages that give verdicts, and their verdict rules.
 //!
 //! Owns refusing packages that would pass because a verdict rule is missing, misspelt or of the
-//! wrong kind. The meaning of the rules' values belongs to `verdict`.
+//! wrong kind. The names belong to `names`, the meaning of the rules' values to `verdict`.
 
+use std::collections::BTreeSet;
+
+pub(super) use super::names::{PackageOrigin, Role};
+use super::names::{near, role};
 use super::reach::Reach;
 use crate::evaluate::{Policies, Query};
 use crate::load::{Package, RuleDefinition, RuleInfo, RuleKind};
 use crate::text::data_reference;
 use crate::text::nearest;
 use crate::{Diagnostic, Error, ErrorKind, Position};
-
-/// The role of a rule in a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Result,
-    Violations,
-    Findings,
-    Warnings,
-    /// This role and the next three exist only in policy documents.
-    Skipped,
-    SkipReason,
-    Ignore,
-    ValidInput,
-}
 
 /// A rule that contributes to a verdict.
 #[derive(Debug, Clone)]
@@ -55,15 +45,6 @@ pub(super) struct VerdictPackage {
     pub rules: Vec<VerdictRule>,
 }
 
-/// The origin of a package, which determines its verdict rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PackageOrigin {
-    /// Plain Rego.
-    Plain,
-    /// A module of a policy document, which may omit some of the rules.
-    Document,
-}
-
 /// Returns the packages that give verdicts: the chosen ones, or else all that have to.
 pub(super) fn verdict_packages(
     policies: &Policies,
@@ -71,21 +52,23 @@ pub(super) fn verdict_packages(
     origin: PackageOrigin,
     reach: &Reach,
 ) -> Result<Vec<VerdictPackage>, Error> {
-    let packages: Vec<&Package> = policies.packages().collect();
+    let all: Vec<&Package> = policies.packages().collect();
+    let is_named = |package: &Package| chosen.contains(&dotted(&package.path));
+    let candidates: Vec<&Package> = all
+        .iter()
+        .filter(|package| chosen.is_empty() || is_chosen(chosen, &dotted(&package.path)))
+        .filter(|package| is_named(package) || !package.is_suite)
+        .copied()
+        .collect();
+    let seen = seen(&candidates, origin, reach);
+    let used = used(&all, origin);
     let mut found = Vec::new();
     let mut asked = Vec::new();
-    for package in &packages {
+    for package in candidates {
         let name = dotted(&package.path);
-        if !chosen.is_empty() && !is_chosen(chosen, &name) {
-            continue;
-        }
-        let named = chosen.contains(&name);
-        if !named && package.is_suite {
-            continue;
-        }
-        let optional = !named
-            && (package.is_test || packages.iter().any(|p| p.refers_to.contains(&package.path)));
-        match verdict_rules(package, origin, reach) {
+        let optional =
+            !is_named(package) && (package.is_test || used.contains(package.path.as_slice()));
+        match verdict_rules(package, origin, reach, &seen) {
             Err(diagnostics) => found.extend(diagnostics),
             Ok(rules) if !gives_verdict(&rules) => {
                 if !optional {
@@ -102,6 +85,35 @@ pub(super) fn verdict_packages(
         }
     }
     if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
+}
+
+/// Returns the rules that verdicts depend on, by path.
+fn seen(candidates: &[&Package], origin: PackageOrigin, reach: &Reach) -> BTreeSet<String> {
+    let rules = |package: &&Package| reach.reached(&package.path, verdict_names(package, origin));
+    candidates.iter().flat_map(rules).collect()
+}
+
+/// Returns the packages that a package with a verdict refers to, directly or through others: they
+/// need no verdict of their own. Packages that only refer to each other do.
+fn used<'p>(all: &[&'p Package], origin: PackageOrigin) -> BTreeSet<&'p [String]> {
+    let gives = |package: &&&Package| verdict_names(package, origin).next().is_some();
+    let mut open: Vec<&'p Package> = all.iter().filter(gives).copied().collect();
+    let mut used = BTreeSet::new();
+    while let Some(package) = open.pop() {
+        for path in &package.refers_to {
+            if used.insert(path.as_slice()) {
+                open.extend(all.iter().find(|other| other.path == *path).copied());
+            }
+        }
+    }
+    used
+}
+
+/// Returns the names of a package's rules that can contribute to its verdict.
+fn verdict_names(package: &Package, origin: PackageOrigin) -> impl Iterator<Item = &str> {
+    let own = package.rules.iter().filter(|rule| !is_function(rule));
+    own.filter_map(|rule| rule.path.get(package.path.len()).map(String::as_str))
+        .filter(move |name| role(name, origin).is_some())
 }
 
 /// Returns `true` if a package was chosen, by name or by a glob.
@@ -145,9 +157,7 @@ pub(super) fn dotted(path: &[String]) -> String {
 /// Returns the name of the first rule of a package that would be a verdict rule if the package were
 /// asked.
 pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
-    let own = package.rules.iter().filter(|rule| !is_function(rule));
-    let mut names = own.filter_map(|rule| rule.path.get(package.path.len()));
-    names.find(|name| role(name, PackageOrigin::Plain).is_some()).map(String::as_str)
+    verdict_names(package, PackageOrigin::Plain).next()
 }
 
 fn gives_verdict(rules: &[VerdictRule]) -> bool {
@@ -186,21 +196,23 @@ fn verdict_rules(
     package: &Package,
     origin: PackageOrigin,
     reach: &Reach,
+    seen: &BTreeSet<String>,
 ) -> Result<Vec<VerdictRule>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut rules = Vec::new();
     for rule in &package.rules {
         let Some(first) = rule.path.get(package.path.len()) else { continue };
         let Some(role) = role(first, origin) else {
-            if let (Some(meant), false) = (misspelt(first), is_function(rule)) {
+            if let Some(meant) = near(first, rule.kind == RuleKind::PartialSet)
+                && !is_function(rule)
+                && !seen.contains(&data_reference(&rule.path))
+            {
                 found.push(
                     Diagnostic::error(
                         "misspelt-verdict-rule",
-                        format!(
-                            "the rule `{first}` isn't a verdict rule: nothing would look at it"
-                        ),
+                        format!("the rule `{first}` isn't a verdict rule: no verdict looks at it"),
                     )
-                    .with_hint(format!("did you mean `{meant}`? else give it another name"))
+                    .with_hint(format!("did you mean `{meant}`? otherwise give it another name"))
                     .at(rule.position.clone()),
                 );
             }
@@ -259,32 +271,6 @@ fn is_function(rule: &RuleInfo) -> bool {
     matches!(rule.kind, RuleKind::Function { .. })
 }
 
-fn role(name: &str, origin: PackageOrigin) -> Option<Role> {
-    match name {
-        "result" => Some(Role::Result),
-        "deny" | "violations" => Some(Role::Violations),
-        "findings" => Some(Role::Findings),
-        "warn" => Some(Role::Warnings),
-        _ if name.starts_with("deny_") => Some(Role::Violations),
-        _ if name.starts_with("warn_") => Some(Role::Warnings),
-        _ if origin == PackageOrigin::Plain => None,
-        "skipped" => Some(Role::Skipped),
-        "skip_reason" => Some(Role::SkipReason),
-        "ignore" => Some(Role::Ignore),
-        "valid_input" => Some(Role::ValidInput),
-        _ => None,
-    }
-}
-
-/// Returns the verdict rule that a name is a near miss of, among those whose violations fail.
-fn misspelt(name: &str) -> Option<&'static str> {
-    if name.starts_with("violation_") || name.starts_with("violations_") {
-        return Some("violations");
-    }
-    let lower = name.to_lowercase();
-    ["deny", "violations"].into_iter().find(|known| strsim::damerau_levenshtein(&lower, known) <= 1)
-}
-
 /// Returns a query for all rules at once, so that their calls are batched. An undefined rule gives
 /// an empty list.
 fn query(package: &Package, rules: &[VerdictRule]) -> String {
@@ -297,21 +283,4 @@ fn query(package: &Package, rules: &[VerdictRule]) -> String {
         })
         .collect();
     format!("[\n{}\n]", lists.join(",\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_misses_of_verdict_rules_are_recognised() {
-        for name in ["violation", "Deny", "denny", "dney", "violation_x", "violatoins"] {
-            assert!(misspelt(name).is_some(), "{name}");
-        }
-        for name in ["results", "denied", "rows", "message"] {
-            assert!(misspelt(name).is_none(), "{name}");
-        }
-        assert_eq!(role("deny_x", PackageOrigin::Plain), Some(Role::Violations));
-        assert_eq!(role("skipped", PackageOrigin::Plain), None);
-    }
 }

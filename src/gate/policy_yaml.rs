@@ -148,8 +148,20 @@ fn is_policy_value(value: &Value) -> bool {
             .find(|(key, _)| key.as_str().is_some_and(|key| key.eq_ignore_ascii_case(name)))
             .map(|(_, value)| value)
     };
-    let policy = field("kind").and_then(Value::as_str).is_some_and(is_policy_kind);
-    policy && ["apiVersion", "api_version", "spec"].into_iter().any(|name| field(name).is_some())
+    let Some(kind) = field("kind") else { return field("spec").is_some_and(is_spec) };
+    kind.as_str().is_some_and(is_policy_kind)
+        && ["apiVersion", "api_version", "spec"].into_iter().any(|name| field(name).is_some())
+}
+
+/// Returns `true` if a value can only be the `spec` of a policy document, which lacks its `kind`.
+fn is_spec(spec: &Value) -> bool {
+    let field = |value: &Value, name: &str| value.get_str(name).is_some();
+    let holds_module = |value: &Value| field(value, "embedded");
+    let entries = match spec.get_str("policies") {
+        Some(Value::Array(entries)) => entries.iter().any(holds_module),
+        _ => false,
+    };
+    entries || holds_module(spec)
 }
 
 fn is_policy_kind(kind: &str) -> bool {

@@ -103,7 +103,7 @@ impl Reach {
     }
 
     /// Returns the rules that some rules of a package depend on, including themselves.
-    fn reached<'r>(
+    pub fn reached<'r>(
         &self,
         package: &[String],
         rules: impl Iterator<Item = &'r str>,

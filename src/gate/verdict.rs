@@ -4,10 +4,13 @@
 //! Owns the forms of a verdict in Rego. Whether a violation fails the input, is waived or is below
 //! the threshold is decided in `conclude`.
 
+use std::collections::HashMap;
+
 use crate::rego::Value;
 
 use super::model::Class;
-use super::packages::{Role, VerdictRule};
+use super::names::{PackageOrigin, Role, near, role};
+use super::packages::VerdictRule;
 use crate::builtins::describe;
 use crate::evaluate::{QueryOutput, compact};
 use crate::text::{nearest, shorten};
@@ -41,6 +44,15 @@ pub(super) struct Item {
     pub severity: Option<String>,
     pub id: Option<String>,
     pub fields: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Item {
+    /// Returns `true` if it has the other's message and every field of it, with the same value.
+    fn includes(&self, other: &Self) -> bool {
+        let severity = other.severity.is_none() || self.severity == other.severity;
+        let field = |(name, value)| self.fields.get(name) == Some(value);
+        self.message == other.message && severity && other.fields.iter().all(field)
+    }
 }
 
 /// Reads the verdict from the answer to a package's query.
@@ -82,17 +94,30 @@ pub(super) fn read(rules: &[VerdictRule], output: &QueryOutput) -> Result<RawVer
             raw.reason = raw.reason.or_else(|| Some(NOT_RECOGNIZED.to_owned()));
         }
     }
-    raw.items = combined(rules, violations, findings);
+    let of_violations =
+        |item: &Item| rules.get(item.rule).is_some_and(|rule| rule.name == "violations");
+    raw.items = combined(of_violations, violations, findings);
     raw.items.extend(warnings);
     Ok(raw)
 }
 
-/// Combines violations and findings: findings replace `violations`, which state the same as plain
-/// text; other rules remain.
-fn combined(rules: &[VerdictRule], mut violations: Vec<Item>, findings: Vec<Item>) -> Vec<Item> {
-    if !findings.is_empty() {
-        violations.retain(|item| rules.get(item.rule).is_some_and(|p| p.name != "violations"));
+/// Combines violations and findings: a finding replaces the item of `violations` that says no more
+/// than it does. Any other violation counts by itself, or it would be lost with a finding that is
+/// waived or below the threshold.
+fn combined(
+    replaceable: impl Fn(&Item) -> bool,
+    mut violations: Vec<Item>,
+    findings: Vec<Item>,
+) -> Vec<Item> {
+    let mut by_message: HashMap<&str, Vec<&Item>> = HashMap::new();
+    for finding in &findings {
+        by_message.entry(&finding.message).or_default().push(finding);
     }
+    let repeats = |item: &Item| {
+        let same = by_message.get(item.message.as_str());
+        same.is_some_and(|findings| findings.iter().any(|finding| finding.includes(item)))
+    };
+    violations.retain(|item| !(replaceable(item) && repeats(item)));
     violations.extend(findings);
     violations
 }
@@ -122,7 +147,8 @@ fn result(at: &ValueContext<'_>, value: Option<&Value>) -> Result<RawVerdict, Er
     }
     for (key, value) in object.iter() {
         let Value::String(key) = key else { continue };
-        if is_verdict_rule(key) && !is_empty(value) {
+        let verdict = role(key, PackageOrigin::Plain).is_some() || near(key, true).is_some();
+        if verdict && !KEYS.contains(&key.as_ref()) && !is_empty(value) {
             let message = format!("has `{}`, which nothing would look at", shorten(key, 60));
             return Err(at.wrong(message, "what fails stands in `violations` or `findings`"));
         }
@@ -145,7 +171,7 @@ fn result(at: &ValueContext<'_>, value: Option<&Value>) -> Result<RawVerdict, Er
     };
     let violations = items("violations", violations, Class::Violation)?;
     let findings = items("findings", findings, Class::Finding)?;
-    let items = if findings.is_empty() { violations } else { findings };
+    let items = combined(|_| true, violations, findings);
     Ok(RawVerdict { skipped, ignored, reason, items })
 }
 
@@ -158,13 +184,6 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
             Err(at.wrong(format!("is {}, not a string", describe(other)), "say why in a string"))
         }
     }
-}
-
-/// Returns `true` if a field of `result` has the name of a verdict rule.
-fn is_verdict_rule(name: &str) -> bool {
-    matches!(name, "deny" | "violation" | "warn")
-        || name.starts_with("deny_")
-        || name.starts_with("warn_")
 }
 
 fn is_empty(value: &Value) -> bool {

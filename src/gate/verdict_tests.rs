@@ -4,7 +4,8 @@
 
 use super::*;
 use crate::evaluate::{Answers, EvaluateOptions, Policies};
-use crate::gate::packages::{PackageOrigin, verdict_packages};
+use crate::gate::names::PackageOrigin;
+use crate::gate::packages::verdict_packages;
 use crate::gate::reach::Reach;
 use crate::load::LoadOptions;
 use crate::sources::{ModuleSource, Sources};
@@ -35,16 +36,31 @@ fn violations_of_all_verdict_rules_count_together() {
 }
 
 #[test]
-fn findings_replace_only_the_rule_violations() {
-    let finding = "findings contains {\"message\": \"f\", \"vulnerability\": {\"id\": \"CVE-1\"}}";
-    let text = format!("violations contains \"v\"\ndeny contains \"d\"\n{finding}");
+fn findings_replace_the_violations_that_say_the_same() {
+    let finding = "findings contains {\"message\": \"f\", \"severity\": \"low\", \
+                   \"vulnerability\": {\"id\": \"CVE-1\"}}";
+    let text = format!("violations := [\"v\", \"f\"]\ndeny := [\"d\", \"f\"]\n{finding}");
     let raw = verdict_of(&text, PackageOrigin::Plain).unwrap();
     let found: Vec<_> = raw.items.iter().map(|i| (i.message.as_str(), i.class)).collect();
-    assert_eq!(found, [("d", Class::Violation), ("f", Class::Finding)]);
-    assert_eq!(raw.items[1].id.as_deref(), Some("CVE-1"));
-    assert_eq!(messages(&format!("violations contains \"v\"\n{finding} if false")), ["v"]);
-    let result = "result := {\"violations\": [\"v\"], \"findings\": [{\"message\": \"f\"}]}";
-    assert_eq!(messages(result), ["f"]);
+    let violation = Class::Violation;
+    let expected = [("d", violation), ("f", violation), ("v", violation), ("f", Class::Finding)];
+    assert_eq!(found, expected);
+    assert_eq!(raw.items[3].id.as_deref(), Some("CVE-1"));
+    assert_eq!(messages(&format!("violations contains \"f\"\n{finding} if false")), ["f"]);
+    for (violation, count) in [
+        ("\"f\"", 1),
+        ("\"f \"", 2),
+        ("{\"message\": \"f\"}", 1),
+        ("{\"message\": \"f\", \"severity\": \"low\"}", 1),
+        ("{\"message\": \"f\", \"severity\": \"high\"}", 2),
+        ("{\"message\": \"f\", \"vulnerability\": {\"id\": \"CVE-2\"}}", 2),
+        ("{\"message\": \"f\", \"digest\": \"sha256:x\"}", 2),
+    ] {
+        let text = format!("violations contains {violation}\n{finding}");
+        assert_eq!(messages(&text).len(), count, "{text}");
+        let result = "result := {\"violations\": violations, \"findings\": findings}";
+        assert_eq!(messages(&format!("{text}\n{result}")).len(), count, "{text}");
+    }
 }
 
 #[test]
@@ -100,6 +116,8 @@ fn values_of_another_shape_are_errors() {
         ),
         ("result := {\"ignore\": 1, \"violations\": []}", "`ignore` of `result` is a number"),
         ("result := {\"violation\": [], \"findings\": []}", "unknown field `violation`"),
+        ("result := {\"violations\": [], \"denies\": [\"x\"]}", "has `denies`, which nothing"),
+        ("result := {\"violations\": [], \"warnings\": [\"x\"]}", "has `warnings`, which nothing"),
         ("result := {\"violations\": \"x\"}", "`violations` of `result` is a string"),
         ("result := {\"violations\": null}", "is null"),
         ("result := {\"violations\": {\"a\": \"b\"}}", "is an object"),

@@ -168,3 +168,20 @@ fn waivers_cover_what_they_name_until_they_expire() {
         .code(2)
         .says("unknown field");
 }
+
+#[test]
+fn a_policy_document_without_a_kind_is_no_data() {
+    let sandbox = Sandbox::new();
+    let plain = sandbox.write("p.rego", DENY_BAD);
+    let embedded = "embedded: |\n        package main\n\n        violations contains \"x\"\n";
+    for spec in [format!("spec:\n  policies:\n    - {embedded}"), format!("spec:\n  {embedded}")] {
+        for kind in ["", "type: Policy\n"] {
+            let text = format!("apiVersion: example/v1\n{kind}metadata:\n  name: n\n{spec}");
+            let file = sandbox.write("policy.yaml", text);
+            let run = sandbox.run(&["gate", "-d", &plain, "-d", &file, "--no-input"]).output();
+            run.code(2).says("policy document");
+        }
+    }
+    let data = sandbox.write("data.yaml", "spec:\n  policies: [a]\n");
+    sandbox.run(&["gate", "-d", &plain, "-d", &data, "--no-input"]).output().code(0);
+}

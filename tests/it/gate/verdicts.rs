@@ -254,3 +254,99 @@ fn a_policy_that_never_ends_has_no_verdict() {
     let report = gate(&sandbox, policy, &["--timeout", "500ms"]).code(2).json();
     assert_eq!(report["inputs"][0]["outcome"], "no_verdict");
 }
+
+#[test]
+fn a_violation_without_a_finding_of_its_own_fails_whatever_becomes_of_the_findings() {
+    let sandbox = Sandbox::new();
+    let waivers = sandbox.write(
+        "waivers.yaml",
+        "waivers:\n- finding: CVE-1\n  subject: {input: \"*\"}\n  reason: r\n  owner: o\n  \
+         expires: 2999-01-01\n",
+    );
+    let input = sandbox.write("in.json", "{}");
+    let finding =
+        "findings contains {\"message\": \"bad\", \"id\": \"CVE-1\", \"severity\": \"low\"}";
+    for (violation, code) in [("\"bad\"", 0), ("\"something else\"", 1)] {
+        for result in ["", "result := {\"violations\": violations, \"findings\": findings}\n"] {
+            let policy =
+                format!("package p\n\n{finding}\n\nviolations contains {violation}\n\n{result}");
+            for loosened in [["--waivers", &waivers], ["--fail-on", "high"]] {
+                let arguments = [&["-i", &*input][..], &loosened].concat();
+                let report = gate(&sandbox, &policy, &arguments).code(code).json();
+                let listed = report["inputs"][0]["verdicts"][0]["violations"].as_array().unwrap();
+                assert_eq!(listed.len(), 1 + usize::from(code == 1), "{policy}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_nearly_a_verdict_rules_is_refused_unless_a_verdict_looks_at_it() {
+    let sandbox = Sandbox::new();
+    for name in [
+        "Deny",
+        "deniy",
+        "denies",
+        "denyAll",
+        "violation",
+        "Violations",
+        "violations_high",
+        "finding",
+        "Findings",
+        "findings_high",
+        "fidings",
+        "warns",
+        "warnings",
+        "Warn",
+    ] {
+        let rule = format!("{name} contains {{\"message\": \"bad\"}}\n");
+        let policy = format!("package p\n\ndeny contains \"q\" if input.zz\n\n{rule}");
+        gate(&sandbox, &policy, &[]).code(2).says("no verdict looks at it");
+        let used = format!("package p\n\ndeny contains \"q\" if count({name}) > 1\n\n{rule}");
+        gate(&sandbox, &used, &[]).code(0);
+    }
+    for name in ["results", "Result", "reslt"] {
+        let policy = format!(
+            "package p\n\ndeny contains \"q\" if false\n\n{name} := {{\"violations\": [\"x\"]}}\n"
+        );
+        gate(&sandbox, &policy, &[]).code(2).says("did you mean `result`?");
+    }
+    for field in ["denies", "denied", "warnings", "deny_x", "violations_high"] {
+        let policy =
+            format!("package p\n\nresult := {{\"violations\": [], \"{field}\": [\"x\"]}}\n");
+        let report = gate(&sandbox, &policy, &[]).code(2).json();
+        let error = report["inputs"][0]["verdicts"][0]["error"]["message"].as_str().unwrap();
+        assert!(error.contains(field), "{error}");
+    }
+    gate(&sandbox, "package p\n\nresult := {\"violations\": [], \"mine\": [\"x\"]}\n", &[]).code(0);
+}
+
+#[test]
+fn packages_that_only_refer_to_each_other_need_a_verdict() {
+    let sandbox = Sandbox::new();
+    let main =
+        sandbox.write("p.rego", "package p\n\nimport data.a\n\ndeny contains \"x\" if a.x\n");
+    let a = "package a\n\nimport data.b\n\nx if b.x\n";
+    let b = "package b\n\nimport data.a\n\nx if input.x\n\ny if input.y\n";
+    let other = sandbox.write("o.rego", DENY_BAD.replace("package p", "package o"));
+    let (a, b) = (sandbox.write("a.rego", a), sandbox.write("b.rego", b));
+    sandbox.run(&["gate", "-d", &a, "-d", &b, "-d", &main, "--no-input"]).output().code(0);
+    let lone = sandbox.run(&["gate", "-d", &a, "-d", &b, "-d", &other, "--no-input"]).output();
+    lone.code(2).says("`a` has no verdict rule");
+}
+
+#[test]
+fn a_package_whose_tests_are_functions_or_constants_is_no_package_of_tests() {
+    let sandbox = Sandbox::new();
+    for (rule, code) in [
+        ("test_a if true", 0),
+        ("test_a := count(data.x) == 0", 0),
+        ("test_coverage := 3", 1),
+        ("test_cases := [1]", 1),
+        ("test_x(y) if y", 1),
+    ] {
+        let policy = format!("package load_test\n\n{rule}\n\ndeny contains \"bad\"\n");
+        let other = sandbox.write("o.rego", "package o\n\ndeny contains \"x\" if false\n");
+        gate(&sandbox, &policy, &["-d", &other]).code(code);
+    }
+}
