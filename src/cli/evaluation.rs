@@ -4,17 +4,18 @@
 //! of `--verbose` and of `print` statements. Each subcommand owns what it evaluates and how it uses
 //! the answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::context::Context;
-use super::options::{EvaluationArgs, Options};
+use super::destinations::{self, Destination};
+use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
 use crate::load::LoadOptions;
-use crate::sources::{SourceLimits, Sources, split};
+use crate::sources::{Ignore, SourceLimits, Sources, split};
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind, Position};
 
@@ -109,6 +110,18 @@ pub(super) fn answered_by(
     evaluate.budget.eager_prompts = options.eager_prompts;
     evaluate.http = args.network.http(options, certificates)?;
     Ok(evaluate)
+}
+
+/// Refuses a recording in the place of something else, before anything is evaluated.
+pub(super) fn check_record<'a>(
+    options: &'a Options,
+    load: &'a LoadArgs,
+    read: impl Iterator<Item = &'a PathBuf>,
+) -> Result<(), Error> {
+    let Some(path) = options.record.as_deref() else { return Ok(()) };
+    let read: Vec<&Path> =
+        read.map(PathBuf::as_path).chain(options.read()).chain(load.read()).collect();
+    destinations::check(&[Destination::recording(path)], &read, &Ignore::default())
 }
 
 /// Prints and saves what an evaluation produces besides its result.

@@ -14,6 +14,7 @@ mod check;
 mod completions;
 mod config;
 mod context;
+mod destinations;
 mod emulate;
 mod eval;
 mod evaluation;

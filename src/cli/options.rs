@@ -2,7 +2,7 @@
 //!
 //! Owns their names, defaults and help texts; the module that reads an option implements it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -101,6 +101,15 @@ pub(super) struct Options {
     pub verbose: u8,
 }
 
+impl Options {
+    /// Returns the files and folders that are read because of these options.
+    pub fn read(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.token_file, &self.config, &self.ca_cert, &self.local, &self.replay];
+        let given = files.into_iter().flatten().map(PathBuf::as_path);
+        given.filter(|path| *path != Path::new("-"))
+    }
+}
+
 /// The functions that policies can call.
 #[derive(Debug, Args)]
 pub(super) struct FunctionsArgs {
@@ -124,6 +133,11 @@ pub(super) struct LoadArgs {
 }
 
 impl LoadArgs {
+    /// Returns the files and folders that are read because of these options.
+    pub fn read(&self) -> impl Iterator<Item = &Path> {
+        self.schema.as_deref().into_iter()
+    }
+
     pub fn options(&self, product: Product) -> Result<LoadOptions, Error> {
         Ok(LoadOptions {
             product,

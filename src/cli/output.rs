@@ -266,8 +266,8 @@ pub(super) fn to_file_with(
         Error::new(ErrorKind::Configuration, format!("`{}` can't be written", escape(&shown)))
             .with_source(error)
     };
-    match std::fs::symlink_metadata(path) {
-        Ok(meta) if !meta.is_file() && !meta.is_symlink() => {
+    match std::fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => {
             return Err(failed(io::Error::other("it isn't a regular file")));
         }
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),

@@ -4,7 +4,7 @@
 //! the argument array → result), with failed calls beside it. It contains no token: neither answers
 //! nor arguments ever hold one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufWriter, Write as _};
@@ -129,6 +129,9 @@ impl Recording {
             let message = format!("the recording `{}` can't be written", path.display());
             Error::new(ErrorKind::Configuration, message).with_source(e)
         };
+        if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(failed(std::io::Error::other("it isn't a regular file")));
+        }
         let (file, mut unfinished) = create_beside(path).map_err(failed)?;
         let mut writer = BufWriter::new(&file);
         serde_json::to_writer_pretty(&mut writer, self).map_err(|e| failed(e.into()))?;
@@ -163,7 +166,27 @@ impl Recording {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
             return Err(failed(&message).with_hint("record it again"));
         }
+        if let Some((function, arguments)) = recording.contradiction() {
+            let call = shorten(&format!("{function}({arguments})"), 200);
+            return Err(failed(&format!("has two outcomes of the call {call}"))
+                .with_hint("record it again"));
+        }
         Ok(recording)
+    }
+
+    /// Returns a call with two outcomes: its arguments are written in two ways, or it has both an
+    /// answer and a failure.
+    fn contradiction(&self) -> Option<(&str, &str)> {
+        fn calls<T>(all: &BTreeMap<String, ByArguments<T>>) -> impl Iterator<Item = (&str, &str)> {
+            all.iter().flat_map(|(function, calls)| {
+                calls.keys().map(|arguments| (function.as_str(), arguments.as_str()))
+            })
+        }
+        let mut seen = BTreeSet::new();
+        calls(&self.nd_builtin_cache).chain(calls(&self.failures)).find(|(function, arguments)| {
+            let value = Value::from_json(arguments).unwrap_or_else(|_| Value::from(*arguments));
+            !seen.insert((*function, value))
+        })
     }
 }
 

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::super::destinations::{self, Destination};
 use super::super::{Exit, output};
 use crate::api::BlockingApiClient;
+use crate::sources::Ignore;
 use crate::text::escape_lines;
 use crate::{Api, Error};
 
@@ -21,6 +23,9 @@ pub(in crate::cli) struct OpenapiArgs {
 }
 
 pub(super) fn run(args: &OpenapiArgs, api: &BlockingApiClient) -> Result<Exit, Error> {
+    if let Some(path) = &args.output {
+        destinations::check(&[Destination::data(path)], &[], &Ignore::default())?;
+    }
     let which = if args.control_plane { Api::ControlPlane } else { Api::Backend };
     let text = api.openapi(which)?;
     match &args.output {

@@ -11,11 +11,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
+use super::destinations::{self, Destination};
 use super::options::{FunctionsArgs, NotFound, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};
 use crate::builtins::{FUNCTIONS, Function};
+use crate::sources::Ignore;
 use crate::{Error, ErrorKind, Platform};
 
 /// Call one function and print its answer
@@ -72,6 +74,10 @@ pub(super) fn functions_help() -> String {
 
 pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
+    if let Some(path) = &args.output {
+        let read: Vec<_> = options.read().collect();
+        destinations::check(&[Destination::data(path)], &read, &Ignore::default())?;
+    }
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let functions = args.functions.set();
     let function = functions.find(bare(&args.function, context.product.as_str()))?;

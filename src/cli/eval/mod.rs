@@ -58,6 +58,7 @@ pub(super) struct EvalArgs {
 
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
+    evaluation::check_record(options, &args.load, args.data.iter().chain(&args.input))?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let work = Work { args: &args, options, reporter, context: &context };
     if !args.watch {

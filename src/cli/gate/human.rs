@@ -10,7 +10,8 @@ use anstyle::{AnsiColor, Style};
 
 use crate::Position;
 use crate::gate::model::{
-    AnsweredBy, Class, Effect, Failure, Input, Outcome, Run, Status, Verdict, Violation,
+    AnsweredBy, Class, Effect, Failure, Input, OptionEffect, Outcome, Run, Status, Verdict,
+    Violation,
 };
 use crate::gate::report::Report;
 use crate::gate::reports::facts;
@@ -28,13 +29,13 @@ const MAX_MESSAGE: usize = 2_000;
 pub(super) struct Human {
     pub colour: bool,
     pub view: View,
-    /// Set if a run that passed prints nothing.
+    /// Set if a run that passed prints nothing, unless there is something to note.
     pub quiet: bool,
 }
 
 impl Report for Human {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        if self.quiet && run.outcome == Outcome::Passed {
+        if self.quiet && run.outcome == Outcome::Passed && !is_notable(run) {
             return Ok(());
         }
         let (listed, rest) = self.view.inputs(run);
@@ -90,6 +91,15 @@ impl Report for Human {
         writeln!(out, "{}", self.paint(DIM, &sums.join(", ")))?;
         self.provenance(run, out)
     }
+}
+
+/// Returns `true` if a run that passed has something to tell: a note, a warning, or an option
+/// without which it might not have passed.
+fn is_notable(run: &Run) -> bool {
+    let options = &run.inventory.options;
+    !run.notes.is_empty()
+        || run.totals.warnings > 0
+        || options.iter().any(|option| option.effect == OptionEffect::TookEffect)
 }
 
 impl Human {

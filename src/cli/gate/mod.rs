@@ -38,7 +38,7 @@ use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
 use interrupt::Interrupt;
-use outputs::{Output, OutputFormat, Reports};
+use outputs::{Accepted, Output, OutputFormat, Reports};
 
 /// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -195,22 +195,34 @@ pub(super) fn run(
 ) -> Result<Exit, Error> {
     args.input.append(&mut args.inputs);
     let attest = args.attest.file.as_deref();
-    let read: Vec<&Path> =
-        args.data.iter().chain(&args.input).chain(&args.waivers).map(PathBuf::as_path).collect();
+    let read: Vec<&Path> = args
+        .data
+        .iter()
+        .chain(&args.input)
+        .chain(&args.waivers)
+        .map(PathBuf::as_path)
+        .chain(options.read())
+        .chain(args.load.read())
+        .collect();
+    // The patterns are checked with the other options.
+    let ignore = Ignore::new(&args.ignore).unwrap_or_default();
+    let accepted = outputs::accept(
+        &args.output,
+        args.format,
+        attest,
+        options.record.as_deref(),
+        (&read, &ignore),
+    );
+    let Accepted { outputs, attest, refused } = accepted;
     let mut draft = Run::without_verdict(tool(), unfinished());
-    let (hide_passed, quiet) = (args.hide_passed, options.quiet);
-    let mut reports = Reports::new(&args.output, args.format, attest, hide_passed, quiet);
-    // If two outputs would be written to one file, none is.
-    Reports::check(&args.output, args.format, attest, &read)?;
-    let interrupt = {
-        let (outputs, format) = (args.output.clone(), args.format);
-        let attest = args.attest.file.clone();
-        Interrupt::listen(
-            move || Reports::new(&outputs, format, attest.as_deref(), hide_passed, quiet),
-            |failure| Run::without_verdict(tool(), failure),
-        )?
-    };
+    let (hide_passed, quiet, format) = (args.hide_passed, options.quiet, args.format);
+    let new = move || Reports::new(&outputs, format, attest.as_deref(), hide_passed, quiet);
+    let mut reports = new();
+    let interrupt = Interrupt::listen(new, |failure| Run::without_verdict(tool(), failure))?;
     let done = reports.begin(&draft).and_then(|()| {
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
         evaluate(prepared, options, reporter, &interrupt, args.explain)
     });

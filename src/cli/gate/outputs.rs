@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::{human, json};
+use crate::cli::destinations::{self, Content, Destination};
 use crate::cli::output;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 use crate::gate::reports;
 use crate::gate::reports::view::View;
+use crate::sources::Ignore;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -71,7 +73,7 @@ impl Summary {
 struct Look {
     colour: bool,
     hide_passed: bool,
-    /// Set if a run that passed prints nothing.
+    /// Set if a run that passed prints nothing, unless there is something to note.
     quiet: bool,
     more: Option<String>,
 }
@@ -136,33 +138,6 @@ impl Reports {
             quiet,
             summary: Summary::from_env(),
         }
-    }
-
-    /// Refuses conflicting destinations, before anything is written. `read` are the files that the
-    /// run reads.
-    pub fn check(
-        outputs: &[Output],
-        format: Option<OutputFormat>,
-        attest: Option<&Path>,
-        read: &[&Path],
-    ) -> Result<(), Error> {
-        distinct(outputs, attest)?;
-        let streams = outputs.iter().filter(|output| output.file == Path::new(STDOUT)).count();
-        if streams > 0 && format.is_some() {
-            return Err(wrong("`--format` and a report for `-` both go to standard output")
-                .with_hint("leave one of the two out"));
-        }
-        let real = |path: &Path| std::fs::canonicalize(path).ok();
-        let files = outputs.iter().map(|output| output.file.as_path()).chain(attest);
-        for file in files.filter(|file| *file != Path::new(STDOUT)) {
-            let Some(own) = real(file) else { continue };
-            if read.iter().any(|other| real(other).as_ref() == Some(&own)) {
-                let shown = escape(&file.display().to_string());
-                return Err(wrong(format!("`{shown}` would be read and written"))
-                    .with_hint("give the report a file of its own"));
-            }
-        }
-        Ok(())
     }
 
     /// Replaces the reports of an earlier run: however this one ends, they can't be taken for its
@@ -235,6 +210,8 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
     let mut texts = arguments.iter().skip(1).map(|argument| argument.to_string_lossy());
     texts.find(|text| text == "gate")?;
     let (mut outputs, mut format, mut attest) = (Vec::new(), None, None);
+    // Whatever else names a file may be read.
+    let mut others: Vec<PathBuf> = Vec::new();
     while let Some(text) = texts.next() {
         if text == "--" {
             break;
@@ -256,12 +233,16 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
                 format =
                     value().and_then(|text| OutputFormat::from_str(&text, true).ok()).or(format);
             }
-            _ => {}
+            _ => {
+                let attached = text.get(2..).filter(|_| text.starts_with('-'));
+                let values = [Some(&*text), attached, text.split_once('=').map(|(_, value)| value)];
+                others.extend(values.into_iter().flatten().map(PathBuf::from));
+            }
         }
     }
-    if distinct(&outputs, attest.as_deref()).is_err() {
-        outputs.clear();
-    }
+    let read: Vec<&Path> = others.iter().map(PathBuf::as_path).filter(|p| p.exists()).collect();
+    let accepted = accept(&outputs, format, attest.as_deref(), None, (&read, &Ignore::default()));
+    let (outputs, attest) = (accepted.outputs, accepted.attest);
     let mut reports = Reports::new(&outputs, format, attest.as_deref(), false, false);
     // A person reads the usage on standard error.
     reports.stdout = reports.stdout.filter(|format| *format != OutputFormat::Human);
@@ -278,17 +259,53 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Refuses two reports for one file: the second would replace the first.
-fn distinct(outputs: &[Output], attest: Option<&Path>) -> Result<(), Error> {
-    let mut seen: Vec<&Path> = attest.into_iter().collect();
-    for output in outputs {
-        if seen.contains(&output.file.as_path()) {
-            let shown = escape(&output.file.display().to_string());
-            let message = format!("two reports would be written to `{shown}`");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("give each a file of its own"));
-        }
-        seen.push(&output.file);
-    }
-    Ok(())
+/// The destinations that may be written, and the reason why the others may not.
+pub(super) struct Accepted {
+    pub outputs: Vec<Output>,
+    pub attest: Option<PathBuf>,
+    pub refused: Option<Error>,
+}
+
+/// Decides on destinations, before anything is written. `recording` is one as well, `read` is what
+/// the run reads. Accepted ones are written even if others are refused: no older report may remain.
+pub(super) fn accept(
+    outputs: &[Output],
+    format: Option<OutputFormat>,
+    attest: Option<&Path>,
+    recording: Option<&Path>,
+    (read, ignore): (&[&Path], &Ignore),
+) -> Accepted {
+    let others: Vec<_> = attest
+        .map(Destination::data)
+        .into_iter()
+        .chain(recording.map(Destination::recording))
+        .collect();
+    let (streams, files): (Vec<&Output>, Vec<&Output>) =
+        outputs.iter().partition(|output| output.file == Path::new(STDOUT));
+    let judged = destinations::judge(&destinations(&files, &others), read, ignore);
+    let is_accepted = |index: usize| judged.get(index).is_some_and(Result::is_ok);
+    let kept = files.iter().enumerate().filter(|(index, _)| is_accepted(*index));
+    let outputs = streams.iter().copied().chain(kept.map(|(_, output)| *output));
+    let attest = attest.filter(|_| is_accepted(files.len())).map(Path::to_owned);
+    let two_streams = !streams.is_empty() && format.is_some() || streams.len() > 1;
+    let refused = if two_streams {
+        let what = "two reports, such as `--format` and one for `-`, go to standard output";
+        Some(wrong(what).with_hint("leave one of the two out"))
+    } else {
+        None
+    };
+    let outputs = outputs.cloned().collect();
+    Accepted { outputs, attest, refused: refused.or(judged.into_iter().find_map(Result::err)) }
+}
+
+/// Returns the files that a run writes: its reports, and others.
+fn destinations<'a>(files: &[&'a Output], others: &[Destination<'a>]) -> Vec<Destination<'a>> {
+    let reports = files.iter().map(|output| Destination {
+        path: &output.file,
+        content: match output.format {
+            OutputFormat::Json | OutputFormat::Sarif => Content::Data,
+            _ => Content::Other,
+        },
+    });
+    reports.chain(others.iter().copied()).collect()
 }

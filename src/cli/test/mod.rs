@@ -94,9 +94,10 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
+    let paths = evaluation::or_here(&args.paths, &args.data);
+    evaluation::check_record(options, &args.load, paths.iter())?;
     let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
     evaluate.coverage = args.coverage || args.threshold.is_some();
-    let paths = evaluation::or_here(&args.paths, &args.data);
     let work = Work { args: &args, paths, options, reporter, product, evaluate, pattern };
     if args.watch {
         let watched = evaluation::expanded(&work.paths)?;

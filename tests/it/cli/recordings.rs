@@ -184,3 +184,25 @@ proptest! {
         prop_assert!(found[2].is_err(), "{:?}", found[2]);
     }
 }
+
+#[test]
+fn a_recording_with_two_outcomes_of_a_call_is_refused() {
+    let sandbox = Sandbox::new();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let compact = format!(r#"[\"{digest}\",\"\"]"#);
+    let spaced = compact.replace(',', ", ");
+    let failure = r#"{"kind": "not found", "message": "m"}"#;
+    for (answers, failures) in [
+        (format!(r#""{compact}": 1, "{spaced}": 2"#), String::new()),
+        (format!(r#""{compact}": 1"#), format!(r#""{compact}": {failure}"#)),
+        (format!(r#""{compact}": 1"#), format!(r#""{spaced}": {failure}"#)),
+    ] {
+        let text = format!(
+            r#"{{"version": 1, "nd_builtin_cache": {{"platform.discover": {{{answers}}}}},
+                "failures": {{"platform.discover": {{{failures}}}}}}}"#
+        );
+        let file = sandbox.write("recording.json", text);
+        let output = sandbox.run(&["eval", "1", "--replay", &file]).output().code(2);
+        assert!(output.stderr.contains("two outcomes"), "{}", output.stderr);
+    }
+}

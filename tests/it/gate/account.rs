@@ -552,6 +552,101 @@ fn every_way_out_writes_every_report() {
     assert_eq!(std::fs::read_to_string(&input).unwrap(), "{}");
 }
 
+#[test]
+fn nothing_is_written_over_what_is_read_or_written_otherwise() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("policies/p.rego", DENY_BAD);
+    let input = sandbox.write("in/i.json", "{}");
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    let (policies, inputs) = (path("policies"), path("in"));
+    let (folder, glob) = ([&*policies, &*inputs], [&*path("policies/*.rego"), &*path("in/*")]);
+    let (inside, indirect) = (path("policies/r.json"), format!("{policies}/../in/i.json"));
+    let report = format!("json={}", path("r.json"));
+    for (given, written) in [
+        ([&*policy, &*input], ["--record", &policy]),
+        ([&policy, &input], ["--record", &indirect]),
+        ([&policy, &input], ["--attest", &input]),
+        ([&policy, &input], ["-o", &format!("json={indirect}")]),
+        (folder, ["--record", &policy]),
+        (folder, ["-o", &format!("junit={policy}")]),
+        (folder, ["-o", &format!("json={inside}")]),
+        (folder, ["--attest", &inside]),
+        (glob, ["-o", &format!("html={input}")]),
+        ([&policy, &input], ["-o", &format!("junit={}", path("in/../r.json"))]),
+        ([&policy, &input], ["--record", &path("in/../r.json")]),
+        ([&policy, &input], ["--attest", &path("r.json")]),
+    ] {
+        let fixed = ["gate", "-d", given[0], "-i", given[1], "-o", &report];
+        let output = sandbox.run(&[&fixed[..], &written].concat()).output().code(2);
+        assert!(output.stderr.contains("written"), "{written:?}: {}", output.stderr);
+        assert_eq!(std::fs::read_to_string(&policy).unwrap(), DENY_BAD, "{written:?}");
+        assert_eq!(std::fs::read_to_string(&input).unwrap(), "{}", "{written:?}");
+        // The reports that may be written aren't those of an earlier run.
+        let report = std::fs::read_to_string(sandbox.path("r.json")).unwrap();
+        assert!(report.contains("\"outcome\": \"no_verdict\""), "{written:?}: {report}");
+        std::fs::remove_file(sandbox.path("r.json")).unwrap();
+    }
+    // Even if the options are wrong.
+    let own = format!("json={policy}");
+    sandbox.run(&["gate", "--nonsense", "-d", &policy, "-o", &own]).output().code(2);
+    assert_eq!(std::fs::read_to_string(&policy).unwrap(), DENY_BAD);
+    let fine = [&*format!("junit={}", path("in/junit.xml")), "--record", &path("r.json")];
+    let fixed = ["gate", "-d", &policies, "-i", &inputs, "-o"];
+    sandbox.run(&[&fixed[..], &fine].concat()).output().code(0);
+    let ignored =
+        ["-i", &inputs, "--ignore", "gate.json", "-o", &format!("json={inputs}/gate.json")];
+    for _ in 0..2 {
+        sandbox.run(&[&["gate", "-d", &policies], &ignored[..]].concat()).output().code(0);
+    }
+    let query = ["eval", "-d", &policy, "-i", &input, "data.p.deny", "--record", &input];
+    sandbox.run(&query).output().code(2).says("read and written");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_written() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let input = sandbox.write("i.json", "{}");
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    let made = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+    assert!(made.success());
+    std::os::unix::fs::symlink("pipe", path("to-pipe")).unwrap();
+    std::os::unix::fs::symlink("/dev/stdout", path("to-stdout")).unwrap();
+    std::fs::create_dir(path("folder")).unwrap();
+    for special in ["pipe", "to-pipe", "to-stdout", "folder"] {
+        let before = std::fs::symlink_metadata(path(special)).unwrap().file_type();
+        let (file, report) = (path(special), format!("json={}", path(special)));
+        for written in [["--record", &file], ["--attest", &file], ["-o", &report]] {
+            let fixed = ["gate", "-d", &policy, "-i", &input];
+            sandbox.run(&[&fixed[..], &written].concat()).output().code(2).says("can't be written");
+            let after = std::fs::symlink_metadata(path(special)).unwrap().file_type();
+            assert_eq!(before, after, "{written:?}");
+        }
+        let query = ["eval", "1", "--record", &file];
+        sandbox.run(&query).output().code(2).says("can't be written");
+    }
+    let stdout = ["gate", "-d", &policy, "-i", &input, "-o", "json=/dev/stdout"];
+    sandbox.run(&stdout).output().code(2).says("--output FORMAT=-");
+}
+
+#[test]
+fn a_folder_without_policies_and_data_is_refused() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    sandbox.write("more/README.md", "# Policies");
+    let more = sandbox.path("more");
+    let run = |more: &str, rest: &[&str]| {
+        let fixed = ["gate", "-d", &policy, "-d", more, "--no-input"];
+        sandbox.run(&[&fixed[..], rest].concat()).output()
+    };
+    let more = more.to_str().unwrap();
+    run(more, &[]).code(2).says("contains no policies and no data");
+    sandbox.write("more/data.json", "{}");
+    run(more, &[]).code(0);
+    run(more, &["--ignore", "*.json"]).code(2).says("contains no policies and no data");
+}
+
 #[cfg(unix)]
 #[test]
 fn reports_follow_no_link_and_recordings_are_private() {

@@ -352,3 +352,23 @@ fn a_cause_of_400_inputs_is_stated_once() {
     assert_eq!(json.inputs.len(), INPUTS);
     assert!(json.inputs.iter().all(|input| input.verdicts[0].error.as_ref() == Some(&cause.error)));
 }
+
+#[test]
+fn a_quiet_run_that_passed_still_prints_what_is_worth_noting() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{}");
+    let run = |policy: &str, arguments: &[&str]| {
+        let policy = sandbox.write("p.rego", policy);
+        let fixed = ["gate", "-q", "-d", &policy, "-i", &input];
+        sandbox.run(&[&fixed[..], arguments].concat()).output().code(0).stdout
+    };
+    assert_eq!(run(DENY_BAD, &[]), "");
+    let warns = format!("{DENY_BAD}\nwarn contains \"w\"\n");
+    assert!(run(&warns, &[]).contains("1 warning"));
+    let low = "package p\n\ndeny contains {\"message\": \"m\", \"severity\": \"low\"}\n";
+    assert!(run(low, &["--fail-on", "high"]).contains("--fail-on"));
+    let never = "package p\n\ndeny contains \"x\" if platform.discover(input.imge, \"\").public\n";
+    let policy = sandbox.write("p.rego", never);
+    let run = sandbox.local(&["gate", "-q", "-d", &policy, "-i", &input]).output().code(0);
+    assert!(run.stdout.contains("note"), "{}", run.stdout);
+}
