@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use super::{AssessmentRevision, Infoz, ProductVersion};
-use crate::builtins::{Invalid, Listing, VersionRequest, identifier};
+use crate::builtins::{Filter, Invalid, Listing, VersionRequest, identifier};
 use crate::client::{
     APPROVE_ASSESSMENT, Api, ApiRequest, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE,
     PageSeed, Reader, parse, parse_object, protocol,
@@ -168,7 +168,9 @@ fn is_specification(text: &str) -> bool {
 /// A typed list that is being read.
 pub(super) struct Pages<T> {
     reader: Reader,
-    name: &'static str,
+    listing: &'static Listing,
+    /// The filters, with which rows are compared.
+    filters: Vec<(&'static str, Filter)>,
     /// The hashes of the rows so far: rows that move between two requests come twice.
     seen: HashSet<[u8; 32]>,
     /// Set if a row came twice.
@@ -181,14 +183,14 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
     ///
     /// # Errors
     pub fn new(listing: &'static Listing, filters: &Value) -> Result<Self, Error> {
-        let reader = Reader::new(listing.list(filters).map_err(invalid_argument)?);
-        let (name, _) = listing.rows();
-        Ok(Self { reader, name, seen: HashSet::new(), twice: false, rows: PhantomData })
+        let (list, filters) = listing.list(filters).map_err(invalid_argument)?;
+        let (reader, seen) = (Reader::new(list), HashSet::new());
+        Ok(Self { reader, listing, filters, seen, twice: false, rows: PhantomData })
     }
 
     /// Returns the next page and the rest of the list, or `None` when the list is over.
     pub async fn next(mut self, sender: Sender) -> Result<Option<(Vec<T>, Self)>, Error> {
-        let seed = PageSeed { name: self.name, row: PhantomData::<T> };
+        let seed = PageSeed { name: self.listing.rows().0, row: PhantomData::<T> };
         let context = sender.context();
         let page = self.reader.next(&sender.client, &context, |body| parse(seed, body)).await?;
         let Some(rows) = page else { return Ok(None) };
@@ -196,10 +198,13 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
             let text = serde_json::to_vec(row).map_err(|error| {
                 Error::new(ErrorKind::Internal, "a result has no JSON").with_source(error)
             })?;
+            let broken = |_| Error::new(ErrorKind::Internal, "a result has no JSON");
+            let value = Value::from_json(&String::from_utf8_lossy(&text)).map_err(broken)?;
+            self.listing.check_rows(&self.filters, std::slice::from_ref(&value))?;
             self.twice |= !self.seen.insert(Sha256::digest(&text).into());
         }
         if self.twice && self.reader.must_be_distinct() {
-            return Err(protocol("the service sent the same result on two pages"));
+            return Err(protocol("the service sent the same result twice"));
         }
         Ok(Some((rows, self)))
     }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::rego::Value;
 use crate::rego::value::Shared;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
 use crate::client::{
-    ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, within_list,
+    ANY, ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, refuse_all,
+    refuse_misspelt, refuse_unknown, within_list,
 };
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -141,6 +142,9 @@ impl Discover {
             Some(Value::Object(object)) => Shared::unwrap_or_clone(object),
             _ => return Err(protocol("the service's answer has no `result`")),
         };
+        let fields = root.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        refuse_unknown(fields.filter(|(key, _)| !RESULT.iter().any(|field| field.name == *key)))
+            .map_err(|why| protocol(format!("the service's answer can't be read: {why}")))?;
         let found = root.get(&Value::from("digest")).and_then(|v| v.as_str().map(str::to_owned));
         if found.as_deref() != Some(self.digest.as_str()) {
             return Err(protocol(
@@ -210,18 +214,22 @@ impl<'de> serde::Deserialize<'de> for Page {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Page, A::Error> {
                 let mut page = Page { result: None, pagination: None };
                 let mut seen = BTreeSet::new();
+                let mut unknown = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
                         "result" => page.result = Some(map.next_value_seed(Root)?),
                         "pagination" => page.pagination = map.next_value()?,
                         _ => {
-                            map.next_value::<IgnoredAny>()?;
+                            refuse_misspelt(["result", "pagination"].into_iter(), &key)
+                                .map_err(A::Error::custom)?;
+                            unknown.push((key.clone(), map.next_value_seed(ANY)?));
                         }
                     }
                     if !seen.insert(key) {
-                        return Err(serde::de::Error::custom("a key of the answer appears twice"));
+                        return Err(A::Error::custom("a key of the answer appears twice"));
                     }
                 }
+                refuse_all(&unknown)?;
                 Ok(page)
             }
         }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use crate::rego::Value;
 use bytes::Bytes;
-use serde::Deserialize;
 
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, parse_object, protocol, run_operation};
+use crate::client::{Client, Context, parse_envelope, protocol, run_operation};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -102,32 +101,35 @@ impl Request for EvidencePrompt {
     }
 }
 
-/// Reads the documented object from an operation's `output`, which must have `skipped` or
+/// The fields of an operation's `output`. A model writes it, so nothing has a default.
+static OUTPUT: &[Field] = &[
+    Field::optional("skipped", Type::Boolean, ""),
+    Field::optional("violations", Type::Array(&Type::String), ""),
+];
+
+/// Reads the documented object from an operation's `output`, which is either skipped or has
 /// `violations`.
 fn answer(output: &str) -> Result<Value, Error> {
-    #[derive(Deserialize)]
-    struct Output {
-        skipped: Option<bool>,
-        violations: Option<Vec<String>>,
-    }
-    let output: Output = parse_object(output.as_bytes()).map_err(|error| {
+    let output = parse_envelope(OUTPUT, output.as_bytes()).map_err(|error| {
         let error = shorten(&error.to_string(), 200);
         protocol(format!("the AI evaluation's output can't be read: {error}"))
     })?;
-    let (skipped, violations) = match (output.skipped, output.violations) {
-        (None, None) => {
-            let message = "the AI evaluation's output has neither `skipped` nor `violations`";
-            return Err(protocol(message));
-        }
-        (Some(true), Some(violations)) if !violations.is_empty() => {
+    let field = |name: &str| output.get(&Value::from(name));
+    let skipped = field("skipped") == Some(&Value::Bool(true));
+    let violations = match field("violations") {
+        Some(Value::Array(all)) if skipped && !all.is_empty() => {
             return Err(protocol("the AI evaluation's output is skipped and has violations"));
         }
-        (skipped, violations) => (skipped.unwrap_or(false), violations.unwrap_or_default()),
+        Some(violations) => violations.clone(),
+        None if skipped => Value::new_array(),
+        None => {
+            let message = "the AI evaluation's output isn't skipped and has no `violations`";
+            return Err(protocol(message));
+        }
     };
-    let violations: Vec<Value> = violations.into_iter().map(Value::from).collect();
     Ok(Value::from(BTreeMap::from([
         (Value::from("skipped"), Value::Bool(skipped)),
-        (Value::from("violations"), Value::from(violations)),
+        (Value::from("violations"), violations),
     ])))
 }
 
@@ -162,9 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn an_output_needs_skipped_or_violations() {
+    fn an_output_is_skipped_or_has_violations() {
         assert!(answer(r#"{"skipped":true}"#).is_ok());
         assert!(answer(r#"{"violations":[]}"#).is_ok());
+        assert!(answer(r#"{"skipped":false,"violations":[],"reason":"fine"}"#).is_ok());
         for bad in [
             "",
             "{}",
@@ -174,6 +177,12 @@ mod tests {
             r#"{"skipped":false,"violations":[]} x"#,
             r#"{"violations":[],"violations":[]}"#,
             r#"{"skipped":null}"#,
+            r#"{"skipped":false}"#,
+            r#"{"skipped":false,"Violations":["x"]}"#,
+            r#"{"violations":[],"VIOLATIONS":["x"]}"#,
+            r#"{"skipped":false,"findings":["x"]}"#,
+            r#"{"violations":[],"error":"x"}"#,
+            r#"{"violations":[null]}"#,
             r#"{"violations":[1]}"#,
             r#"{"skipped":true,"violations":["x"]}"#,
             r#"{"violations":{}}"#,

@@ -23,7 +23,8 @@ pub(crate) struct Listing {
     pub filters: &'static [Field],
     /// The only field of the answer, the array.
     pub result: &'static [Field],
-    /// The filters that each row is compared with, and the row's field for each.
+    /// The filters that each row is compared with, and the row's field for each; a dot leads to a
+    /// field of the rows in a list.
     pub checked: &'static [(&'static str, &'static str)],
 }
 
@@ -34,17 +35,63 @@ impl Listing {
         Ok(Arc::new(ListRequest { listing: self, filters, limit }))
     }
 
-    /// Returns the list that `filters` select.
+    /// Returns the list that `filters` select, and the filters, to compare its rows with.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument), as for a policy.
-    pub fn list(&self, filters: &Value) -> Result<List, super::arguments::Invalid> {
+    pub fn list(
+        &self,
+        filters: &Value,
+    ) -> Result<(List, Vec<(&'static str, Filter)>), super::arguments::Invalid> {
         let (filters, limit) = checked_filters("filters", filters, self.filters)?;
-        Ok(self.query(&filters, limit))
+        Ok((self.query(&filters, limit), filters))
     }
 
     fn query(&self, filters: &[(&'static str, Filter)], limit: Option<u64>) -> List {
         List { endpoint: self.endpoint, paging: self.paging, query: query(filters), limit }
+    }
+
+    /// Compares rows with the filters: a gateway that drops the query would return other rows.
+    /// Returns the number of fields that should have been compared and weren't in the rows.
+    pub fn check_rows(
+        &self,
+        filters: &[(&'static str, Filter)],
+        rows: &[Value],
+    ) -> Result<u64, Error> {
+        let mut unchecked = 0;
+        for (filter, field) in self.checked {
+            let Some((_, asked)) = filters.iter().find(|(name, _)| name == filter) else {
+                continue;
+            };
+            let wanted: Vec<&str> = match asked {
+                Filter::One(text) => vec![text],
+                Filter::Many(texts) => texts.iter().map(String::as_str).collect(),
+                Filter::Flag(_) => continue,
+            };
+            for found in rows.iter().flat_map(|row| values(row, field)) {
+                match found {
+                    Some(Value::String(found)) if !found.is_empty() => {
+                        let found: &str = found;
+                        let same = |wanted: &&str| {
+                            let uuid = field.ends_with("_id");
+                            **wanted == *found || (uuid && wanted.eq_ignore_ascii_case(found))
+                        };
+                        if !wanted.iter().any(same) {
+                            let found = shorten(found, 80);
+                            return Err(protocol(format!(
+                                "the service answered with the `{field}` `{found}`, which the \
+                                 filter `{filter}` didn't ask for"
+                            ))
+                            .with_hint(
+                                "does something between here and the service drop queries?",
+                            ));
+                        }
+                    }
+                    _ => unchecked += 1,
+                }
+            }
+        }
+        Ok(unchecked)
     }
 
     /// The array's name, and the fields of its rows.
@@ -75,51 +122,21 @@ impl Request for ListRequest {
             let reader = Reader::new(self.listing.query(&self.filters, self.limit));
             let seed = PageSeed::of_values(name, fields);
             let listed = reader.all(client, context, |body| parse(seed, body)).await?;
-            let unchecked = self.check_rows(&listed.rows)?;
+            let unchecked = self.listing.check_rows(&self.filters, &listed.rows)?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
         })
     }
 }
 
-impl ListRequest {
-    /// Compares rows with the filters: a gateway that drops the query would return other rows.
-    /// Returns the number of fields that should have been compared and weren't in the rows.
-    fn check_rows(&self, rows: &[Value]) -> Result<u64, Error> {
-        let mut unchecked = 0;
-        for (filter, field) in self.listing.checked {
-            let Some((_, asked)) = self.filters.iter().find(|(name, _)| name == filter) else {
-                continue;
-            };
-            let wanted: Vec<&str> = match asked {
-                Filter::One(text) => vec![text],
-                Filter::Many(texts) => texts.iter().map(String::as_str).collect(),
-                Filter::Flag(_) => continue,
-            };
-            for row in rows {
-                match row.get_str(field) {
-                    Some(Value::String(found)) if !found.is_empty() => {
-                        let found: &str = found;
-                        let same = |wanted: &&str| {
-                            let uuid = field.ends_with("_id");
-                            **wanted == *found || (uuid && wanted.eq_ignore_ascii_case(found))
-                        };
-                        if !wanted.iter().any(same) {
-                            let found = shorten(found, 80);
-                            return Err(protocol(format!(
-                                "the service answered with the `{field}` `{found}`, which the \
-                                 filter `{filter}` didn't ask for"
-                            ))
-                            .with_hint(
-                                "does something between here and the service drop queries?",
-                            ));
-                        }
-                    }
-                    _ => unchecked += 1,
-                }
-            }
-        }
-        Ok(unchecked)
+/// Returns the values of a field, or of a field of the rows in a list.
+fn values<'v>(row: &'v Value, field: &str) -> Vec<Option<&'v Value>> {
+    match field.split_once('.') {
+        None => vec![row.get_str(field)],
+        Some((list, field)) => match row.get_str(list) {
+            Some(Value::Array(rows)) => rows.iter().map(|row| row.get_str(field)).collect(),
+            _ => Vec::new(),
+        },
     }
 }
 

@@ -33,7 +33,7 @@ pub use crate::resources::types::{Field, Type};
 pub use set::FunctionSet;
 
 pub(crate) use crate::resources::types::describe;
-pub(crate) use arguments::{Invalid, identifier};
+pub(crate) use arguments::{Filter, Invalid, identifier};
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 

@@ -25,7 +25,10 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Whole,
     filters: FILTERS,
     result: RESULT,
-    checked: &[],
+    checked: &[
+        ("framework_ids", "framework_id"),
+        ("product_version_id", "evaluations.product_version_id"),
+    ],
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -7,9 +7,7 @@ use crate::rego::Value;
 use super::arguments::{argument, identifier};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Parsed, Request, Type};
 use crate::Error;
-use crate::client::{
-    ApiRequest, Client, Context, PRODUCT_VERSION, Row, parse as parse_body, protocol,
-};
+use crate::client::{ApiRequest, Client, Context, PRODUCT_VERSION, parse_envelope, protocol};
 use crate::resources::ProductVersion;
 
 static ENVELOPE: &[Field] =
@@ -84,7 +82,7 @@ impl Request for VersionRequest {
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let read = |body: &[u8]| parse_body(Row { fields: ENVELOPE, name: "answer" }, body);
+            let read = |body: &[u8]| parse_envelope(ENVELOPE, body);
             let answer = client.json(context, &self.call(), read).await?;
             let Some(version) = answer.get(&Value::from("version")) else {
                 return Err(protocol("the service's answer has no `version`"));

@@ -20,7 +20,7 @@ pub(crate) static LISTING: Listing = Listing {
     paging: Paging::Offset,
     filters: FILTERS,
     result: RESULT,
-    checked: &[],
+    checked: &[("project_name", "name")],
 };
 
 pub(super) static FUNCTION: Function = Function {

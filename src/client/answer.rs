@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Setting};
 /// The longest part of a service's message that is shown, in bytes.
 const MESSAGE_LENGTH: usize = 2000;
 
-/// Messages of a 500 that mean that the token isn't accepted, as seen on the real service.
+/// Messages of a 404 or 500 that mean that the token isn't accepted, as seen on the real service.
 const REFUSED: &[&str] = &["api token revoked", "token not found", "org not found"];
 
 /// Returns the error of an answer whose status isn't a success.
@@ -61,6 +61,9 @@ fn describe(
         402 | 403 => {
             (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint))
         }
+        404 | 500 if is_refused(body) => {
+            (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
+        }
         404 if is_not_found(endpoint, body) => {
             (ErrorKind::NotFound, "the service knows no such resource", "")
         }
@@ -75,9 +78,6 @@ fn describe(
         408 => (ErrorKind::TimedOut, "the service gave up waiting", ""),
         413 => (ErrorKind::TooLarge, "the request is too large for the service", ""),
         429 => (ErrorKind::RateLimited, "the service limits the rate of requests", ""),
-        500 if is_refused(body) => {
-            (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
-        }
         501 => (ErrorKind::Unavailable, "the service doesn't implement this", ""),
         500..=599 => (ErrorKind::Unavailable, "the service failed", ""),
         _ => (ErrorKind::Protocol, "the service gave an answer that isn't documented", ""),
@@ -120,19 +120,84 @@ fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
         return false;
     }
     let Ok(body) = serde_json::from_slice::<Body>(body) else { return false };
-    let message = Body::text(body.message.as_ref());
-    match body.code.as_ref().and_then(serde_json::Value::as_u64) {
-        Some(404) => !Body::text(body.reason.as_ref()).is_empty(),
+    let (message, reason) = (Body::text(body.message.as_ref()), Body::text(body.reason.as_ref()));
+    let own = match body.code.as_ref().and_then(serde_json::Value::as_u64) {
+        Some(404) => !reason.is_empty(),
         // The router's own message for a route that it doesn't have.
-        Some(5) => !message.is_empty() && message != "Not Found",
+        Some(5) => !message.is_empty() && !message.eq_ignore_ascii_case("not found"),
         _ => false,
-    }
+    };
+    own && !is_about_another(message) && !is_about_another(reason)
+}
+
+/// Words for what the request was about.
+const RESOURCES: &[&str] = &[
+    "artifact",
+    "artifacts",
+    "attestation",
+    "blob",
+    "content",
+    "digest",
+    "file",
+    "material",
+    "object",
+    "referrer",
+    "resource",
+    "sha1",
+    "sha256",
+    "sha512",
+];
+
+/// Words for what a request depends on. Without one of these, nothing was looked up.
+const CONTEXT: &[&str] = &[
+    "account",
+    "api",
+    "backend",
+    "bucket",
+    "cas",
+    "endpoint",
+    "host",
+    "method",
+    "org",
+    "organisation",
+    "organization",
+    "orgs",
+    "organisations",
+    "organizations",
+    "page",
+    "path",
+    "plan",
+    "project",
+    "repository",
+    "route",
+    "service",
+    "session",
+    "storage",
+    "tenant",
+    "token",
+    "upstream",
+    "url",
+    "user",
+    "workspace",
+];
+
+/// Returns `true` if a message is about something that the request depends on, such as its
+/// organization or its route. The first such word decides: "artifact not found in organization" is
+/// about the artifact.
+fn is_about_another(message: &str) -> bool {
+    let message = message.to_lowercase();
+    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
+    let first = words.find(|word| RESOURCES.contains(word) || CONTEXT.contains(word));
+    first.is_some_and(|word| CONTEXT.contains(&word))
 }
 
 fn is_refused(body: &[u8]) -> bool {
     serde_json::from_slice::<Body>(body).is_ok_and(|body| {
-        let message = Body::text(body.message.as_ref()).to_lowercase();
-        REFUSED.contains(&message.as_str())
+        let texts = [body.message.as_ref(), body.reason.as_ref()];
+        texts.into_iter().any(|text| {
+            let text = Body::text(text).to_lowercase().replace('_', " ");
+            REFUSED.contains(&text.as_str())
+        })
     })
 }
 
@@ -263,7 +328,8 @@ mod tests {
         let kratos =
             r#"{"code": 404, "reason": "not found", "message": "no such", "metadata": {}}"#;
         let status = r#"{"code": 5, "message": "artifact not found", "details": []}"#;
-        for body in [kratos, status] {
+        let within = r#"{"code": 5, "message": "referrer not found in organization x"}"#;
+        for body in [kratos, status, within] {
             assert_eq!(kind(DISCOVER, body), ErrorKind::NotFound, "{body}");
             assert_eq!(kind(DOWNLOAD, body), ErrorKind::NotFound, "{body}");
             assert_eq!(kind(EVIDENCE, body), ErrorKind::Protocol, "{body}");
@@ -279,8 +345,21 @@ mod tests {
             r#"{"code": 404, "message": "no such"}"#,
             r#"{"code": 404, "reason": "", "message": "no such"}"#,
             r#"{"code": 3, "reason": "x", "message": "no such"}"#,
+            r#"{"code": 5, "message": " not found "}"#,
+            r#"{"code": 5, "message": "NOT FOUND"}"#,
+            r#"{"code": 5, "message": "page not found"}"#,
+            r#"{"code": 5, "message": "organization not found"}"#,
+            r#"{"code": 5, "message": "no route for the artifact"}"#,
+            r#"{"code": 404, "reason": "ORGANIZATION_NOT_FOUND", "message": "no such"}"#,
+            r#"{"code": 404, "reason": "not found", "message": "user x doesn't exist"}"#,
         ] {
             assert_eq!(kind(DISCOVER, body), ErrorKind::Protocol, "{body}");
+        }
+        for body in [
+            r#"{"code": 5, "message": "token not found"}"#,
+            r#"{"code": 404, "reason": "ORG_NOT_FOUND", "message": ""}"#,
+        ] {
+            assert_eq!(kind(DISCOVER, body), ErrorKind::Unauthenticated, "{body}");
         }
     }
 

@@ -11,6 +11,7 @@ use crate::rego::Value;
 use chrono::DateTime;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::envelope::refuse_misspelt;
 use super::row_layout::{RowLayout, default};
 use crate::resources::types::{Field, Type};
 use crate::text::shorten;
@@ -168,8 +169,17 @@ impl<'de> Visitor<'de> for Typed<'_> {
             _ => return Err(self.unexpected(serde::de::Unexpected::Seq)),
         };
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(Typed { ty, name: self.name })? {
-            items.push(item);
+        let typed = Typed { ty, name: self.name };
+        // Fields may be left out; an element that says nothing isn't one.
+        if matches!(ty, Type::Any) {
+            while let Some(item) = seq.next_element_seed(typed)? {
+                items.push(item);
+            }
+        } else {
+            while let Some(item) = seq.next_element_seed(Optional(typed))? {
+                let null = || serde::de::Error::custom(format!("`{}` has a null", self.name));
+                items.push(item.ok_or_else(null)?);
+            }
         }
         Ok(Value::from(items))
     }
@@ -244,6 +254,8 @@ impl<'de> Visitor<'de> for Row<'_> {
                 };
                 slot.fill(field.name, &key, value)?;
             } else {
+                let documented = self.fields.iter().map(|field| field.name);
+                refuse_misspelt(documented, &key).map_err(serde::de::Error::custom)?;
                 let value = map.next_value_seed(Typed { ty: &Type::Any, name: &key })?;
                 insert(&mut others, &key, value)?;
             }
@@ -330,6 +342,7 @@ mod tests {
         Field::required("public", Type::Boolean, ""),
         Field::required("annotations", Type::Map(&Type::String), ""),
         Field::optional("subject_name", Type::String, ""),
+        Field::optional("names", Type::Array(&Type::String), ""),
     ];
 
     fn row(text: &str) -> Result<String, String> {
@@ -392,6 +405,11 @@ mod tests {
             r#"{"kind":[]}"#,
             r#"{"public":"true"}"#,
             r#"{"annotations":[]}"#,
+            r#"{"Kind":"a"}"#,
+            r#"{"kind":"a","KIND":"b"}"#,
+            r#"{"created-at":""}"#,
+            r#"{"createdat":""}"#,
+            r#"{"names":[null]}"#,
             r#"{"annotations":{"a":1}}"#,
             r#"{"createdAt":"yesterday"}"#,
             r#"{"kind":"a","kind":"a"}"#,

@@ -11,6 +11,7 @@ pub(crate) mod cache;
 mod content;
 mod download;
 mod endpoints;
+mod envelope;
 mod json;
 mod operations;
 mod page;
@@ -46,9 +47,13 @@ pub(crate) use endpoints::{
     Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
+pub(crate) use envelope::{refuse as refuse_unknown, refuse_misspelt};
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
-pub(crate) use page::{PageSeed, Pagination, parse, parse_object, parse_page, parse_rows};
+pub(crate) use page::{
+    ANY, PageSeed, Pagination, parse, parse_envelope, parse_object, parse_page, parse_rows,
+    refuse_all,
+};
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;
 use transport::Failed;

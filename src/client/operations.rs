@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 use bytes::Bytes;
 
-use super::page::parse;
-use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, Row, protocol};
+use super::page::parse_envelope;
+use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
 use crate::resources::types::{Field, Type};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Limit};
@@ -46,7 +46,7 @@ pub(crate) async fn run_operation(
         idempotent: false,
         ..ApiRequest::get(EVALUATE_EVIDENCE, None)
     };
-    let answer = client.json(context, &start, |body| read(STARTED, "answer", body)).await?;
+    let answer = client.json(context, &start, |body| parse_envelope(STARTED, body)).await?;
     let id = text(&answer, "operation_id");
     if id.is_empty() {
         return Err(protocol("the service started no operation: `operation_id` is missing"));
@@ -61,7 +61,7 @@ pub(crate) async fn run_operation(
     let mut pause = FIRST_PAUSE;
     loop {
         let answer = client
-            .json(context, &question, |body| read(ANSWER, "answer", body))
+            .json(context, &question, |body| parse_envelope(ANSWER, body))
             .await
             .map_err(|error| lost_operation(error, &id))?;
         if let Some(output) = output_if_over(&id, &answer)? {
@@ -89,10 +89,6 @@ fn lost_operation(error: Error, id: &str) -> Error {
     error
 }
 
-fn read(fields: &'static [Field], name: &str, body: &[u8]) -> serde_json::Result<Value> {
-    parse(Row { fields, name }, body)
-}
-
 /// Returns the output once the operation has succeeded, `None` while it runs, and an error if it
 /// failed.
 fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
@@ -112,7 +108,10 @@ fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
     }
     let status = text(operation, "status");
     match status.strip_prefix("ASYNC_OPERATION_STATUS_") {
-        Some("SUCCEEDED" | "COMPLETED") => Ok(Some(text(operation, "output"))),
+        Some("SUCCEEDED" | "COMPLETED") if text(operation, "error_message").is_empty() => {
+            Ok(Some(text(operation, "output")))
+        }
+        Some("SUCCEEDED" | "COMPLETED") => Err(failure("succeeded with an error", operation)),
         Some("FAILED") => Err(failure("failed", operation)),
         Some("CANCELLED") => Err(failure("was cancelled", operation)),
         _ if !text(operation, "finished_at").is_empty() => {
@@ -146,7 +145,7 @@ mod tests {
 
     fn ask(operation: &str) -> Result<Option<String>, ErrorKind> {
         let body = format!(r#"{{"operation":{operation}}}"#);
-        let answer = read(ANSWER, "answer", body.as_bytes()).map_err(|_| ErrorKind::Protocol)?;
+        let answer = parse_envelope(ANSWER, body.as_bytes()).map_err(|_| ErrorKind::Protocol)?;
         output_if_over("7", &answer).map_err(|e| e.kind())
     }
 
@@ -157,6 +156,9 @@ mod tests {
         let ok = r#""output":"x","finishedAt":"2026-01-02T03:04:05Z""#;
         assert_eq!(with(&format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_SUCCEEDED""#)), done);
         assert_eq!(with(&format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_COMPLETED""#)), done);
+        let both =
+            format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_SUCCEEDED","errorMessage":"x""#);
+        assert_eq!(with(&both), Err(ErrorKind::OperationFailed));
         for failed in ["FAILED", "CANCELLED"] {
             let status = format!(r#""status":"ASYNC_OPERATION_STATUS_{failed}""#);
             assert_eq!(with(&status), Err(ErrorKind::OperationFailed));

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::rego::Value;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::json::Row;
-use crate::resources::types::Field;
-use crate::resources::types::same_name;
+use super::envelope::{refuse, refuse_misspelt};
+use super::json::{Row, Typed};
+use crate::resources::types::{Field, Type, same_name};
 
 /// The `pagination` object of an answer, in either style.
 #[derive(Debug, Default, Clone)]
@@ -21,7 +21,12 @@ pub(crate) struct Pagination {
     pub next_cursor: Option<String>,
     pub total_count: Option<u64>,
     pub page: Option<u64>,
+    pub total_pages: Option<u64>,
+    pub page_size: Option<u64>,
 }
+
+/// The documented keys of `pagination`.
+const KEYS: [&str; 5] = ["next_cursor", "total_count", "page", "total_pages", "page_size"];
 
 impl<'de> serde::Deserialize<'de> for Pagination {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -34,32 +39,48 @@ impl<'de> serde::Deserialize<'de> for Pagination {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pagination, A::Error> {
                 let mut out = Pagination::default();
                 let mut seen = BTreeSet::new();
-                let (mut cursor, mut total) = (None, None);
+                let mut unknown = Vec::new();
+                let mut cursor = None;
+                let mut counts = [None; 4];
                 while let Some(key) = map.next_key::<String>()? {
-                    if same_name("next_cursor", &key) {
-                        let next = map.next_value::<Option<String>>()?.unwrap_or_default();
-                        out.next_cursor = Some(next.clone());
-                        agree(&mut cursor, next)?;
-                    } else if same_name("total_count", &key) {
-                        let count = map.next_value::<Option<Count>>()?.map(|c| c.0);
-                        out.total_count = count;
-                        agree(&mut total, count)?;
-                    } else if key == "page" {
-                        out.page = map.next_value::<Option<Count>>()?.map(|c| c.0);
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
+                    match KEYS.iter().position(|name| same_name(name, &key)) {
+                        Some(0) => {
+                            let next = map.next_value::<Option<String>>()?.unwrap_or_default();
+                            out.next_cursor = Some(next.clone());
+                            agree(&mut cursor, next)?;
+                        }
+                        Some(at) => {
+                            let count = map.next_value::<Option<Count>>()?.map(|c| c.0);
+                            if let Some(slot) = counts.get_mut(at - 1) {
+                                agree(slot, count)?;
+                            }
+                        }
+                        None => {
+                            refuse_misspelt(KEYS.into_iter(), &key).map_err(A::Error::custom)?;
+                            unknown.push((key.clone(), map.next_value_seed(ANY)?));
+                        }
                     }
                     if !seen.insert(key) {
-                        return Err(serde::de::Error::custom(
-                            "a key of `pagination` appears twice",
-                        ));
+                        return Err(A::Error::custom("a key of `pagination` appears twice"));
                     }
                 }
+                refuse_all(&unknown)?;
+                let [total_count, page, total_pages, page_size] = counts.map(Option::flatten);
+                (out.total_count, out.page) = (total_count, page);
+                (out.total_pages, out.page_size) = (total_pages, page_size);
                 Ok(out)
             }
         }
         deserializer.deserialize_map(PaginationVisitor)
     }
+}
+
+/// Reads the value of an undocumented key.
+pub(crate) const ANY: Typed<'static> = Typed { ty: &Type::Any, name: "answer" };
+
+/// Refuses undocumented keys that an envelope may not have.
+pub(crate) fn refuse_all<E: serde::de::Error>(unknown: &[(String, Value)]) -> Result<(), E> {
+    refuse(unknown.iter().map(|(key, value)| (key.as_str(), value))).map_err(E::custom)
 }
 
 /// Refuses a field that appears in both casings with different values.
@@ -132,18 +153,22 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for PageSeed<'_, S> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut page = Page { rows: None, pagination: None };
         let mut seen = BTreeSet::new();
+        let mut unknown = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
             if key == self.name {
                 page.rows = map.next_value_seed(Rows(self))?;
             } else if key == "pagination" {
                 page.pagination = map.next_value()?;
             } else {
-                map.next_value::<IgnoredAny>()?;
+                refuse_misspelt([self.name, "pagination"].into_iter(), &key)
+                    .map_err(A::Error::custom)?;
+                unknown.push((key.clone(), map.next_value_seed(ANY)?));
             }
             if !seen.insert(key) {
-                return Err(serde::de::Error::custom("a key of the answer appears twice"));
+                return Err(A::Error::custom("a key of the answer appears twice"));
             }
         }
+        refuse_all(&unknown)?;
         if page.rows.is_none() && page.pagination.is_none() {
             return Err(serde::de::Error::custom(format!(
                 "there is neither `{}` nor `pagination`",
@@ -183,6 +208,17 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Rows<'_, S> {
         }
         Ok(Some(rows))
     }
+}
+
+/// Parses a whole body that is an envelope of these fields.
+pub(crate) fn parse_envelope(fields: &'static [Field], body: &[u8]) -> serde_json::Result<Value> {
+    let answer = parse(Row { fields, name: "answer" }, body)?;
+    if let Value::Object(object) = &answer {
+        let keys = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        refuse(keys.filter(|(key, _)| !fields.iter().any(|field| field.name == *key)))
+            .map_err(serde_json::Error::custom)?;
+    }
+    Ok(answer)
 }
 
 /// Parses the rows of a page whose array is called `name`.
@@ -238,10 +274,26 @@ mod tests {
             "{\"results\":[],\"results\":[]}",
             "{\"code\":5,\"message\":\"x\"}",
             "{\"pagination\":[]}",
+            "{\"Results\":[{}],\"pagination\":{}}",
+            "{\"results\":[],\"Pagination\":{\"nextCursor\":\"c\"}}",
+            "{\"results\":[],\"nextCursor\":\"c\"}",
+            "{\"results\":[],\"error\":{\"code\":13}}",
+            "{\"results\":[],\"code\":13,\"message\":\"partial\"}",
+            "{\"results\":[],\"pagination\":{\"nextcursor\":\"c\"}}",
+            "{\"results\":[],\"pagination\":{\"NEXT_CURSOR\":\"\"}}",
+            "{\"results\":[],\"pagination\":{\"nextPageToken\":\"c\"}}",
+            "{\"results\":[],\"pagination\":{\"total_pages\":1,\"totalPages\":2}}",
         ] {
             assert!(parse(seed, bad.as_bytes()).is_err(), "{bad}");
         }
-        for good in ["{\"results\":[]}", "{\"pagination\":{}}", "{\"results\":[{}],\"more\":1}"] {
+        for good in [
+            "{\"results\":[]}",
+            "{\"pagination\":{}}",
+            "{\"results\":[{}],\"more\":1}",
+            "{\"results\":[],\"code\":0,\"message\":\"\",\"error\":null}",
+            "{\"results\":[],\"pagination\":{\"nextCursor\":\"\",\"pageSize\":1,\"more\":1}}",
+            "{\"results\":[],\"pagination\":{\"next_page_token\":\"\"}}",
+        ] {
             assert!(parse(seed, good.as_bytes()).is_ok(), "{good}");
         }
     }

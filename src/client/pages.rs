@@ -41,6 +41,8 @@ pub(crate) struct Pager {
     next: Option<Next>,
     /// The number of rows, once the service has announced it.
     total: Option<u64>,
+    /// The largest number of pages that the service has announced.
+    total_pages: u64,
     pages: usize,
 }
 
@@ -102,6 +104,14 @@ impl Pager {
                 )));
             }
             Some(Next::Offset(have as u64))
+        } else if self.announces_pages(pagination, have) {
+            if received == 0 || self.total.is_some() {
+                return Err(protocol(format!(
+                    "the service announced {} pages and stopped after {have} results",
+                    self.total_pages
+                )));
+            }
+            Some(Next::Offset(have as u64))
         } else if received > 0 && self.is_open(pagination) {
             Some(Next::Offset(have as u64))
         } else {
@@ -115,6 +125,13 @@ impl Pager {
         }
         self.next = next;
         Ok(self.next.is_some())
+    }
+
+    /// Returns `true` if the service announced pages that can't have come yet.
+    fn announces_pages(&self, pagination: &Pagination, have: usize) -> bool {
+        let before_last = self.total_pages.saturating_sub(1);
+        let size = pagination.page_size.unwrap_or(u64::MAX);
+        (self.pages as u64) <= before_last && have as u64 <= before_last.saturating_mul(size)
     }
 
     /// Returns `true` if nothing indicates that a list paged by offset is at its end.
@@ -141,6 +158,12 @@ impl Pager {
             }
             self.total = Some(total);
         }
+        self.total_pages = self.total_pages.max(pagination.total_pages.unwrap_or_default());
+        // Without a total, nothing else shows that the rows before it are missing.
+        let skips = pagination.page.is_some_and(|page| page > 0);
+        if self.pages == 1 && skips && self.total.is_none() {
+            return Err(protocol("the service's first page isn't the beginning of the list"));
+        }
         match self.total {
             Some(total) if have as u64 > total => {
                 Err(protocol(format!("the service announced {total} results and sent {have}")))
@@ -163,15 +186,15 @@ impl Pager {
     pub fn finish<T: Ord>(&self, rows: &[T]) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
         if self.must_be_distinct() && !rows.iter().all(|row| seen.insert(row)) {
-            return Err(protocol("the service sent the same result on two pages"));
+            return Err(protocol("the service sent the same result twice"));
         }
         Ok(())
     }
 
-    /// Returns `true` if several pages were read by offset: rows that move between two requests
-    /// come twice.
+    /// Returns `true` if the service announced a total, which a row that comes twice would fill, or
+    /// if several pages were read by offset: rows that move between two requests come twice.
     fn must_be_distinct(&self) -> bool {
-        self.pages > 1 && (self.total.is_some() || self.paging == Paging::Offset)
+        self.total.is_some() || self.pages > 1 && self.paging == Paging::Offset
     }
 }
 
@@ -326,6 +349,33 @@ mod tests {
             assert!(pager.advance(Some(&second), have, received, 10).is_err());
         }
     }
+
+    #[test]
+    fn announced_pages_are_read_or_missed() {
+        let pages = |total_pages, page_size| Pagination {
+            total_pages: Some(total_pages),
+            page_size,
+            ..Pagination::default()
+        };
+        let mut pager = Pager::default();
+        assert!(pager.advance(Some(&pages(3, Some(2))), 2, 2, 10).unwrap());
+        assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
+        assert!(pager.advance(Some(&pages(3, Some(2))), 4, 2, 10).unwrap());
+        assert!(!pager.advance(Some(&pages(3, Some(2))), 5, 1, 10).unwrap());
+        // Larger pages than the service says that it sends.
+        assert!(!Pager::default().advance(Some(&pages(3, Some(2))), 5, 5, 10).unwrap());
+        for last in [0, 1] {
+            assert!(!Pager::default().advance(Some(&pages(last, Some(2))), 2, 2, 10).unwrap());
+        }
+        assert!(Pager::default().advance(Some(&pages(5, None)), 0, 0, 10).is_err());
+        let contradiction = Pagination { total_count: Some(1), ..pages(3, Some(1)) };
+        assert!(Pager::default().advance(Some(&contradiction), 1, 1, 10).is_err());
+        let agreed = Pagination { total_count: Some(2), ..pages(1, Some(2)) };
+        assert!(!Pager::default().advance(Some(&agreed), 2, 2, 10).unwrap());
+        let second = Pagination { page: Some(1), ..Pagination::default() };
+        assert!(Pager::default().advance(Some(&second), 1, 1, 10).is_err());
+    }
+
     #[test]
     fn a_list_by_offset_without_a_total_ends_with_an_empty_page() {
         let mut pager = Pager::new(Paging::Offset);

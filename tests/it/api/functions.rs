@@ -158,7 +158,8 @@ fn either_casing_and_nothing_at_all_read_as_documented() {
         .functions(FunctionSet::all())
         .build()
         .unwrap();
-    let seen = ask(&platform, "product_compliance", &json!([{"product_version_id": "v"}])).unwrap();
+    let seen =
+        ask(&platform, "product_compliance", &json!([{"product_version_id": "v-1"}])).unwrap();
     let framework = &seen["frameworks"][0];
     assert_eq!(framework["framework_display_name"], "");
     assert_eq!(framework["metrics"]["total_requirements"], 3);

@@ -307,6 +307,34 @@ fn pages() {
         row("the same page again",             lists(PRO), |s| page(s, 0, 1, r#"{"total_count":3}"#)),
         row("another page than asked for",     lists(PRO), |s| page(s, offset(s), 1, r#"{"total_count":3,"page":0}"#)),
         row("three pages by offset",           lists(OK),  |s| page(s, offset(s), 1, &format!(r#"{{"total_count":3,"page":{}}}"#, offset(s)))),
+        row("announced pages that don't come", lists(PRO), |s| page(s, 0, usize::from(offset(s) == 0), r#"{"page_size":1,"total_pages":3}"#)),
+        row("announced pages, none comes",     lists(PRO), |s| page(s, 0, 0, r#"{"total_pages":5}"#)),
+        row("three announced pages",           lists(OK),  |s| page(s, offset(s), 1, &format!(r#"{{"page":{},"page_size":1,"total_pages":3}}"#, offset(s)))),
+        row("pages that contradict the total", lists(PRO), |s| page(s, 0, 1, r#"{"total_count":1,"page_size":1,"total_pages":3}"#)),
+        row("the same row twice in a page",    lists(PRO), |s| {
+            let twice = page(s, 0, 1, r#"{"total_count":2}"#);
+            let Some(Step::Send(bytes)) = twice.first() else { panic!("no answer") };
+            let body = String::from_utf8_lossy(bytes).into_owned();
+            let body = body.split_once("\r\n\r\n").unwrap().1.to_owned();
+            let (start, rest) = body.split_once('[').unwrap();
+            let (row, end) = rest.split_once(']').unwrap();
+            ok(format!("{start}[{row},{row}]{end}").into_bytes())
+        }),
+        row("a first page from the middle",    lists(PRO), |s| page(s, 0, 1, r#"{"page":1}"#)),
+        row("a cursor in lower case",          lists(PRO), |s| page(s, 0, 1, r#"{"nextcursor":"c"}"#)),
+        row("a cursor in upper case",          lists(PRO), |s| page(s, 0, 1, r#"{"NEXT_CURSOR":"c"}"#)),
+        row("another API's cursor",            lists(PRO), |s| page(s, 0, 1, r#"{"nextPageToken":"c"}"#)),
+        row("another API's empty cursor",      lists(OK),  |s| page(s, 0, 1, r#"{"next_page_token":""}"#)),
+        row("a cursor beside `pagination`",    lists(PRO), |s| beside(s, r#""nextCursor":"c""#)),
+        row("a capital `Pagination`",          lists(PRO), |s| beside(s, r#""Pagination":{"nextCursor":"c"}"#)),
+        row("a total beside `pagination`",     lists(PRO), |s| beside(s, r#""total_count":3"#)),
+        row("an error beside the rows",        lists(PRO), |s| beside(s, r#""error":{"code":13}"#)),
+        row("a status beside the rows",        lists(PRO), |s| beside(s, r#""code":13,"message":"partial""#)),
+        row("a status that is fine",           lists(OK),  |s| beside(s, r#""code":0,"message":"ok","error":null"#)),
+        row("something unknown beside them",   lists(OK),  |s| beside(s, r#""request_id":"x""#)),
+        row("references that are capital",     [PRO, NA, NA, NA, NA, NA, NA], |s| within(s, r#""References":[{"digest":"x"}]"#)),
+        row("a cursor within the result",      [PRO, NA, NA, NA, NA, NA, NA], |s| within(s, r#""pagination":{"next_cursor":"c"}"#)),
+        row("a reference that is null",        [PRO, NA, NA, NA, NA, NA, NA], |s| replaced(s, r#""references":["#, r#""references":[null,"#)),
         row("the second page is unknown",      lists(PRO), move |s| if s.attempt == 0 { page(s, 0, 1, &next(1)) } else { status(404, &[], "") }),
         row("the second page is forbidden",    lists(PER), move |s| if s.attempt == 0 { page(s, 0, 1, &next(1)) } else { status(403, &[], "") }),
         row("the second page is cut",          lists(PRO), move |s| if s.attempt == 0 { page(s, 0, 1, &next(1)) } else { until_close(&s.good[..20]) }),
@@ -408,6 +436,23 @@ fn operations() {
         }),
     ];
     play(rows);
+}
+
+/// The right answer with another key beside its list.
+fn beside(seen: &super::stage::Seen, member: &str) -> Vec<Step> {
+    let good = String::from_utf8(seen.good.clone()).unwrap();
+    ok(good.replacen('{', &format!("{{{member},"), 1).into_bytes())
+}
+
+/// The right answer with another key within its `result`.
+fn within(seen: &super::stage::Seen, member: &str) -> Vec<Step> {
+    replaced(seen, "\"result\":{", &format!("\"result\":{{{member},"))
+}
+
+fn replaced(seen: &super::stage::Seen, from: &str, to: &str) -> Vec<Step> {
+    let good = String::from_utf8(seen.good.clone()).unwrap();
+    assert!(good.contains(from), "{good}");
+    ok(good.replacen(from, to, 1).into_bytes())
 }
 
 fn ok_body_only(body: &[u8]) -> Vec<Step> {

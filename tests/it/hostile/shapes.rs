@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use rego_platform::Value as Rego;
+use rego_platform::builtins::FunctionSet;
 use rego_platform::{ErrorKind, Platform};
 use serde_json::{Value, json};
 
@@ -242,5 +243,37 @@ proptest! {
             let error = SINGLE.with(|single| single.ask(*column, script::http(200, &[], &bytes)).unwrap_err());
             prop_assert_eq!(error.kind(), ErrorKind::Protocol);
         }
+    }
+}
+
+#[test]
+fn rows_about_something_else_are_refused() {
+    let answer = Arc::new(Mutex::new(Value::Null));
+    let shared = Arc::clone(&answer);
+    let server =
+        Server::start(move |_| script::ok(shared.lock().unwrap().to_string().into_bytes()));
+    let builder = super::stage::builder().controlplane_url(server.url()).base_url(server.url());
+    let platform = builder.functions(FunctionSet::all()).build().unwrap();
+    let evaluation = |version: &str| json!({"evaluations": [{"product_version_id": version}]});
+    let framework = |id: &str| json!({"frameworks": [{"framework_id": id}]});
+    let list = |version: &str| json!({"frameworks": [evaluation("V-1"), evaluation(version)]});
+    let project = |name: &str| json!({"results": [{"name": name}], "pagination": {}});
+    for (function, filters, right, wrong) in [
+        ("product_compliance", json!({"product_version_id": "v-1"}), list("V-1"), list("v-2")),
+        (
+            "product_compliance",
+            json!({"product_version_id": "v-1", "framework_ids": ["f"]}),
+            framework("f"),
+            framework("g"),
+        ),
+        ("projects", json!({"project_name": "a"}), project("a"), project("b")),
+    ] {
+        let filters = Rego::from_json(&filters.to_string()).unwrap();
+        let ask = |body: Value| {
+            *answer.lock().unwrap() = body;
+            platform.call(function, std::slice::from_ref(&filters))
+        };
+        ask(right).unwrap();
+        assert_eq!(ask(wrong).unwrap_err().kind(), ErrorKind::Protocol, "{function}");
     }
 }
