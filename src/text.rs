@@ -103,6 +103,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
+/// Returns a glob in which `[^a]` means the same as `[!a]`: everything but `a`, as in shells.
+#[cfg(feature = "cli")]
+pub(crate) fn glob(pattern: &str) -> String {
+    pattern.replace("[^", "[!")
+}
+
 /// Returns the reference to a path below `data`, such as `data.a["b c"]`.
 pub(crate) fn data_reference(path: &[String]) -> String {
     let mut out = String::from("data");

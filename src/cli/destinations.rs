@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::sources::{Ignore, split};
-use crate::text::escape;
+use crate::text::{escape, glob as glob_of};
 use crate::{Error, ErrorKind};
 
 /// A file that a command is told to write.
@@ -149,7 +149,7 @@ fn expanded(path: &Path) -> Vec<PathBuf> {
     let plain = path.to_str().map(|text| split(text).1);
     let mut found = vec![identity(path)];
     found.extend(plain.map(|path| identity(&path)));
-    if let Some(paths) = pattern.and_then(|pattern| glob::glob(pattern).ok()) {
+    if let Some(paths) = pattern.and_then(|pattern| glob::glob(&glob_of(pattern)).ok()) {
         found.extend(paths.flatten().map(|path| identity(&path)));
     }
     found

@@ -16,7 +16,7 @@ use crate::evaluate::{
 };
 use crate::load::LoadOptions;
 use crate::sources::{Ignore, SourceLimits, Sources, split};
-use crate::text::escape;
+use crate::text::{escape, glob as glob_of};
 use crate::{Diagnostic, Error, ErrorKind, Position};
 
 /// Reads and loads policies and data.
@@ -43,7 +43,7 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
         }
         let file = utf8(file)?;
         let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
-        let found = glob::glob(&file).map_err(|error| {
+        let found = glob::glob(&glob_of(&file)).map_err(|error| {
             wrong(format!("`{}` isn't a valid glob", escape(&text))).with_source(error)
         })?;
         let before = all.len();

@@ -11,7 +11,7 @@ use glob::Pattern;
 use super::inputs::InputSource;
 use crate::sources::account::{Content, content, is_hidden, is_packed};
 use crate::sources::{Account, Ignore};
-use crate::text::escape;
+use crate::text::{escape, glob};
 use crate::{Error, ErrorKind, Setting};
 
 /// The deepest nesting of folders.
@@ -132,14 +132,7 @@ impl Search<'_> {
 
     /// Takes the inputs of a folder and its subfolders, by name.
     fn folder(&mut self, path: &Path) -> Result<(), Error> {
-        let real = std::fs::canonicalize(path).map_err(|error| unreadable(path, error))?;
-        if self.open.contains(&real) || self.open.len() >= MAX_FOLDERS {
-            let shown = escape(&path.to_string_lossy());
-            return Err(wrong(format!(
-                "`{shown}` is a folder within itself, through a link, or nested too deeply"
-            )));
-        }
-        self.open.push(real);
+        enter(path, &mut self.open)?;
         for path in entries(path)? {
             self.visit(&path, false)?;
         }
@@ -177,10 +170,10 @@ fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
         let mut next = Vec::new();
         if name == "**" {
             for path in &found {
-                folders(path, 0, &mut next)?;
+                folders(path, &mut Vec::new(), &mut next)?;
             }
         } else {
-            let pattern = Pattern::new(&name).map_err(|error| {
+            let pattern = Pattern::new(&glob(&name)).map_err(|error| {
                 wrong(format!("`{}` isn't a valid glob", escape(&argument.to_string_lossy())))
                     .with_source(error.to_string())
             })?;
@@ -207,17 +200,30 @@ fn is_folder(path: &Path) -> bool {
     or_here(path).is_dir()
 }
 
-/// Collects a folder and all folders below it, without following links.
-fn folders(path: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Error> {
-    if depth > MAX_FOLDERS || !is_folder(path) {
+/// Collects a folder and all folders below it; `open` are the canonical paths of those above.
+fn folders(path: &Path, open: &mut Vec<PathBuf>, into: &mut Vec<PathBuf>) -> Result<(), Error> {
+    if !is_folder(path) {
         return Ok(());
     }
     into.push(path.to_owned());
+    enter(or_here(path), open)?;
     for entry in entries(or_here(path))? {
         let Some(name) = entry.file_name() else { continue };
-        if entry.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-            folders(&path.join(name), depth + 1, into)?;
-        }
+        folders(&path.join(name), open, into)?;
     }
+    open.pop();
+    Ok(())
+}
+
+/// Adds a folder to the open ones, unless it is one of them or lies too deep.
+fn enter(path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let real = std::fs::canonicalize(path).map_err(|error| unreadable(path, error))?;
+    if open.contains(&real) || open.len() >= MAX_FOLDERS {
+        let shown = escape(&path.to_string_lossy());
+        return Err(wrong(format!(
+            "`{shown}` is a folder within itself, through a link, or nested too deeply"
+        )));
+    }
+    open.push(real);
     Ok(())
 }

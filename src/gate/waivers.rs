@@ -11,7 +11,7 @@ use serde::Deserialize;
 use yaml_serde::Value as Yaml;
 
 use super::model;
-use crate::text::escape;
+use crate::text::{escape, glob};
 use crate::{Error, ErrorKind};
 
 /// The waivers of a run.
@@ -117,12 +117,13 @@ impl Waivers {
                     return Err(wrong(&format!("has an empty `{field}`")));
                 }
             }
-            let expires =
-                NaiveDate::parse_from_str(&written.expires, "%Y-%m-%d").map_err(|_| {
-                    let shown = escape(&written.expires);
-                    wrong(&format!("expires on `{shown}`, which isn't a valid date"))
-                        .with_hint("a date is written `2026-12-31`")
-                })?;
+            let date = NaiveDate::parse_from_str(&written.expires, "%Y-%m-%d").ok();
+            let date = date.filter(|date| date.to_string() == written.expires);
+            let expires = date.ok_or_else(|| {
+                let shown = escape(&written.expires);
+                wrong(&format!("expires on `{shown}`, which isn't a valid date"))
+                    .with_hint("a date is written `2026-12-31`")
+            })?;
             let subject = Subject::read(&written.subject).map_err(|(what, hint)| {
                 let error = wrong(&what);
                 if hint.is_empty() { error } else { error.with_hint(hint) }
@@ -233,7 +234,7 @@ impl Subject {
             if text.trim().is_empty() {
                 return Err((format!("has an empty `{key}`"), String::new()));
             }
-            Pattern::new(text).map_err(|error| {
+            Pattern::new(&glob(text)).map_err(|error| {
                 (format!("has a `{key}` that isn't a valid glob: {error}"), String::new())
             })
         };
@@ -350,6 +351,10 @@ mod tests {
                 "neither a `policy`",
             ),
             (format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}soon}}\n"), "`soon`"),
+            (
+                format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}2027-1-1}}\n"),
+                "valid date",
+            ),
             (
                 format!("waivers:\n- {{policy: '', subject: {{input: s}}, {DATE}2027-01-01}}\n"),
                 "empty `policy`",

@@ -127,3 +127,23 @@ fn many_inputs_keep_their_order_and_little_memory() {
         assert_eq!(said[0]["message"].as_str().map(str::to_owned), expected);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn globs_leave_nothing_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a.json", "{}");
+    sandbox.write("d/b.json", "{\"bad\": true}");
+    sandbox.write("e/c.json", "{\"bad\": true}");
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    for (glob, code) in [("d/[a].json", 0), ("d/[^a].json", 1), ("d/[!a].json", 1)] {
+        gate(&sandbox, DENY_BAD, &["-i", &path(glob)]).code(code);
+    }
+    std::fs::remove_file(sandbox.path("d/b.json")).unwrap();
+    gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).code(0);
+    std::os::unix::fs::symlink("../e", sandbox.path("d/link")).unwrap();
+    let report = gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).code(1).json();
+    assert_eq!(report["totals"]["inputs"], 2);
+    std::os::unix::fs::symlink("..", sandbox.path("e/round")).unwrap();
+    gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).code(2).says("within itself");
+}
