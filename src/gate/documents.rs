@@ -57,6 +57,8 @@ pub(super) struct PolicyContext {
     pub document: bool,
     /// The way in which it uses `input`.
     pub input: InputUse,
+    /// Set if it looks at the fields of a statement alone, and at none of an envelope.
+    pub statements: bool,
 }
 
 /// A parsed document, with the subjects of an attestation.
@@ -126,9 +128,9 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// The keys that readers look for in a statement, an envelope and a bundle.
-const STATEMENT_KEYS: &[&str] = &["_type", "subject", "predicateType", "predicate"];
-const ENVELOPE_KEYS: &[&str] = &["payload", "payloadType", "signatures"];
-const BUNDLE_KEYS: &[&str] = &["dsseEnvelope", "mediaType", "verificationMaterial"];
+pub(super) const STATEMENT_KEYS: &[&str] = &["_type", "subject", "predicateType", "predicate"];
+pub(super) const ENVELOPE_KEYS: &[&str] = &["payload", "payloadType", "signatures"];
+pub(super) const BUNDLE_KEYS: &[&str] = &["dsseEnvelope", "mediaType", "verificationMaterial"];
 
 /// The exact type of a payload: readers differ in how they treat other types.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -253,6 +255,14 @@ pub(super) fn finish(
         return Err(wrong("the input isn't an object, and the policy looks at its fields alone")
             .by_setting(Setting::WrappedArrays));
     }
+    let in_envelope = |value: &Value| {
+        field(value, "payload").and(field(value, "payloadType")).is_some()
+            || field(value, "dsseEnvelope").is_some()
+    };
+    if context.statements && !options.attestation && value.as_ref().is_some_and(in_envelope) {
+        return Err(wrong("the input is an envelope, and the policy looks at the statement in it")
+            .with_hint("`--attestation` takes statements out of their envelopes"));
+    }
     let metadata = options.metadata.fields();
     let owns_args = matches!(&value, Some(value) if field(value, "args").is_some());
     if context.has_arguments && !context.document && owns_args {
@@ -369,6 +379,7 @@ mod tests {
             has_arguments: true,
             document: false,
             input: InputUse::Whole,
+            statements: false,
         };
         let bare =
             PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
@@ -403,6 +414,7 @@ mod tests {
             has_arguments: false,
             document: true,
             input: InputUse::Fields,
+            statements: false,
         };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::bundle;
 use super::describe::describe;
-use super::documents::{PolicyContext, argument};
+use super::documents::{BUNDLE_KEYS, ENVELOPE_KEYS, PolicyContext, STATEMENT_KEYS, argument};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
@@ -80,9 +80,13 @@ impl Check {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
         let input = reach.input(&package.path, rules());
         let sites = reach.sites(&package.path, rules());
-        let has_arguments = !arguments.is_empty();
-        let context =
-            PolicyContext { arguments: arguments.clone(), has_arguments, document, input };
+        let names = |keys: &[&str]| reach.names_field(&package.path, rules(), keys);
+        let statements = input == InputUse::Fields
+            && names(STATEMENT_KEYS)
+            && !names(ENVELOPE_KEYS)
+            && !names(BUNDLE_KEYS);
+        let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
+        let context = PolicyContext { arguments, has_arguments, document, input, statements };
         Self { policies, package, context, sites }
     }
 }

@@ -15,9 +15,10 @@ use crate::rego::syntax::visit::{Visit, walk_term, walk_with};
 use crate::text::data_reference;
 
 /// The way in which policies use `input`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum InputUse {
     /// Not at all.
+    #[default]
     None,
     /// By references `input.<name>` only, which require an object.
     Fields,
@@ -33,6 +34,8 @@ pub(super) struct Reach {
     sites: BTreeMap<String, Vec<Site>>,
     /// The way in which each rule itself uses `input`.
     inputs: BTreeMap<String, InputUse>,
+    /// The fields of `input` that each rule itself names.
+    fields: BTreeMap<String, BTreeSet<String>>,
     /// The way in which definitions that belong to no known rule use `input`.
     elsewhere: InputUse,
     data: Vec<Vec<String>>,
@@ -83,12 +86,16 @@ impl Reach {
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
         let (mut inputs, mut elsewhere) = (BTreeMap::new(), InputUse::None);
+        let mut fields: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut data = Vec::new();
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in &module.rules {
-                let mut visitor = ReferenceVisitor { input: InputUse::None, data: Vec::new() };
+                let mut visitor = ReferenceVisitor::default();
                 visitor.rule(rule);
+                if let Some(path) = places.get(&place(rule.span)) {
+                    fields.entry((*path).clone()).or_default().extend(visitor.fields);
+                }
                 let input = match places.get(&place(rule.span)) {
                     Some(path) => inputs.entry((*path).clone()).or_insert(InputUse::None),
                     None => &mut elsewhere,
@@ -99,7 +106,7 @@ impl Reach {
                 }
             }
         }
-        Self { edges, sites, inputs, elsewhere, data }
+        Self { edges, sites, inputs, fields, elsewhere, data }
     }
 
     /// Returns the rules that some rules of a package depend on, including themselves.
@@ -148,6 +155,19 @@ impl Reach {
         own.fold(self.elsewhere, InputUse::max)
     }
 
+    /// Returns `true` if some rules of a package, or a rule that they depend on, name one of these
+    /// fields of `input`.
+    pub fn names_field<'r>(
+        &self,
+        package: &[String],
+        rules: impl Iterator<Item = &'r str>,
+        fields: &[&str],
+    ) -> bool {
+        let reached = self.reached(package, rules);
+        let mut named = reached.iter().filter_map(|rule| self.fields.get(rule)).flatten();
+        named.any(|name| fields.contains(&name.as_str()))
+    }
+
     /// Returns `true` if the rule `from` of a package depends on `rule` of the same package.
     pub fn reaches(&self, package: &[String], from: &str, rule: &str) -> bool {
         let (from, wanted) = (rule_path(package, from), rule_path(package, rule));
@@ -178,8 +198,10 @@ fn rule_path(package: &[String], rule: &str) -> String {
 }
 
 /// A visitor that collects references to `input` and `data`.
+#[derive(Default)]
 struct ReferenceVisitor {
     input: InputUse,
+    fields: BTreeSet<String>,
     data: Vec<Vec<String>>,
 }
 
@@ -192,9 +214,13 @@ impl Visit for ReferenceVisitor {
                 let Some((head, rest)) = parts.split_first() else { return };
                 match &head.kind {
                     TermKind::Var(name) if &**name == "input" => {
-                        let named =
-                            matches!(rest.first().map(|t| &t.kind), Some(TermKind::String(_)));
-                        let how = if named { InputUse::Fields } else { InputUse::Whole };
+                        let how = match rest.first().map(|term| &term.kind) {
+                            Some(TermKind::String(name)) => {
+                                self.fields.insert(name.to_string());
+                                InputUse::Fields
+                            }
+                            _ => InputUse::Whole,
+                        };
                         self.input = self.input.max(how);
                     }
                     TermKind::Var(name) if &**name == "data" => {

@@ -760,3 +760,29 @@ fn case_11_content_that_became_base64_is_reported() {
         assert!(!run(text, format).stdout.contains("base64"), "{format}");
     }
 }
+
+#[test]
+fn a_policy_for_statements_gives_no_verdict_about_an_envelope() {
+    let sandbox = Sandbox::new();
+    let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "predicateType": "t",
+        "subject": [], "predicate": {"bad": true}}"#;
+    let payload = base64::engine::general_purpose::STANDARD.encode(statement);
+    let envelope =
+        format!(r#"{{"payloadType": "application/vnd.in-toto+json", "payload": "{payload}"}}"#);
+    let bundle = format!(r#"{{"dsseEnvelope": {envelope}}}"#);
+    let of_statement = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
+    let of_envelope = "package p\n\ndeny contains \"bad\" if {\n\t\
+        statement := json.unmarshal(base64.decode(input.payload))\n\tstatement.predicate.bad\n}\n\n\
+        deny contains \"old\" if input.predicate\n";
+    for given in [&envelope, &bundle] {
+        let input = sandbox.write("in.json", given);
+        let report = gate(&sandbox, of_statement, &["-i", &input]).code(2).json();
+        assert!(message(&report).contains("is an envelope"), "{report}");
+        gate(&sandbox, of_statement, &["-i", &input, "--attestation"]).code(1);
+        gate(&sandbox, DENY_BAD, &["-i", &input]).code(0);
+    }
+    let input = sandbox.write("in.json", &envelope);
+    gate(&sandbox, of_envelope, &["-i", &input]).code(1);
+    let input = sandbox.write("in.json", statement);
+    gate(&sandbox, of_statement, &["-i", &input]).code(1);
+}
