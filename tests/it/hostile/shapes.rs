@@ -257,7 +257,8 @@ fn rows_about_something_else_are_refused() {
     let evaluation = |version: &str| json!({"evaluations": [{"product_version_id": version}]});
     let framework = |id: &str| json!({"frameworks": [{"framework_id": id}]});
     let list = |version: &str| json!({"frameworks": [evaluation("V-1"), evaluation(version)]});
-    let project = |name: &str| json!({"results": [{"name": name}], "pagination": {}});
+    let project =
+        |name: &str| json!({"results": [{"name": name}], "pagination": {"total_count": 1}});
     for (function, filters, right, wrong) in [
         ("product_compliance", json!({"product_version_id": "v-1"}), list("V-1"), list("v-2")),
         (
