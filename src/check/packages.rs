@@ -12,7 +12,7 @@ use crate::rego::syntax::tree::Span;
 use crate::text::nearest;
 
 /// The names of verdict rules; names that begin with `deny_` or `warn_` are verdict rules too.
-const NAMES: &[&str] = &["result", "deny", "violations", "warn"];
+const NAMES: &[&str] = &["result", "deny", "violations", "findings", "warn"];
 
 /// Returns `true` for the name of a verdict rule.
 pub(super) fn is_verdict(name: &str) -> bool {

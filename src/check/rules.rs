@@ -82,7 +82,7 @@ pub static RULES: &[Rule] = &[
     warning(
         "no-verdict",
         "a package without a verdict rule that nothing imports",
-        "A gate looks at `result`, `deny`, `deny_*`, `violations`, `warn` and `warn_*`; a misspelt one would never be seen. Name the rule so, or import the package where it is used.",
+        "A gate looks at `result`, `deny`, `deny_*`, `violations`, `findings`, `warn` and `warn_*`; a misspelt one would never be seen. Name the rule so, or import the package where it is used.",
     ),
     warning(
         "optional-argument",
@@ -170,7 +170,7 @@ pub static RULES: &[Rule] = &[
     error(
         "no-verdict-rule",
         "a package without a verdict rule, in a gate",
-        "Name the rule `result`, `deny`, `violations` or `warn`, or choose packages with `-n`.",
+        "Name the rule `result`, `deny`, `violations`, `findings` or `warn`, or choose packages with `-n`.",
     ),
     error(
         "misspelt-verdict-rule",

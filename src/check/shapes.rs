@@ -38,7 +38,7 @@ pub(super) fn check<'a>(
 fn verdict_name(rule: &Rule) -> Option<&str> {
     let head = &rule.head;
     let TermKind::Var(name) = &head.reference.first()?.kind else { return None };
-    let named = is_verdict(name) || &**name == "findings";
+    let named = is_verdict(name);
     // `deny[x]` is a set or an object; a rule with more parts is refused because of its name.
     let whole = head.reference.len() == 1 || head.reference.len() == 2 && head.key.is_some();
     (named && whole && !head.is_function).then_some(name)

@@ -96,6 +96,7 @@ fn packages_need_a_verdict() {
     for rule in ["deny", "deny_it", "violations", "warn", "warn_x"] {
         assert_eq!(of(&format!("package a\n{rule} contains \"1\" if input.x\n")), []);
     }
+    assert_eq!(of("package a\nfindings contains {\"message\": \"1\"} if input.x\n"), []);
     assert_eq!(of("package a\nresult := {\"violations\": []}\n"), []);
     assert_eq!(of("package a_test\ntest_x if true\n"), []);
 
