@@ -6,8 +6,9 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::gate::expand;
 use crate::sources::{Ignore, split};
-use crate::text::{escape, glob as glob_of};
+use crate::text::escape;
 use crate::{Error, ErrorKind};
 
 /// A file that a command is told to write.
@@ -144,13 +145,13 @@ fn leads_to_device(path: &Path) -> bool {
 
 /// Returns the files that an argument names: itself, or those that its pattern matches.
 fn expanded(path: &Path) -> Vec<PathBuf> {
-    let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
     // `-d` takes `a.b:PATH` for data below `data.a.b`.
     let plain = path.to_str().map(|text| split(text).1);
     let mut found = vec![identity(path)];
     found.extend(plain.map(|path| identity(&path)));
-    if let Some(paths) = pattern.and_then(|pattern| glob::glob(&glob_of(pattern)).ok()) {
-        found.extend(paths.flatten().map(|path| identity(&path)));
+    if path.to_string_lossy().contains(['*', '?', '[']) {
+        // A pattern that can't be expanded is an error before anything is read.
+        found.extend(expand(path).unwrap_or_default().iter().map(|path| identity(path)));
     }
     found
 }

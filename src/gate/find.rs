@@ -151,7 +151,7 @@ fn entries(path: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Returns the matches of a glob, sorted by name. Names that aren't UTF-8 are matched lossily.
-fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![PathBuf::new()];
     let mut first = true;
     for component in argument.components() {

@@ -31,6 +31,7 @@ mod waivers;
 mod work;
 
 pub use documents::{DocumentOptions, Metadata};
+pub(crate) use find::expand;
 pub use find::find;
 pub use inputs::InputSource;
 pub(crate) use load::sources;
