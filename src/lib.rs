@@ -161,6 +161,7 @@ mod setting;
 pub mod sources;
 pub mod testing;
 pub mod text;
+mod unreadable;
 
 pub use api::Infoz;
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};

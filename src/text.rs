@@ -109,6 +109,17 @@ pub(crate) fn glob(pattern: &str) -> String {
     pattern.replace("[^", "[!")
 }
 
+/// Returns a number of bytes in the largest binary unit that states it exactly.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let exact =
+        units.iter().find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift));
+    match exact {
+        Some((shift, unit)) => format!("{} {unit}", bytes >> shift),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 /// Returns the reference to a path below `data`, such as `data.a["b c"]`.
 pub(crate) fn data_reference(path: &[String]) -> String {
     let mut out = String::from("data");
@@ -142,6 +153,20 @@ mod tests {
         assert_eq!(teamcity, "#\\#teamcity[testFailed name='x'] ## [x]");
         assert_eq!(escape("a\u{feff}\u{2028}\u{ffff}"), "a\\u{feff}\\u{2028}\\u{ffff}");
         assert_eq!(shorten("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn sizes_have_the_largest_exact_unit() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (1000, "1000 bytes"),
+            (1024, "1 KiB"),
+            (1025, "1025 bytes"),
+            (256 << 20, "256 MiB"),
+            (4 << 30, "4 GiB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
     }
 
     #[test]

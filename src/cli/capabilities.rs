@@ -11,6 +11,7 @@ use super::{Exit, output};
 use crate::check::{capabilities, merged};
 use crate::load::LoadOptions;
 use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Product};
 
 /// Print the functions as an OPA capabilities document
@@ -41,7 +42,7 @@ pub(super) fn run(args: CapabilitiesArgs, options: &Options) -> Result<Exit, Err
 fn read(path: &Path) -> Result<serde_json::Value, Error> {
     let shown = escape(&path.display().to_string());
     let failed = |what: &str| Error::new(ErrorKind::Configuration, format!("`{shown}` {what}"));
-    let bytes = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
+    let bytes = std::fs::read(path).map_err(|error| unreadable("", path, error))?;
     serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
 }
 

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 
 use super::output::Reporter;
 use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Product};
 
 /// The settings of a configuration file; empty values count as absent.
@@ -64,8 +65,7 @@ impl Config {
                 return Ok(None);
             }
             Err(error) => {
-                let message = format!("the configuration file {} can't be read", shown(&path));
-                return Err(Error::new(ErrorKind::Configuration, message).with_source(error));
+                return Err(unreadable("the configuration file", &path, error));
             }
         };
         let config = Self::parse(&text, path)?;

@@ -11,6 +11,7 @@ use super::options::Options;
 use super::output::Reporter;
 use super::stdin::{self, Stdin};
 use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Product, Token, TokenKind};
 
 /// The origin of a value.
@@ -73,10 +74,7 @@ pub(super) fn given_token(
     let bytes = if path.as_os_str() == "-" {
         stdin.read("`--token-file -`")?
     } else {
-        read_small(path).map_err(|error| {
-            let message = format!("the token file `{shown}` can't be read");
-            Error::new(ErrorKind::Configuration, message).with_source(error)
-        })?
+        read_small(path).map_err(|error| unreadable("the token file", path, error))?
     };
     let text = stdin::text(bytes, &shown)?;
     Ok(Some((SecretString::from(text), Origin::Option("--token-file"))))

@@ -243,7 +243,10 @@ impl Allowance {
     pub fn used_up(&self) -> Error {
         Error::new(
             ErrorKind::TooLarge,
-            format!("the answers of this evaluation are larger than {} bytes", self.total),
+            format!(
+                "the answers of this evaluation are larger than {}",
+                crate::text::size(self.total)
+            ),
         )
         .at_limit(Limit::Bytes)
     }

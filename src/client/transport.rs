@@ -234,7 +234,10 @@ fn too_large(origin: &str, cap: u64) -> Failed {
     Failed::permanent(
         Error::new(
             ErrorKind::TooLarge,
-            format!("the answer from {origin} is larger than the limit of {cap} bytes"),
+            format!(
+                "the answer from {origin} is larger than the limit of {}",
+                crate::text::size(cap)
+            ),
         )
         .at_limit(Limit::AnswerBytes),
     )

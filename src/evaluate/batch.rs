@@ -231,7 +231,10 @@ impl Pass {
             if before.saturating_add(outcome.bytes) > limit {
                 return Err(Error::new(
                     ErrorKind::TooLarge,
-                    format!("the answers of this evaluation are larger than {limit} bytes"),
+                    format!(
+                        "the answers of this evaluation are larger than {}",
+                        crate::text::size(limit)
+                    ),
                 )
                 .at_limit(Limit::Bytes));
             }

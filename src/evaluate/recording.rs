@@ -19,6 +19,7 @@ use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
 use crate::text::shorten;
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind};
 
 /// The version of the format, so that a later one is refused instead of misread.
@@ -157,7 +158,7 @@ impl Recording {
             let message = format!("`{}` isn't a recording", path.display());
             Error::new(ErrorKind::Configuration, message)
         };
-        let text = std::fs::read(path).map_err(|e| failed("can't be read").with_source(e))?;
+        let text = std::fs::read(path).map_err(|error| unreadable("the recording", path, error))?;
         let recording: Self = serde_json::from_slice(&text)
             .map_err(|e| other(path).with_source(shorten(&e.to_string(), 300)))?;
         recorded::reject_duplicate_keys(&text)

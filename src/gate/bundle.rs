@@ -18,6 +18,7 @@ use crate::sources::{
     Account, DataSource, ModuleSource, SourceLimits, Sources, document, is_bundle_name,
 };
 use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Setting};
 
 /// Returns `true` if a path is that of a bundle.
@@ -45,7 +46,8 @@ pub(super) fn read(
     let wrong =
         |what: String| Error::new(ErrorKind::Configuration, format!("the bundle `{shown}` {what}"));
     let failed = |error: std::io::Error| wrong("can't be read".to_owned()).with_source(error);
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path)
+        .map_err(|error| unreadable("the bundle", std::path::Path::new(path), error))?;
     // The limit applies to all unpacked bytes, including headers and files that aren't used.
     let unpacked = MultiGzDecoder::new(file).take(limits.total_bytes + 1);
     let mut archive = tar::Archive::new(unpacked);
@@ -108,7 +110,10 @@ pub(super) fn read(
         }
     }
     if archive.into_inner().limit() == 0 {
-        return Err(wrong(format!("is larger than {} bytes unpacked", limits.total_bytes)));
+        return Err(wrong(format!(
+            "is larger than {} unpacked",
+            crate::text::size(limits.total_bytes)
+        )));
     }
     let manifest = manifest.ok_or_else(|| {
         wrong("has no `.manifest`".to_owned()).with_hint("`opa build -b` makes bundles")
@@ -167,7 +172,7 @@ fn text<R: Read>(
     let limit = limits.file_bytes;
     entry.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|e| format!("is cut: {e}"))?;
     if bytes.len() as u64 > limit {
-        return Err(format!("is larger than {limit} bytes"));
+        return Err(format!("is larger than {}", crate::text::size(limit)));
     }
     String::from_utf8(bytes).map_err(|_| "isn't UTF-8".to_owned())
 }

@@ -22,8 +22,7 @@ fn wrong(message: String) -> Error {
 }
 
 fn unreadable(path: &Path, error: std::io::Error) -> Error {
-    let shown = escape(&path.to_string_lossy());
-    wrong(format!("the input `{shown}` can't be read")).with_source(error)
+    crate::unreadable::unreadable("the input", path, error)
 }
 
 /// Returns the inputs that an argument names, and an account of all files found.
@@ -118,11 +117,11 @@ impl Search<'_> {
         } else if is_hidden(path) {
             self.account.leave(path, "hidden");
         } else if is_packed(path) {
-            return refuse("is packed");
+            return refuse("is compressed or an archive");
         } else {
             match content(path).map_err(|error| unreadable(path, error))? {
                 Content::Json | Content::Yaml => self.take(InputSource::File(path.to_owned())),
-                Content::Packed => return refuse("is packed"),
+                Content::Packed => return refuse("is compressed or an archive"),
                 Content::Rego => self.account.leave(path, "it is Rego"),
                 Content::Other => self.account.leave(path, "its content is neither JSON nor YAML"),
             }

@@ -179,7 +179,10 @@ impl Documents {
             if all.bytes > MAX_BYTES {
                 let error = Error::new(
                     ErrorKind::TooLarge,
-                    format!("the combined inputs are larger than {MAX_BYTES} bytes"),
+                    format!(
+                        "the combined inputs are larger than {}",
+                        crate::text::size(MAX_BYTES as u64)
+                    ),
                 );
                 return Document { value: Err(error), ..document };
             }

@@ -190,7 +190,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     let shown = escape(path);
     if text.len() > MAX_DOCUMENT {
         return Err(wrong(format!(
-            "{shown}: a policy document is larger than {MAX_DOCUMENT} bytes"
+            "{shown}: a policy document is larger than {}",
+            crate::text::size(MAX_DOCUMENT as u64)
         ))
         .with_hint("put its modules beside it, and name them with `path`"));
     }
@@ -413,7 +414,7 @@ fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Err
         return Err(outside());
     }
     if std::fs::metadata(&real).map_err(failed)?.len() > MAX_MODULE {
-        return Err(wrong(format!("`{shown}` is larger than {MAX_MODULE} bytes")));
+        return Err(wrong(format!("`{shown}` is larger than {}", crate::text::size(MAX_MODULE))));
     }
     let bytes = std::fs::read(&real).map_err(failed)?;
     refuse_wasm(&bytes, &escape(document), number)?;

@@ -193,7 +193,10 @@ impl DocumentSplitter {
 
 fn bounded(length: usize) -> io::Result<()> {
     if length > MAX_BYTES {
-        return Err(io::Error::other(format!("a document is larger than {MAX_BYTES} bytes")));
+        return Err(io::Error::other(format!(
+            "a document is larger than {}",
+            crate::text::size(MAX_BYTES as u64)
+        )));
     }
     Ok(())
 }

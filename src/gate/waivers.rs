@@ -12,6 +12,7 @@ use yaml_serde::Value as Yaml;
 
 use super::model;
 use crate::text::{escape, glob};
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind};
 
 /// The waivers of a run.
@@ -80,10 +81,8 @@ impl Waivers {
     /// of the problem.
     pub fn read(path: &Path, today: NaiveDate) -> Result<Self, Error> {
         let name = escape(&path.display().to_string());
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Error::new(ErrorKind::Configuration, format!("the waivers `{name}` can't be read"))
-                .with_source(error)
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| unreadable("the waivers", path, error))?;
         Self::parse(&text, &name, today)
     }
 

@@ -393,9 +393,9 @@ impl BodyBytes<'_> {
         let more = more as u64;
         if (length as u64).saturating_add(more) > self.max {
             let message = format!(
-                "the response of {} is larger than {} bytes",
+                "the response of {} is larger than {}",
                 without_password(url),
-                self.max
+                crate::text::size(self.max)
             );
             return Err(Failure::Halt(Error::new(ErrorKind::TooLarge, message)));
         }

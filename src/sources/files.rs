@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::SourceLimits;
 use super::account::{self, Account, Content, Ignore};
-use crate::{Diagnostic, Setting};
+use crate::text::size;
+use crate::{Diagnostic, Setting, unreadable};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
@@ -62,12 +63,16 @@ fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
         let why = format!("can't be read: `{scheme}://` isn't supported");
         return problem("unreadable", path, &why).with_hint("pull it into a folder first");
     }
-    let why = match error.kind() {
-        std::io::ErrorKind::NotFound => "doesn't exist".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "can't be read: permission denied".to_owned(),
-        _ => format!("can't be read: {error}"),
+    let (why, hint) = unreadable::reason(path, error);
+    let problem = if unreadable::is_worded(error) {
+        problem("unreadable", path, why)
+    } else {
+        problem("unreadable", path, &format!("{why}: {error}"))
     };
-    problem("unreadable", path, &why)
+    match hint {
+        Some(hint) => problem.with_hint(hint),
+        None => problem,
+    }
 }
 
 fn kind(path: &Path) -> Option<Kind> {
@@ -201,13 +206,13 @@ impl<'a> Files<'a> {
             return self.leave(path, "its name is neither Rego's nor JSON's nor YAML's");
         }
         let what = if account::is_packed(path) {
-            "is packed"
+            "is compressed or an archive"
         } else {
             match account::content(path) {
-                Ok(Content::Rego) => "is Rego by its content and not by its name",
-                Ok(Content::Json) => "is JSON by its content and not by its name",
-                Ok(Content::Yaml) => "is YAML by its content and not by its name",
-                Ok(Content::Packed) => "is packed",
+                Ok(Content::Rego) => "holds Rego, but isn't named like it",
+                Ok(Content::Json) => "holds JSON, but isn't named like it",
+                Ok(Content::Yaml) => "holds YAML, but isn't named like it",
+                Ok(Content::Packed) => "is compressed or an archive",
                 Ok(Content::Other) => {
                     return self.leave(path, "its content is neither Rego nor JSON nor YAML");
                 }
@@ -216,7 +221,7 @@ impl<'a> Files<'a> {
         };
         self.found.push(
             problem("not-accounted-for", path, what)
-                .with_hint("name it outright, rename it, or leave it out")
+                .with_hint("name it as an argument of its own, rename it, or ignore it")
                 .by_setting(Setting::Ignored),
         );
     }
@@ -246,12 +251,12 @@ pub(super) fn read(
         .map_err(|error| io_problem(path, &error))?;
     let length = bytes.len() as u64;
     if length > limits.file_bytes {
-        let why = format!("is larger than {} bytes", limits.file_bytes);
+        let why = format!("is larger than {}", size(limits.file_bytes));
         return Err(problem("too-large", path, &why));
     }
     *total += length;
     if *total > limits.total_bytes {
-        let why = format!("makes the files larger than {} bytes together", limits.total_bytes);
+        let why = format!("makes the files larger than {} together", size(limits.total_bytes));
         return Err(problem("too-large", path, &why));
     }
     String::from_utf8(bytes).map_err(|error| {

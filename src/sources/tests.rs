@@ -141,10 +141,10 @@ fn every_file_of_a_folder_is_accounted_for() {
         ]
     );
     for (name, text, expected) in [
-        ("s.tar.gz", &b"x"[..], "is packed"),
-        ("s.sarif", b"{\"runs\": []}", "is JSON by its content"),
-        ("s.rego.bak", b"# x\npackage s\n", "is Rego by its content"),
-        ("s.yaml-old", b"a: 1\n", "is YAML by its content"),
+        ("s.tar.gz", &b"x"[..], "is compressed or an archive"),
+        ("s.sarif", b"{\"runs\": []}", "holds JSON, but isn't named like it"),
+        ("s.rego.bak", b"# x\npackage s\n", "holds Rego, but isn't named like it"),
+        ("s.yaml-old", b"a: 1\n", "holds YAML, but isn't named like it"),
     ] {
         write(dir.path(), &[(name, text)]);
         let error = gather().unwrap_err();

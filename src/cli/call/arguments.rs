@@ -11,6 +11,7 @@ use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
 use crate::sources::json;
 use crate::text::{escape, shorten};
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Product};
 
 /// Parses the arguments of a call of `function`.
@@ -78,9 +79,8 @@ fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
         return Ok(Value::from(path));
     }
     let bytes = std::fs::read(path).map_err(|error| {
-        invalid(format!("the file `{}` can't be read", escape(path)))
+        unreadable("the file", std::path::Path::new(path), error)
             .with_hint("write `@@` for a text that begins with `@`")
-            .with_source(error)
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {
         invalid(format!("the file `{}` isn't UTF-8 text", escape(path)))

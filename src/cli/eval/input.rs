@@ -7,6 +7,7 @@ use crate::rego::Value;
 use crate::cli::stdin::{self, Stdin};
 use crate::sources::document as document_of;
 use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Diagnostic, Error, ErrorKind};
 
 /// Reads the document at `path`, `-` for standard input.
@@ -15,10 +16,7 @@ pub(in crate::cli) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Erro
         (stdin.read("`--input -`")?, "<stdin>".to_owned())
     } else {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| {
-            let message = format!("the input `{}` can't be read", escape(&name));
-            Error::new(ErrorKind::Configuration, message).with_source(error)
-        })?;
+        let bytes = std::fs::read(path).map_err(|error| unreadable("the input", path, error))?;
         (bytes, name)
     };
     document(bytes, &name)

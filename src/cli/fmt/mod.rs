@@ -187,9 +187,7 @@ fn wrong(message: impl Into<String>) -> Error {
 /// Returns the policies at a path: the file itself, or all below a folder, sorted. Links to folders
 /// aren't followed.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let unreadable = |path: &Path, error: std::io::Error| {
-        wrong(format!("`{}` can't be read", escape(&path.display().to_string()))).with_source(error)
-    };
+    let unreadable = |path: &Path, error| crate::unreadable::unreadable("", path, error);
     let meta = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
     if !meta.is_dir() {
         if is_policy(path) {
@@ -227,9 +225,7 @@ fn is_policy(path: &Path) -> bool {
 }
 
 fn read(path: &Path, name: &str) -> Result<String, Error> {
-    let failed = |error: std::io::Error| {
-        wrong(format!("`{}` can't be read", escape(name))).with_source(error)
-    };
+    let failed = |error| crate::unreadable::unreadable("", path, error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MAX_BYTES {
         return Err(wrong(format!("`{}` is too large to be a policy", escape(name))));

@@ -35,6 +35,7 @@ use crate::gate::{
 };
 use crate::sources::Ignore;
 use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
 use interrupt::Interrupt;
@@ -263,7 +264,7 @@ pub(super) fn unparsed(arguments: &[OsString], error: &str) {
 fn unfinished() -> Failure {
     Failure {
         kind: "unfinished".to_owned(),
-        message: "the run didn't come to its end".to_owned(),
+        message: "the run ended before its verdict".to_owned(),
         ..Failure::default()
     }
 }
@@ -543,8 +544,7 @@ fn digest(path: &Path) -> Result<Source, Error> {
     use sha2::Digest as _;
     use std::fmt::Write as _;
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path)
-        .map_err(|error| wrong(format!("`{}` can't be read", escape(&shown))).with_source(error))?;
+    let bytes = std::fs::read(path).map_err(|error| unreadable("", path, error))?;
     let mut digest = String::from("sha256:");
     for byte in sha2::Sha256::digest(&bytes) {
         let _ = write!(digest, "{byte:02x}");

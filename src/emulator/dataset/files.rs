@@ -66,9 +66,9 @@ impl Folder {
                 .by_setting(Setting::DataSet)
         };
         let shown = crate::text::escape(&dir.display().to_string());
-        let root = dir
-            .canonicalize()
-            .map_err(|e| refuse(format!("can't read the data set `{shown}`")).with_source(e))?;
+        let root = dir.canonicalize().map_err(|error| {
+            crate::unreadable::unreadable("the data set", dir, error).by_setting(Setting::DataSet)
+        })?;
         if !root.is_dir() {
             return Err(refuse(format!("the data set `{shown}` isn't a folder")));
         }

@@ -55,8 +55,10 @@ impl<'r> EvalContext<'r> {
 
     #[cold]
     fn too_much(&self) -> EvalError {
-        let message =
-            format!("the evaluation makes values of more than {} bytes", self.limits.memory);
+        let message = format!(
+            "the evaluation makes values of more than {}",
+            crate::text::size(self.limits.memory)
+        );
         EvalError::new(ErrorCode::Limit, None, message)
     }
 

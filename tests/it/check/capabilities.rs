@@ -132,5 +132,5 @@ fn an_invalid_capabilities_document_is_refused() {
         let output = sandbox.run(&["capabilities", "--merge", &file]).output().code(2).says(why);
         assert_eq!(output.stdout, "");
     }
-    sandbox.run(&["capabilities", "--merge", "none.json"]).output().code(2).says("can't be read");
+    sandbox.run(&["capabilities", "--merge", "none.json"]).output().code(2).says("doesn't exist");
 }

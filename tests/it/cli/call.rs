@@ -73,7 +73,7 @@ fn prompts_take_digests_texts_files_and_standard_input() {
     let run = sandbox.local(&["call", "evidence_prompt", "x", "please fail"]);
     run.output().code(2).says("error: platform.evidence_prompt: ");
     let run = sandbox.local(&["call", "evidence_prompt", "@/nonexistent", "p"]);
-    run.output().code(2).says("can't be read").says("`@@`");
+    run.output().code(2).says("doesn't exist").says("`@@`");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn an_explicit_file_must_be_there_and_be_toml() {
     let missing = sandbox.path("none.toml");
     let missing = missing.to_str().unwrap();
     let run = sandbox.run(&["auth", "status", "--config", missing]);
-    run.output().code(2).says("none.toml` can't be read").says("error: the configuration file");
+    run.output().code(2).says("none.toml` doesn't exist").says("error: the configuration file");
 
     let broken = sandbox.write("broken.toml", format!("a = 1\n[auth]\ntoken = \"{CANARY}\n"));
     let output = sandbox.run(&["auth", "status", "--config", &broken]).output().code(2);
@@ -138,7 +138,7 @@ fn token_options_that_are_wrong_are_refused() {
     let two = sandbox.write("two", format!("{CANARY}\n{CANARY}\n"));
     for (arguments, says) in [
         (&["--token", CANARY, "--token-file", "x"][..], "exclude each other"),
-        (&["--token-file", "/nonexistent/token"], "can't be read"),
+        (&["--token-file", "/nonexistent/token"], "doesn't exist"),
         (&["--token-file", &empty], "the token is empty (from option `--token-file`)"),
         (&["--token-file", &binary], "isn't UTF-8"),
         (&["--token-file", &two], "white space"),

@@ -100,7 +100,7 @@ fn input_is_json_or_yaml_from_a_file_or_standard_input() {
     sandbox.run(&["eval", "-i", &file, "1"]).output().code(2).says("bad.yaml:1:4: `.inf`");
     let run = sandbox.run(&["eval", "-i", "a", "-i", "b", "1"]);
     run.output().code(2).says("cannot be used multiple times");
-    sandbox.run(&["eval", "-i", "/nonexistent", "1"]).output().code(2).says("can't be read");
+    sandbox.run(&["eval", "-i", "/nonexistent", "1"]).output().code(2).says("doesn't exist");
 }
 
 #[test]

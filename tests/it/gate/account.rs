@@ -182,7 +182,9 @@ fn case_3_every_file_of_a_folder_is_read_left_out_or_refused() {
     let account = &report["inventory"]["inputs"][0];
     assert_eq!((&account["found"], &account["taken"]), (&5.into(), &3.into()));
     sandbox.write("in/d.json.gz", "x");
-    gate(&sandbox, DENY_BAD, &["-i", inputs.to_str().unwrap()]).code(2).says("is packed");
+    gate(&sandbox, DENY_BAD, &["-i", inputs.to_str().unwrap()])
+        .code(2)
+        .says("is compressed or an archive");
 }
 
 #[test]
