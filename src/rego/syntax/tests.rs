@@ -102,6 +102,39 @@ fn all_errors_of_a_file_are_reported_with_hints() {
 }
 
 #[test]
+fn hints_fit_the_place_of_the_error() {
+    for (text, expected) in [
+        ("package p\n// note\nx := 1", "comments begin with `#`"),
+        ("package p\nx := 1 // note", "comments begin with `#`"),
+        ("package p\n/* note */\nx := 1", "comments begin with `#`"),
+        ("package my-policy", "`my_policy`, for example"),
+        ("package p;", "drop the `;`"),
+        ("package p\nimport data.x;", "drop the `;`"),
+        ("package p\nimport \"data.x\"", "`import data.x`"),
+        ("package p\ndeny contains f\"{x}\" if input.x", "`$\"...{x}...\"`"),
+        ("package p\nx := f\"{y}\"", "`$\"...{x}...\"`"),
+        ("package p\nx if { print input.a }", "`print(x)`"),
+        ("package p\nx if { print \"a\" }", "`print(x)`"),
+        ("package p\nx if input.a => 3", "write `>=`"),
+        ("package p\nx if input.a =< 3", "write `<=`"),
+        ("package p\nx if { 1 + }", "a value is missing before `}`"),
+        ("package p\nx := (1 +)", "a value is missing before `)`"),
+        ("package p\nx if { every y in input.ys }", "`every x in xs { ... }`"),
+        ("package p\nx if every y in input.ys", "`every x in xs { ... }`"),
+        ("package p\nx if {\n\ty := [1,\n", "the `[` in line 3 isn't closed"),
+        ("package p\nx if {\n\tf(1)\n", "the `{` in line 2 isn't closed"),
+        ("package p\nx := 1 +", "an expression is missing at the end"),
+        ("package p\nx if {\n\t1 ==", "an expression is missing at the end"),
+    ] {
+        let all = messages(BaseVersion::V1, text).join("\n");
+        assert!(all.contains(expected), "{text}: {all}");
+        if !expected.contains("isn't closed") {
+            assert!(!all.contains("isn't closed"), "{text}: {all}");
+        }
+    }
+}
+
+#[test]
 fn too_deep_nesting_is_refused_quickly() {
     let nest = |open: &str, middle: &str, close: &str, count: usize| {
         format!("package p\nx := {}{middle}{}", open.repeat(count), close.repeat(count))

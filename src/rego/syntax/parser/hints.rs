@@ -10,10 +10,51 @@ pub(super) const PACKAGE_FIRST: &str = "the file must begin with `package NAME`"
 /// The largest length of a text that is repeated in hints.
 const MAX_QUOTED: usize = 60;
 
+/// The largest number of tokens in a path.
+const MAX_PATH: usize = 64;
+
+/// The note of a message about `every` without a body.
+pub(super) const MISSING_BODY: &str = "missing body";
+
+const COMMENT: &str = "comments begin with `#`";
+const TEMPLATE: &str = "a template string is written `$\"...{x}...\"`";
+
+/// Returns `true` if an expression must follow a token.
+fn takes_operand(tok: Tok) -> bool {
+    matches!(
+        tok,
+        Tok::Add
+            | Tok::Sub
+            | Tok::Mul
+            | Tok::Div
+            | Tok::Rem
+            | Tok::And
+            | Tok::Or
+            | Tok::Unify
+            | Tok::Equal
+            | Tok::Assign
+            | Tok::Neq
+            | Tok::Gt
+            | Tok::Lt
+            | Tok::Gte
+            | Tok::Lte
+            | Tok::Not
+            | Tok::Some
+            | Tok::With
+            | Tok::As
+            | Tok::Import
+            | Tok::Package
+            | Tok::Dot
+    )
+}
+
 impl Parser<'_> {
     /// The hint for an unexpected token.
-    pub(super) fn hint_for_unexpected(&self) -> Option<String> {
+    pub(super) fn hint_for_unexpected(&self, note: &str) -> Option<String> {
         let tok = self.tok();
+        if note == MISSING_BODY {
+            return Some("`every` takes a body: `every x in xs { ... }`".to_owned());
+        }
         let before = self.state.at.checked_sub(1).map(|at| self.token(at));
         let previous = before.map_or(Tok::Eof, |token| token.kind);
         let touching = before.is_some_and(|token| token.end == self.start());
@@ -37,8 +78,35 @@ impl Parser<'_> {
                 "`if` needs `import rego.v1` in v0"
             }
             (_, Tok::Else) => "`else` follows the closing brace of the rule's body",
-            (_, Tok::Eof) => "something that was opened isn't closed",
-            (_, Tok::RBrace) if previous == Tok::Comma => "a value is missing before `}`",
+            (Tok::Div, Tok::Div) if touching => COMMENT,
+            (_, Tok::Div) if self.touches_next(Tok::Div) => COMMENT,
+            (_, Tok::Div) if self.touches_next(Tok::Mul) => COMMENT,
+            (Tok::Unify, Tok::Gt) if touching => "Rego has no `=>`: write `>=`",
+            (Tok::Unify, Tok::Lt) if touching => "Rego has no `=<`: write `<=`",
+            (_, Tok::Eof) => return Some(self.hint_for_end(previous)),
+            (_, Tok::Semicolon | Tok::Sub) if self.in_package_or_import() => {
+                return Some(self.hint_for_path(tok));
+            }
+            (_, Tok::RBrace | Tok::RBracket | Tok::RParen)
+                if previous == Tok::Comma || takes_operand(previous) =>
+            {
+                return Some(format!("a value is missing before `{}`", tok.name()));
+            }
+            (Tok::Import, Tok::String | Tok::RawString) => {
+                let path = word.trim_matches(['"', '`']);
+                let quotable = path.len() <= MAX_QUOTED && !path.is_empty();
+                let path = if quotable { path } else { "data.NAME" };
+                return Some(format!("a path stands without quotes: `import {path}`"));
+            }
+            (Tok::Ident, Tok::String | Tok::RawString) if touching && previous_word == "f" => {
+                TEMPLATE
+            }
+            (Tok::String | Tok::RawString, _) if self.follows_f_string() => TEMPLATE,
+            (Tok::Ident, Tok::Ident | Tok::String | Tok::RawString | Tok::Number)
+                if previous_word == "print" =>
+            {
+                "`print` is a function: `print(x)`"
+            }
             (_, Tok::Ident) if word == "in" => "`in` needs `import rego.v1` in v0",
             (_, Tok::Ident) if word == "and" => {
                 "write one condition per line, or `import future.keywords.and`"
@@ -64,6 +132,62 @@ impl Parser<'_> {
             _ => "",
         };
         Some(hint.to_owned()).filter(|hint| !hint.is_empty())
+    }
+
+    /// Returns `true` if a token follows the current one without space.
+    fn touches_next(&self, tok: Tok) -> bool {
+        let next = self.token(self.state.at + 1);
+        next.kind == tok && next.start == self.token_end()
+    }
+
+    /// Returns `true` if the token before is a string that follows the name `f` without space, as
+    /// template strings begin in Python.
+    fn follows_f_string(&self) -> bool {
+        let Some(name) = self.state.at.checked_sub(2).map(|at| self.token(at)) else {
+            return false;
+        };
+        let string = self.token(self.state.at - 1);
+        name.end == string.start && self.slice(name.start, name.end) == "f"
+    }
+
+    /// Returns `true` if the current line is a `package` or an `import`.
+    fn in_package_or_import(&self) -> bool {
+        let tokens = self.tokens.get(..=self.state.at).unwrap_or_default();
+        let first = tokens.iter().rev().take(MAX_PATH).find(|it| it.newline || it.start == 0);
+        first.is_some_and(|it| matches!(self.slice(it.start, it.end), "package" | "import"))
+    }
+
+    /// The hint for a token that the name of a package can't contain.
+    fn hint_for_path(&self, tok: Tok) -> String {
+        if tok == Tok::Semicolon {
+            return "a line break ends it: drop the `;`".to_owned();
+        }
+        let (before, after) = (self.token(self.state.at - 1), self.token(self.state.at + 1));
+        let [before, after] = [before, after].map(|it| self.slice(it.start, it.end));
+        if before.len() + after.len() > MAX_QUOTED || after.is_empty() {
+            return "a name consists of letters, digits and `_`".to_owned();
+        }
+        format!("a name consists of letters, digits and `_`: `{before}_{after}`, for example")
+    }
+
+    /// The hint for a text that ends too early.
+    fn hint_for_end(&self, previous: Tok) -> String {
+        let mut open = Vec::new();
+        for token in self.tokens.iter().take(self.state.at) {
+            match token.kind {
+                Tok::LBrace | Tok::LBracket | Tok::LParen => open.push(*token),
+                Tok::RBrace | Tok::RBracket | Tok::RParen => drop(open.pop()),
+                _ => {}
+            }
+        }
+        match open.last() {
+            Some(token) if !takes_operand(previous) => {
+                let line = self.text.get(..usize::try_from(token.start).unwrap_or(0));
+                let line = line.map_or(1, |before| before.matches('\n').count() + 1);
+                format!("the `{}` in line {line} isn't closed", token.kind.name())
+            }
+            _ => "an expression is missing at the end".to_owned(),
+        }
     }
 
     /// The hint for an expression between rules that isn't a rule.

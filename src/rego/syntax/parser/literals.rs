@@ -7,7 +7,7 @@ use super::super::token::{Keywords, Tok};
 use super::super::tree::{
     Body, Every, Expr, ExprKind, Logical, Not, SomeDecl, Span, Term, TermKind, With, is_root,
 };
-use super::{LiteralMemo, Parser};
+use super::{LiteralMemo, Parser, hints};
 use crate::rego::problem::Problem;
 
 /// An operand of `and`, `or` or `not`.
@@ -396,7 +396,7 @@ impl Parser<'_> {
             return None;
         }
         if self.tok() != Tok::LBrace {
-            self.illegal("missing body");
+            self.illegal(hints::MISSING_BODY);
             return None;
         }
         self.scan();

@@ -483,10 +483,10 @@ impl<'a> Parser<'a> {
             return;
         }
         let word = if tok.is_keyword() { "keyword" } else { "token" };
-        let note = if note.is_empty() { String::new() } else { format!(": {note}") };
-        let message = format!("unexpected {} {word}{note}", tok.name());
+        let shown = if note.is_empty() { String::new() } else { format!(": {note}") };
+        let message = format!("unexpected {} {word}{shown}", tok.name());
         let mut problem = Problem::parse(self.here(), message);
-        problem.hints.extend(self.hint_for_unexpected());
+        problem.hints.extend(self.hint_for_unexpected(note));
         self.report(problem);
     }
 
