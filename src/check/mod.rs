@@ -215,7 +215,7 @@ pub(crate) fn query_arguments(query: &str, options: &LoadOptions) -> Vec<Diagnos
     let module = ModuleSource { path: load::path_of("").to_owned(), text };
     let sources = Sources { modules: vec![module], ..Sources::default() };
     let mut found = load::compile(&sources, options, &errors, None).findings;
-    found.retain(|finding| finding.code == "invalid-argument");
+    found.retain(|finding| matches!(finding.code, "invalid-argument" | "arity"));
     let before = QUERY_HEAD.lines().count();
     for position in found.iter_mut().filter_map(|finding| finding.position.as_mut()) {
         position.line = position.line.saturating_sub(u32::try_from(before).unwrap_or(0));

@@ -36,7 +36,7 @@ use crate::observe::EvaluationSpan;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
 use crate::rego::engine::{self, ErrorCode, Tracer};
-use crate::rego::problem::{Problem, Sources as Texts};
+use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program};
 use crate::rego::syntax::tree::Span;
 use crate::sources::Sources;
@@ -315,6 +315,11 @@ impl Policies {
                 if let Some(name) = self.suggested_path(problem, &error.sources) {
                     own = own.with_hint(format!("did you mean `{name}`?"));
                 }
+                if problem.code == ProblemCode::UnsafeVar && own.hint.is_none() {
+                    own.hint = bare_name(&problem.message).map(|name| {
+                        format!("documents begin with `input` or `data`: `data.{name}`")
+                    });
+                }
                 match (problem.message.strip_prefix(&prefix), own.position.clone()) {
                     (Some(name), Some(place)) => {
                         check::unknown_function(product, enabled, name).at(place)
@@ -335,7 +340,7 @@ impl Policies {
     /// Returns the path of a document whose `data.` was left out, if a query's unsafe variable
     /// begins one.
     fn suggested_path(&self, problem: &Problem, texts: &Texts) -> Option<String> {
-        let name = problem.message.strip_prefix("var ")?.strip_suffix(" is unsafe")?;
+        let name = bare_name(&problem.message)?;
         let known = self.inner.packages.iter().any(|p| p.path.first().is_some_and(|p| p == name));
         let text = texts.text(problem.span);
         let is_path = |c: char| c == '_' || c == '.' || c.is_ascii_alphanumeric();
@@ -583,6 +588,11 @@ impl Policies {
             policies: Some(self.clone()),
         }
     }
+}
+
+/// Returns the name in a message about an unsafe variable.
+fn bare_name(message: &str) -> Option<&str> {
+    message.strip_prefix("var ")?.strip_suffix(" is unsafe").filter(|name| *name != "_")
 }
 
 /// Converts the machine's error.

@@ -142,7 +142,8 @@ pub(crate) fn wrong_arguments(
     product: &Product,
     enabled: FunctionSet,
 ) -> Option<&'static Function> {
-    let name = problem.message.strip_suffix(": invalid argument(s)")?;
+    let wrong = [": invalid argument(s)", ": arity mismatch"];
+    let name = wrong.iter().find_map(|wrong| problem.message.strip_suffix(wrong))?;
     enabled.iter().find(|function| product.function(function.name) == name)
 }
 

@@ -624,6 +624,7 @@ fn functions(options: &Options) -> Functions {
         .map(|host| {
             let mut function = Function::new(host.name.as_str(), host.signature.as_str());
             function.nondeterministic = host.nondeterministic;
+            function.external = true;
             function
         })
         .collect();

@@ -76,7 +76,22 @@ impl Compiler<'_> {
         let sets = infos.iter().any(|(_, info)| info.multi_value && !is_ground(info));
         if kinds.len() > 1 || arities.len() > 1 || (complete && partial) || (set && sets) {
             let message = format!("conflicting rules {} found", self.rule_text(last));
-            return Some(Problem::types(first_info.span, message));
+            let mut problem = Problem::types(first_info.span, message);
+            let default = infos.iter().any(|(_, info)| info.default);
+            let places = |multi_value: bool| {
+                let mut of = infos.iter().filter(|(_, info)| info.multi_value == multi_value);
+                of.next().map(|(_, info)| self.place_text(info.span))
+            };
+            if kinds.len() > 1 && default {
+                let hint =
+                    "a set needs no default: without elements it's empty; drop the `default`";
+                problem = problem.hint(hint);
+            } else if let (Some(set), Some(value)) = (places(true), places(false)) {
+                problem = problem.hint(format!(
+                    "a rule is either a set (`contains`, at {set}) or one value (at {value})"
+                ));
+            }
+            return Some(problem);
         }
         let defaults: Vec<&RuleInfo> =
             infos.iter().map(|(_, info)| *info).filter(|info| info.default).collect();

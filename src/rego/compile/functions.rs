@@ -25,6 +25,8 @@ pub struct Function {
     pub relation: bool,
     /// `true` if Rego v1 rejects it.
     pub deprecated: bool,
+    /// `true` if it's one of the host's, not Rego's own.
+    pub external: bool,
 }
 
 impl Function {
@@ -40,6 +42,7 @@ impl Function {
             nondeterministic: false,
             relation: false,
             deprecated: false,
+            external: false,
         }
     }
 }

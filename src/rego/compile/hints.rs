@@ -2,6 +2,7 @@
 
 use super::Compiler;
 use super::rule_tree::RuleId;
+use crate::rego::value::Value;
 
 /// The hint about a function with a similar name, or about a missing import.
 pub fn unknown_function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
@@ -10,13 +11,66 @@ pub fn unknown_function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     let functions =
         compiler.options.functions.iter().filter(|it| !it.deprecated).map(|it| it.name.to_string());
     let near = closest(name, rules.chain(functions)).map(|name| format!("did you mean `{name}`?"));
-    // A name with an unknown namespace probably lacks its import.
     near.or_else(|| {
-        let (first, _) = name.split_once('.').filter(|(first, _)| *first != "data")?;
+        let (first, rest) = name.split_once('.').filter(|(first, _)| *first != "data")?;
+        // The same function of another namespace: the host's product may have another name.
+        let mut elsewhere = compiler.options.functions.iter().filter_map(|function| {
+            let (_, other) = function.name.split_once('.')?;
+            (function.external && other == rest).then_some(&function.name)
+        });
+        if let Some(name) = elsewhere.next() {
+            return Some(format!("did you mean `{name}`?"));
+        }
+        // A name with an unknown namespace probably lacks its import.
         let builtin = compiler.options.functions.iter().any(|function| {
             function.name.split_once('.').is_some_and(|(namespace, _)| namespace == first)
         });
         (!builtin).then(|| format!("is `import data.….{first}` missing?"))
+    })
+}
+
+/// The hint about a `with` whose target isn't a document or a function.
+pub fn with_target(compiler: &Compiler<'_>, name: &str) -> Option<String> {
+    let head = name.split(['.', '[']).next().unwrap_or(name);
+    let root = closest(head, ["input", "data"].into_iter().map(str::to_owned));
+    let rest = name.get(head.len()..).unwrap_or_default();
+    let near = root.map(|root| format!("{root}{rest}")).or_else(|| {
+        let functions = compiler.options.functions.iter().map(|it| it.name.to_string());
+        closest(name, functions)
+    });
+    near.map(|near| format!("did you mean `{near}`?"))
+}
+
+/// The hint about a variable that nothing binds.
+pub fn unsafe_variable(
+    compiler: &Compiler<'_>,
+    name: &str,
+    sought: bool,
+    negated: bool,
+) -> Option<String> {
+    match name {
+        "True" | "False" => return Some(format!("write `{}`", name.to_lowercase())),
+        "None" | "Null" | "nil" | "undefined" => return Some("write `null`".to_owned()),
+        "self" | "this" => return Some("the document is `input`".to_owned()),
+        _ => {}
+    }
+    if sought && name != "_" {
+        return Some(format!("`in` only tests: `some {name} in xs` binds `{name}`"));
+    }
+    let key = Value::from(name);
+    // The root of the tree is `data`.
+    if compiler.rule_tree.children.contains_key(&key)
+        || compiler.options.data.is_some_and(|data| data.get(&key).is_some())
+    {
+        return Some(format!("did you mean `data.{name}`?"));
+    }
+    if let Some(root) = closest(name, ["input", "data"].into_iter().map(str::to_owned)) {
+        return Some(format!("did you mean `{root}`?"));
+    }
+    (negated && name != "_").then(|| {
+        format!(
+            "`not` gives no variable a value; bind `{name}` before, as in `some {name}, _ in xs`"
+        )
     })
 }
 

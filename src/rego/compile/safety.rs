@@ -24,6 +24,10 @@ pub struct Unsafe {
     vars: VarSet,
     /// The variables on the left side of its `:=`.
     assigned: Vec<Name>,
+    /// The variables that it looks for with `in`.
+    members: Vec<Name>,
+    /// `true` if it's negated.
+    negated: bool,
 }
 
 impl Unsafe {
@@ -35,7 +39,18 @@ impl Unsafe {
         {
             vars::each(left, &mut |name| assigned.push(Name::clone(name)));
         }
-        Self { span: expr.span, vars, assigned }
+        let mut members = Vec::new();
+        if let Some(parts @ [_, operator]) = exprs::operator(expr)
+            && matches!(parts.first().map(|it| &it.kind), Some(TermKind::Var(head)) if &**head == "internal")
+            && matches!(&operator.kind, TermKind::String(name) if name.starts_with("member_"))
+            && let [sought @ .., _collection] = exprs::operands(expr)
+        {
+            for term in sought {
+                vars::each(term, &mut |name| members.push(Name::clone(name)));
+            }
+        }
+        let negated = expr.negated || matches!(expr.kind, ExprKind::Not(_));
+        Self { span: expr.span, vars, assigned, members, negated }
     }
 }
 
@@ -542,7 +557,15 @@ pub fn safety_problems(
                 " (hint: `import future.keywords.{display}` to import a future keyword)"
             ));
         }
-        problems.push(Problem::new(ProblemCode::UnsafeVar, *span, message));
+        let mut problem = Problem::new(ProblemCode::UnsafeVar, *span, message);
+        let uses = || lacking.iter().filter(|it| it.vars.iter().any(|var| var == name));
+        problem.hints.extend(super::hints::unsafe_variable(
+            compiler,
+            display,
+            uses().any(|it| it.members.contains(name)),
+            uses().any(|it| it.negated),
+        ));
+        problems.push(problem);
     }
     if !problems.is_empty() {
         return problems;

@@ -190,7 +190,12 @@ impl WithValues<'_> {
             _ => {
                 let message =
                     "with keyword target must reference existing input, data, or a function";
-                return Err(Problem::types(span, message));
+                let problem = Problem::types(span, message);
+                let name = super::text::RefText(target).to_string();
+                return Err(match super::hints::with_target(self.compiler, &name) {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                });
             }
         }
         Ok(exprs::requires_eval(&with.value))

@@ -80,6 +80,16 @@ pub(super) fn match_error(span: Span, left: &Type, right: &Type) -> TypeError {
              (see https://www.openpolicyagent.org/docs/errors/rego-type-error/match-error)"
         ));
     }
+    let names = match (left, right) {
+        (Type::String, Type::Boolean) | (Type::Boolean, Type::String) => {
+            Some("a boolean is compared without quotes: `true`, `false`")
+        }
+        (Type::String, Type::Number) | (Type::Number, Type::String) => {
+            Some("a number is compared without quotes, or converted with `to_number`")
+        }
+        _ => None,
+    };
+    problem.hints.extend(names.map(str::to_owned));
     TypeError { problem, by_unknown: left.is_incomplete() || right.is_incomplete() }
 }
 
@@ -125,6 +135,13 @@ pub(super) fn argument_error(
     }
     let mut problem = Problem::types(span, format!("{}: {what}", reference_text(name)));
     problem.details.extend(lines);
+    if matches!(name, [Term { kind: TermKind::Var(name), .. }] if &**name == "plus")
+        && have.iter().any(|it| matches!(it, Type::String))
+    {
+        problem.hints.push(
+            "strings are joined with `concat(\"\", [a, b])`, `sprintf` or `$\"{a}{b}\"`".to_owned(),
+        );
+    }
     TypeError { problem, by_unknown: have.iter().any(Type::is_incomplete) }
 }
 

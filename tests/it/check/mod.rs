@@ -4,6 +4,7 @@ mod arguments;
 mod attacks;
 mod bundles;
 mod capabilities;
+mod hints;
 mod ignore;
 mod lists;
 mod names;
