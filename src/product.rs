@@ -145,18 +145,23 @@ impl Product {
         if !form {
             return Err(Error::new(
                 ErrorKind::Configuration,
-                format!("product `{}` isn't a name", crate::text::escape(name)),
+                format!("`{}` isn't a valid name for a product", crate::text::escape(name)),
             )
             .with_hint("use a lowercase letter, then lowercase letters, digits and `_`"));
         }
-        if RESERVED.contains(&name) {
+        if Self::is_reserved(name) {
             return Err(Error::new(
                 ErrorKind::Configuration,
-                format!("product `{name}` is a word of Rego's own"),
+                format!("`{name}` is reserved in Rego: a product can't have that name"),
             )
             .with_hint("choose another name for the product"));
         }
         Ok(Self(name.into()))
+    }
+
+    /// Returns `true` for a word that Rego reserves: a product can't have it as a name.
+    pub(crate) fn is_reserved(name: &str) -> bool {
+        RESERVED.contains(&name)
     }
 
     /// The name itself.

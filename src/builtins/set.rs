@@ -81,9 +81,9 @@ impl FunctionSet {
             Error::new(ErrorKind::InvalidArgument, message)
         };
         if let Some(function) = super::function(name) {
-            return Err(
-                error("the function isn't turned on").by_setting(Setting::Function(function.name))
-            );
+            let message = format!("`{}` is off by default", function.name);
+            return Err(Error::new(ErrorKind::InvalidArgument, message)
+                .by_setting(Setting::Function(function.name)));
         }
         let names: Vec<String> = self.iter().map(|f| format!("`{}`", f.name)).collect();
         let list = format!("the functions are {}", names.join(", "));

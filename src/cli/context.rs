@@ -15,7 +15,7 @@ use super::output::Reporter;
 use super::stdin::Stdin;
 use crate::builtins::FunctionSet;
 use crate::emulator::Emulator;
-use crate::text::escape;
+use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
 
 /// The largest artifact, unless `--max-bytes` is less.
@@ -86,14 +86,19 @@ impl Context {
         Ok((context, emulator))
     }
 
-    /// Warns of an option that selects another organization than the token's own.
+    /// Warns of a setting that selects an organization, which an API token ignores.
     fn warn_of_ignored_organization(&self, reporter: Reporter) {
         let api = |token: &Sourced<Token>| token.value.kind(&self.product) == TokenKind::Api;
-        let given = |name: &Sourced<String>| matches!(name.origin, Origin::Option(_));
-        if self.token.as_ref().is_some_and(api) && self.organization.as_ref().is_some_and(given) {
-            reporter.warning(
-                "`--organization` changes nothing: an API token is bound to its organization",
-            );
+        if let Some(name) = &self.organization
+            && self.token.as_ref().is_some_and(api)
+        {
+            let what = match name.origin {
+                Origin::Option(option) => format!("`{option}`"),
+                ref origin => format!("the organization (from {origin})"),
+            };
+            reporter.warning(&format!(
+                "{what} changes nothing: an API token is bound to its organization"
+            ));
         }
     }
 
@@ -228,8 +233,7 @@ pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> 
 
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {
     std::fs::read(&file.value).map_err(|error| {
-        let path = escape(&file.value.display().to_string());
-        let message = format!("the certificates `{path}` can't be read (from {})", file.origin);
-        Error::new(ErrorKind::Configuration, message).with_source(error)
+        let what = format!("the certificates (from {})", file.origin);
+        unreadable(&what, &file.value, error)
     })
 }

@@ -18,16 +18,23 @@ pub(super) struct ManArgs {
 
 /// Writes the manual of `command`.
 pub(super) fn run(args: &ManArgs, command: clap::Command) -> Result<Exit, Error> {
-    let command = service_options::shown(command);
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(command).render(&mut page).map_err(|error| unwritten(&error))?;
+        clap_mangen::Man::new(service_options::shown(command))
+            .render(&mut page)
+            .map_err(|error| unwritten(&error))?;
         output::to_stdout(&page)?;
         return Ok(Exit::Passed);
     };
     std::fs::create_dir_all(folder).map_err(|error| unwritten(&error))?;
-    clap_mangen::generate_to(command, folder).map_err(|error| unwritten(&error))?;
+    clap_mangen::generate_to(service_options::shown(without_help(command)), folder)
+        .map_err(|error| unwritten(&error))?;
     Ok(Exit::Passed)
+}
+
+/// Removes the subcommands `help`, whose pages would repeat the other ones.
+fn without_help(command: clap::Command) -> clap::Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
 fn unwritten(error: &std::io::Error) -> Error {

@@ -57,7 +57,7 @@ pub(super) struct Options {
     pub fault: Vec<String>,
     /// Time limit of one evaluation or call, such as `30s`
     #[arg(long, global = true, value_name = "TIME", default_value = "60s",
-        value_parser = duration, help_heading = SERVICE)]
+        value_parser = duration, allow_hyphen_values = true, help_heading = SERVICE)]
     pub timeout: Duration,
     /// Maximum number of concurrent requests
     #[arg(long, global = true, value_name = "N", default_value_t = 64,
@@ -264,6 +264,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Parses a number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
 fn size(text: &str) -> Result<u64, String> {
     let bad = || "a size is a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
+    let zero = "a size is at least 1 byte".to_owned();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor: u64 = match text.get(digits.len()..).unwrap_or_default() {
         "" | "B" => 1,
@@ -275,8 +276,11 @@ fn size(text: &str) -> Result<u64, String> {
         "GB" => 1_000_000_000,
         _ => return Err(bad()),
     };
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
-    bytes.filter(|bytes| *bytes > 0).ok_or_else(bad)
+    match digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)) {
+        Some(0) => Err(zero),
+        Some(bytes) => Ok(bytes),
+        None => Err(bad()),
+    }
 }
 
 #[cfg(test)]
@@ -298,6 +302,7 @@ mod tests {
         assert_eq!(size("7"), Ok(7));
         assert_eq!(size("512MiB"), Ok(512 << 20));
         assert_eq!(size("2GB"), Ok(2_000_000_000));
+        assert_eq!(size("0MiB"), Err("a size is at least 1 byte".to_owned()));
         for bad in ["", "0", "-1", "1.5G", "1 TiB", "MiB", "99999999999GiB"] {
             assert!(size(bad).is_err(), "{bad}");
         }

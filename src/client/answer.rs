@@ -59,7 +59,7 @@ fn describe(
         400 | 422 => (ErrorKind::InvalidArgument, "the service can't serve the request", ""),
         401 => (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN),
         402 | 403 => {
-            (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint))
+            (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint, body))
         }
         404 | 500 if is_refused(body) => {
             (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
@@ -69,7 +69,7 @@ fn describe(
         }
         404 | 410 => (
             ErrorKind::Protocol,
-            "the service has nothing there",
+            "the address isn't one of the service's",
             match endpoint.api {
                 Api::ControlPlane => NOT_CONTROL_PLANE,
                 Api::Backend => NOT_BACKEND,
@@ -85,8 +85,11 @@ fn describe(
 }
 
 /// Returns a hint for a refusal, with its possible causes.
-fn forbidden(endpoint: Endpoint) -> &'static str {
-    if endpoint.name == DOWNLOAD.name {
+fn forbidden(endpoint: Endpoint, body: &[u8]) -> &'static str {
+    let says = |words: &str| message(body).is_some_and(|it| it.to_lowercase().contains(words));
+    if says("user token") {
+        "use a user token; `auth status` shows the kind of the current one"
+    } else if endpoint.name == DOWNLOAD.name {
         "downloads may need a user token with the right to download, and a paid plan"
     } else if endpoint.api == Api::Backend {
         "check the organization, and whether its plan includes this (the platform backend needs a paid plan)"
@@ -264,7 +267,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 pub(crate) fn not_json(error: &serde_json::Error, body: &[u8]) -> Error {
     let start = body.iter().find(|b| !b.is_ascii_whitespace());
     let why = match start {
-        None => "the service answered with nothing".to_owned(),
+        None => "the service answered with an empty body".to_owned(),
         Some(b'<') => "the service answered with a web page instead of JSON".to_owned(),
         Some(_) => {
             format!("the service's answer can't be read: {}", shorten(&error.to_string(), 300))

@@ -88,12 +88,21 @@ impl Token {
         if text.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, "the token is empty"));
         }
+        let wrong = |message: &str, hint: &str| {
+            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
+        };
+        let scheme = text.split_once(char::is_whitespace).map(|(scheme, _)| scheme);
+        if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer")) {
+            return wrong("the token begins with `Bearer`", "leave `Bearer ` out: it is added");
+        }
         if !text.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(Error::new(
-                ErrorKind::Configuration,
+            return wrong(
                 "the token holds white space, control characters or characters that aren't ASCII",
-            )
-            .with_hint("copy it again, without quotes and line breaks"));
+                "copy it again, without quotes and line breaks",
+            );
+        }
+        if text.starts_with(['"', '\'']) || text.ends_with(['"', '\'']) {
+            return wrong("the token is in quotes", "leave the quotes out");
         }
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
         let claims = claims(text);

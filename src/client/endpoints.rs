@@ -193,8 +193,13 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     if text.trim().is_empty() {
         return Err(bad("is empty"));
     }
-    let url =
-        Url::parse(text.trim()).map_err(|error| bad(&format!("isn't a valid URL: {error}")))?;
+    let url = Url::parse(text.trim());
+    // `localhost:8080` parses: its host looks like a scheme.
+    let lacks_scheme = !text.contains("://");
+    if lacks_scheme {
+        return Err(bad("has no scheme").with_hint("it begins with `https://`"));
+    }
+    let url = url.map_err(|error| bad(&format!("isn't a valid URL: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad("holds a user name or password")
             .with_hint("credentials go into the token, not into the address"));

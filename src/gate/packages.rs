@@ -219,7 +219,7 @@ fn verdict_rules(
             continue;
         };
         if rule.path.len() > package.path.len() + 1 {
-            let message = format!("the verdict rule `{first}` is taken apart by a dotted name");
+            let message = format!("the verdict rule `{first}` has further parts in its name");
             found.push(
                 Diagnostic::error("verdict-rule", message)
                     .with_hint(format!("write `{first} contains …`"))

@@ -164,7 +164,7 @@ fn without_calls(check: &Check) -> Error {
     .by_setting(Setting::RequiredCalls);
     match check.sites.iter().find(|site| site.asks_service()) {
         Some(site) => error.with_hint(format!(
-            "`{}` at {}:{} was never reached: check that the input has what it is asked with",
+            "`{}` at {}:{} was never reached: check that the input has the values that its rule needs",
             site.function, site.position.file, site.position.line
         )),
         None => error,

@@ -48,7 +48,9 @@ fn setting(setting: Setting) -> String {
         Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
         Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",
         Setting::SkippedInputs => "`--allow-skipped` lets such an input pass",
-        Setting::RequiredCalls => "without `--require-calls` it needn't",
+        Setting::RequiredCalls => {
+            "leave out `--require-calls` if a policy may decide without the service"
+        }
         Setting::Arguments => "`--arg NAME=VALUE` gives it",
         Setting::WrappedArrays => "`--wrap-arrays` makes an object of an array",
         Setting::Attestations => "without `--attestation` it is taken as it is",

@@ -78,7 +78,7 @@ impl Attest {
         if options.local.is_some() || options.replay.is_some() {
             let other = if options.local.is_some() { "--local" } else { "--replay" };
             return Err(wrong(format!("`--attest` and `{other}` exclude each other"))
-                .with_hint("an outcome that the service took no part in proves nothing"));
+                .with_hint("without answers of the service, an outcome proves nothing"));
         }
         for (option, given) in
             [("--attest-verifier", &self.verifier), ("--attest-resource", &self.resource)]
@@ -112,7 +112,7 @@ impl Attest {
         }
         if emulated {
             return Err(wrong("an emulator answered: there is nothing to attest to").with_hint(
-                "an outcome that the service took no part in proves nothing; are the addresses \
+                "without answers of the service, an outcome proves nothing; are the addresses \
                  the service's?",
             ));
         }

@@ -76,7 +76,7 @@ impl Report for Human {
         for (number, what) in [
             (totals.warnings, "warning"),
             (totals.waived, "waived"),
-            (totals.below_threshold, "below the severity that fails"),
+            (totals.below_threshold, facts::below(run).as_str()),
             (totals.skipped, "skipped"),
         ] {
             if number > 0 {
@@ -113,7 +113,7 @@ impl Human {
         let commit = tool.commit.as_ref().map_or_else(String::new, |c| format!(" ({})", line(c)));
         let (name, version) = (line(&tool.name), line(&tool.version));
         let took = Duration::from_millis(run.duration_ms);
-        let text = format!("{name} {version}{commit}, {}, {took:?}", line(&run.started));
+        let text = format!("{name} {version}{commit}, {}, {}", line(&run.started), shown(took));
         writeln!(out, "{}", self.paint(DIM, &text))?;
         for (name, value) in facts::inventory(run) {
             writeln!(out, "{}", self.paint(DIM, &format!("{name}: {}", line(&value))))?;
@@ -137,21 +137,26 @@ impl Human {
             from.push(count(ledger.attempts, "request"));
             parts.push(format!("{}: {}", count(calls, "call"), from.join(", ")));
         }
-        parts.push(format!("{:?}", Duration::from_millis(input.duration_ms)));
+        parts.push(shown(Duration::from_millis(input.duration_ms)));
         writeln!(out, "  {}", self.paint(DIM, &parts.join("; ")))?;
         for call in &ledger.calls {
             let guess = if call.needed { "" } else { ", a guess" };
             let form = call.form.as_deref().filter(|form| *form == "base64");
             let form = form.map_or("", |_| ", given as base64, since it isn't UTF-8");
+            let cut = if call.cut { ", list cut at the policy's own limit" } else { "" };
+            let unchecked = match call.unchecked {
+                0 => String::new(),
+                number => format!(", {} not compared", count(number, "field")),
+            };
             let text = format!(
-                "pass {}: {} {}: {} from {}, {}, {:?} for {}{guess}{form}",
+                "pass {}: {} {}: {} from {}, {}, {} for {}{guess}{form}{cut}{unchecked}",
                 call.pass,
                 line(&call.function),
                 line(&call.arguments),
                 line(&call.outcome),
                 line(&call.origin),
                 count(call.attempts.into(), "request"),
-                Duration::from_micros(call.latency_us),
+                shown(Duration::from_micros(call.latency_us)),
                 line(&call.policy),
             );
             writeln!(out, "    {}", self.paint(DIM, &text))?;
@@ -251,7 +256,9 @@ impl Human {
                 line(&waiver.expires),
                 line(&waiver.reason)
             ),
-            (Effect::BelowThreshold, _) => writeln!(out, "      less severe than what fails"),
+            (Effect::BelowThreshold, _) => {
+                writeln!(out, "      {}", facts::below(run))
+            }
             (Effect::Disregarded, _) => writeln!(out, "      doesn't count"),
             _ => Ok(()),
         }
@@ -321,4 +328,8 @@ fn count(number: u64, what: &str) -> String {
         (_, Some(stem)) => format!("{number} {stem}ies"),
         (_, None) => format!("{number} {what}s"),
     }
+}
+/// Returns a duration for display.
+fn shown(duration: Duration) -> String {
+    if duration.is_zero() { "0ms".to_owned() } else { format!("{duration:?}") }
 }

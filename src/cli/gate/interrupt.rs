@@ -52,7 +52,7 @@ impl Interrupt {
             if *phase != Phase::Preparing {
                 if *phase == Phase::Evaluating {
                     own.cancellation.cancel();
-                    output::plain_note("interrupted: what is done so far is being reported");
+                    output::plain_note("interrupted: reporting what is finished");
                 }
                 drop(phase);
                 signals.within(GRACE);

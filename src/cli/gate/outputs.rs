@@ -98,10 +98,29 @@ impl std::str::FromStr for Output {
                 .iter()
                 .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
                 .collect();
-            format!("there is no form `{}`; there are {}", escape(format), known.join(", "))
+            let message =
+                format!("there is no format `{}`; there are {}", escape(format), known.join(", "));
+            match guessed(text) {
+                Some(format) => format!("{message}; for a file write `{format}={}`", escape(text)),
+                None => message,
+            }
         })?;
         Ok(Self { format, file: file.into() })
     }
+}
+
+/// Returns the name of the format that the name of a file suggests.
+fn guessed(file: &str) -> Option<&'static str> {
+    let name = Path::new(file).extension()?.to_str()?.to_ascii_lowercase();
+    Some(match name.as_str() {
+        "json" => "json",
+        "xml" => "junit",
+        "sarif" => "sarif",
+        "html" | "htm" => "html",
+        "md" | "markdown" => "markdown",
+        "tap" => "tap",
+        _ => return None,
+    })
 }
 
 /// The destinations of a run's reports and of its statement.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::options::Options;
 use super::{Exit, output};
@@ -26,6 +26,7 @@ const INPUT: &str = "{\n  \"image\": \
 /// Write a policy with tests to start from, or example policies with a sample service
 #[derive(Debug, Args)]
 #[command(
+    group(ArgGroup::new("contents").args(["name", "examples"]).required(true)),
     after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
     `policies`, `release_gate`, `inputs` and `service`, and never overwrites.\n\n\
     Examples:\n  \
@@ -34,7 +35,6 @@ const INPUT: &str = "{\n  \"image\": \
 )]
 pub(super) struct NewArgs {
     /// The policy's name, which becomes its package
-    #[arg(required_unless_present = "examples", conflicts_with = "examples")]
     name: Option<String>,
     /// Write example policies, inputs for them and the data of a sample service instead
     #[arg(long)]
@@ -113,12 +113,15 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
         Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
     };
     // The same words and forms are refused for a product.
+    if Product::is_reserved(name) {
+        return wrong("is reserved in Rego", &format!("try `{name}_policy`"));
+    }
     if Product::new(name).is_err() {
-        return wrong(
-            "isn't a valid policy name",
-            "use a lowercase letter, then lowercase letters, digits and `_`, and no word, \
-            built-in or namespace of Rego's own",
-        );
+        let form = "use a lowercase letter, then lowercase letters, digits and `_`";
+        return match similar(name, product) {
+            Some(similar) => wrong("isn't a valid policy name", &format!("{form}: `{similar}`")),
+            None => wrong("isn't a valid policy name", form),
+        };
     }
     if name == product.as_str() {
         return wrong("is what the functions begin with", "choose another name for the policy");
@@ -130,6 +133,14 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
         );
     }
     Ok(name)
+}
+
+/// Returns a valid name that resembles one that isn't.
+fn similar(name: &str, product: &Product) -> Option<String> {
+    let plain = name.to_lowercase();
+    let parts = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let similar = parts.collect::<Vec<_>>().join("_");
+    checked(&similar, product).is_ok().then_some(similar)
 }
 
 fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {

@@ -155,6 +155,14 @@ pub(super) fn severity_name(severity: Severity) -> &'static str {
     Severity::NAMES.iter().find(|(_, known)| *known == severity).map_or("", |(name, _)| name)
 }
 
+/// Returns the effect of a violation that is less severe than the threshold.
+pub(crate) fn below(run: &Run) -> String {
+    match run.rules.fail_on {
+        Some(severity) => format!("below `--fail-on {}`", severity_name(severity)),
+        None => "below the severity that fails".to_owned(),
+    }
+}
+
 /// Returns a position as `file:line:column`.
 pub(super) fn place(position: &Position) -> String {
     format!("{}:{}:{}", line(&position.file), position.line, position.column)
@@ -177,7 +185,7 @@ pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
                 format!("waived until {expires} by {owner}, matched by {by}: {}", line(&w.reason))
             },
         )),
-        Effect::BelowThreshold => Some("below the severity that fails".to_owned()),
+        Effect::BelowThreshold => Some(below(run)),
         Effect::Disregarded => Some("disregarded, as the policy says".to_owned()),
     }
 }

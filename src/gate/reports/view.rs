@@ -57,7 +57,8 @@ impl View {
         }
         let mut rest = Vec::new();
         if hidden > 0 {
-            rest.push(format!("{} passed", count(hidden, "more input")));
+            let what = if listed.is_empty() { "input" } else { "more input" };
+            rest.push(format!("{} passed", count(hidden, what)));
         }
         if !left.is_empty() {
             let sums: Vec<String> =
