@@ -33,7 +33,7 @@ use cache::HttpCache;
 /// The approximate limit on the memory of a decoded body, in bytes, so that a small one can't decode
 /// to a huge value.
 const MAX_DECODED: u64 = 512 << 20;
-const TOO_MUCH_DECODED: &str = "a decoded body takes more than 536870912 bytes";
+const TOO_MUCH_DECODED: &str = "a decoded body takes more than 512 MiB";
 
 /// Lets policies send their own requests, to the hosts that it allows; cheap to clone.
 ///
