@@ -59,8 +59,9 @@ fn similar(path: &Path) -> Option<PathBuf> {
         let names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         let near = nearest(name.to_str()?, names.iter().map(String::as_str))?;
-        let whole = found.join(near).join(components.as_path());
-        return whole.exists().then(|| whole.components().collect());
+        // Collected anew: joining an empty rest would append a separator.
+        let whole: PathBuf = found.join(near).components().chain(components).collect();
+        return whole.exists().then_some(whole);
     }
     None
 }

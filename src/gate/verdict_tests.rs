@@ -137,7 +137,7 @@ fn values_of_another_shape_are_errors() {
         ("deny contains {\"message\": [\"x\"]}", "`message` that isn't a string"),
         ("warn contains true\ndeny := []", "holds a warning that is a boolean"),
         ("deny(x) := x", "is a function"),
-        ("deny.high contains \"x\"", "dotted name"),
+        ("deny.high contains \"x\"", "further parts in its name"),
         ("violation contains \"x\"", "isn't a verdict rule"),
         ("denny contains \"x\"\ndeny contains \"y\"", "isn't a verdict rule"),
         ("allow := false", "has no verdict rule"),

@@ -140,7 +140,8 @@ fn similar(name: &str, product: &Product) -> Option<String> {
     let plain = name.to_lowercase();
     let parts = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let similar = parts.collect::<Vec<_>>().join("_");
-    checked(&similar, product).is_ok().then_some(similar)
+    let valid = Product::new(&similar).is_ok();
+    (valid && similar != product.as_str() && !similar.ends_with("_test")).then_some(similar)
 }
 
 fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {

@@ -106,4 +106,12 @@ fn names_are_packages() {
         run.output().code(2);
         assert!(!dir.exists(), "{name}");
     }
+    for (name, said) in [
+        ("my-policy", "digits and `_`: `my_policy`"),
+        ("data", "`data` is reserved in Rego"),
+        ("time", "try `time_policy`"),
+    ] {
+        sandbox.run(&["new", name]).output().code(2).says(said);
+    }
+    sandbox.run(&["new"]).output().code(2).says("<NAME|--examples>");
 }

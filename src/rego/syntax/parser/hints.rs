@@ -38,12 +38,6 @@ fn takes_operand(tok: Tok) -> bool {
             | Tok::Lt
             | Tok::Gte
             | Tok::Lte
-            | Tok::Not
-            | Tok::Some
-            | Tok::With
-            | Tok::As
-            | Tok::Import
-            | Tok::Package
             | Tok::Dot
     )
 }
@@ -92,7 +86,7 @@ impl Parser<'_> {
             {
                 return Some(format!("a value is missing before `{}`", tok.name()));
             }
-            (Tok::Import, Tok::String | Tok::RawString) => {
+            (Tok::Ident, Tok::String | Tok::RawString) if previous_word == "import" => {
                 let path = word.trim_matches(['"', '`']);
                 let quotable = path.len() <= MAX_QUOTED && !path.is_empty();
                 let path = if quotable { path } else { "data.NAME" };
