@@ -187,6 +187,9 @@ impl Parser<'_> {
     /// The hint for an expression between rules that isn't a rule.
     pub(super) fn hint_for_stray(&self, span: Span) -> Option<String> {
         let text = self.slice(span.start, span.end);
+        if text.starts_with('"') && self.slice(0, span.start).ends_with('f') {
+            return Some(TEMPLATE.to_owned());
+        }
         let rest = self.text.get(usize::try_from(span.end).ok()?..)?;
         let next = rest.trim_start_matches([' ', '\t']);
         if self.options.version == BaseVersion::V0 {
