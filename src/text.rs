@@ -120,6 +120,22 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
+/// Returns the known names that begin with `word_` or end in `_word`: `project_name` for `project`.
+pub(crate) fn with_part<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> impl Iterator<Item = &'a str> {
+    known.into_iter().filter(move |name| {
+        let begins = name.strip_prefix(word).is_some_and(|rest| rest.starts_with('_'));
+        !word.is_empty() && (begins || ends_in(name, word))
+    })
+}
+
+/// Returns `true` if a name ends in `_word`, as `overall_status` does for `status`.
+pub(crate) fn ends_in(name: &str, word: &str) -> bool {
+    name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
+}
+
 /// Returns the reference to a path below `data`, such as `data.a["b c"]`.
 pub(crate) fn data_reference(path: &[String]) -> String {
     let mut out = String::from("data");
@@ -204,5 +220,16 @@ mod tests {
         assert_eq!(nearest("discoverr", known), Some("discover"));
         assert_eq!(nearest("Discover", known), Some("discover"));
         assert_eq!(nearest("zzz", known), None);
+    }
+
+    #[test]
+    fn names_are_found_by_their_first_or_last_part() {
+        let known = ["project_name", "project_version_name", "kind", "limit"];
+        let with = |word| with_part(word, known).collect::<Vec<_>>();
+        assert_eq!(with("project"), ["project_name", "project_version_name"]);
+        assert_eq!(with("version_name"), ["project_version_name"]);
+        assert_eq!(with("proj"), [""; 0]);
+        assert_eq!(with("kind"), [""; 0]);
+        assert_eq!(with(""), [""; 0]);
     }
 }

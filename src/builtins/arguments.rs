@@ -9,7 +9,7 @@ use crate::rego::Value;
 
 use super::describe;
 use super::{Field, Function, Type};
-use crate::text::{nearest, shorten};
+use crate::text::{nearest, shorten, with_part};
 use crate::{Error, ErrorKind, Product};
 
 /// An argument that doesn't have its declared form.
@@ -191,12 +191,18 @@ pub(crate) fn filters<'a>(
         };
         if !fields.iter().any(|f| f.name == key.as_ref()) {
             let error = Invalid::new(name, format!("has the unknown key `{}`", shorten(key, 80)));
-            return Err(if let Some(near) = nearest(key, fields.iter().map(|f| f.name)) {
-                error.hint(format!("did you mean `{near}`?"))
+            let known = || fields.iter().map(|f| f.name);
+            let quoted = |name| format!("`{name}`");
+            let near: Vec<_> = match nearest(key, known()) {
+                Some(near) => vec![quoted(near)],
+                None => with_part(key, known()).map(quoted).collect(),
+            };
+            return Err(error.hint(if near.is_empty() {
+                let all: Vec<_> = known().map(quoted).collect();
+                format!("the keys are {}", all.join(", "))
             } else {
-                let known: Vec<_> = fields.iter().map(|f| format!("`{}`", f.name)).collect();
-                error.hint(format!("the keys are {}", known.join(", ")))
-            });
+                format!("did you mean {}?", near.join(" or "))
+            }));
         }
         out.insert(key.as_ref(), value);
     }

@@ -9,7 +9,7 @@ use crate::rego::value::Shared;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::arguments::{Invalid, argument, digest, text};
-use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Request, Type};
+use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::client::{
     ANY, ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, refuse_all,
     refuse_misspelt, refuse_unknown, within_list,
@@ -66,6 +66,7 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: false,
     optional: false,
+    origin: Origin::Key("result"),
     parse,
 };
 

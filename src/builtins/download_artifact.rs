@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
-use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Request, Type};
+use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Origin, Request, Type};
 use crate::client::{Client, Content, Context, Wanted, download};
 use crate::{Error, ErrorKind};
 
@@ -23,6 +23,7 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Content,
     paid_plan: true,
     optional: false,
+    origin: Origin::Composed,
     parse,
 };
 

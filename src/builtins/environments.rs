@@ -1,7 +1,7 @@
 //! `environments(filters)`: the environments that match a search.
 
 use super::lists::Listing;
-use super::{Argument, Cost, Field, Function, Type};
+use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{ENVIRONMENTS, Paging};
 use crate::resources::Environment;
 
@@ -38,5 +38,6 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: true,
     optional: true,
+    origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };

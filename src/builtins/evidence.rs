@@ -1,7 +1,7 @@
 //! `evidence(filters)`: the evidence that matches the filters.
 
 use super::lists::Listing;
-use super::{Argument, Cost, Field, Function, Type};
+use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{EVIDENCE, Paging};
 
 pub(super) static FILTERS: &[Field] = &[
@@ -68,5 +68,6 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: true,
     optional: false,
+    origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };

@@ -7,7 +7,7 @@ use crate::rego::Value;
 use bytes::Bytes;
 
 use super::arguments::{Invalid, argument, is_digest, string};
-use super::{AnswerFuture, Argument, Cost, Field, Function, Request, Type};
+use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
 use crate::client::{Client, Context, parse_envelope, protocol, run_operation};
 use crate::text::shorten;
@@ -29,13 +29,14 @@ pub(super) static FUNCTION: Function = Function {
     ],
     result: Type::Object(RESULT),
     summary: "an AI model's evaluation of a piece of evidence",
-    doc: "Costs money, so it is never sent twice and never on a guess. When the analysis is \
+    doc: "Costs money, so it is never sent twice and never before it is certain to be needed. When the analysis is \
           skipped (the feature is off, for one) `skipped` is true and `violations` empty: look at \
           `skipped` before you take that for a pass. A string that only looks like a digest is an \
           error. Interface section 4.7; needs a paid plan.",
     cost: Cost::Prompt,
     paid_plan: true,
     optional: false,
+    origin: Origin::Composed,
     parse,
 };
 

@@ -5,6 +5,7 @@
 //! service may send something else tomorrow.
 
 use super::{Field, Type, discover, evidence, project_compliance};
+use crate::resources::{ProjectEvaluation, RequirementEvaluation};
 
 /// A field that the service is known to send.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,7 @@ static KINDS: &[&str] = &[
     "CHECKMARX_JSON",
 ];
 
+/// Statuses of requirements: those that `ComplianceMetrics` counts.
 static STATUSES: &[&str] = &["pass", "fail", "pending", "partial", "inactive"];
 
 /// Booleans that are sent as strings.
@@ -81,16 +83,21 @@ static METADATA_FIELDS: &[KnownField] =
 static EVALUATION: &[KnownField] =
     &[KnownField { name: "status", ty: Type::String, values: STATUSES }];
 
+static OVERALL: &[KnownField] =
+    &[KnownField { name: "overall_status", ty: Type::String, values: STATUSES }];
+
 /// Returns the known fields of an object, documented ones included. The object is identified by the
 /// address of its table of documented fields.
 pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
-    let table: [(&[Field], &'static [KnownField]); 6] = [
+    let table: [(&[Field], &'static [KnownField]); 8] = [
         (discover::RESULT, DISCOVERED),
         (discover::REFERENCE, DISCOVERED),
         (METADATA, METADATA_FIELDS),
         (evidence::EVIDENCE_ROW, KIND_ONLY),
         (evidence::FILTERS, KIND_ONLY),
         (project_compliance::EVALUATION, EVALUATION),
+        (&ProjectEvaluation, EVALUATION),
+        (&RequirementEvaluation, OVERALL),
     ];
     let found = table.into_iter().find(|(documented, _)| std::ptr::eq(*documented, fields));
     found.map_or(&[], |(_, known)| known)

@@ -49,6 +49,15 @@ pub enum Cost {
     Prompt,
 }
 
+/// The place of a function's result in the service's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It is the value of this key. The service may have sent fields that aren't documented.
+    Key(&'static str),
+    /// It is put together from the answer, and has only the documented fields.
+    Composed,
+}
+
 /// An argument of a function.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -81,8 +90,9 @@ pub struct Function {
     pub cost: Cost,
     /// `true` if it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
-    /// `true` if it is off until a host turns it on ([`FunctionSet`]).
+    /// `true` if it is off until a host enables it ([`FunctionSet`]).
     pub optional: bool,
+    pub(crate) origin: Origin,
     pub(crate) parse: fn(&[Value]) -> Parsed,
 }
 
@@ -93,7 +103,7 @@ impl std::fmt::Debug for Function {
 }
 
 /// Every function: the five of interface section 4.7, and those that read the resources of sections
-/// 4.1 to 4.6, which are off until a host turns them on ([`FunctionSet`]). None of them writes.
+/// 4.1 to 4.6, which are off until a host enables them ([`FunctionSet`]). None of them writes.
 pub static FUNCTIONS: &[&Function] = &[
     &discover::FUNCTION,
     &evidence::FUNCTION,
@@ -234,3 +244,7 @@ pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>>
         _ => Err(serde::de::Error::custom("this function's answer isn't a list")),
     }
 }
+
+#[cfg(test)]
+#[path = "documentation_tests.rs"]
+mod documentation_tests;

@@ -1,7 +1,7 @@
 //! `product_compliance(filters)`: the compliance of a product's version with its frameworks.
 
 use super::lists::Listing;
-use super::{Argument, Cost, Field, Function, Type};
+use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{PRODUCT_COMPLIANCE, Paging};
 use crate::resources::FrameworkCompliance;
 
@@ -47,5 +47,6 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: true,
     optional: true,
+    origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };

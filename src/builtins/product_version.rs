@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::rego::Value;
 
 use super::arguments::{argument, identifier};
-use super::{AnswerFuture, Argument, Cost, Field, Function, Parsed, Request, Type};
+use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Parsed, Request, Type};
 use crate::Error;
 use crate::client::{ApiRequest, Client, Context, PRODUCT_VERSION, parse_envelope, protocol};
 use crate::resources::ProductVersion;
@@ -26,6 +26,7 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: true,
     optional: true,
+    origin: Origin::Key("version"),
     parse,
 };
 

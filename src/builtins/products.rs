@@ -1,7 +1,7 @@
 //! `products(filters)`: the organization's products.
 
 use super::lists::Listing;
-use super::{Argument, Cost, Field, Function, Type};
+use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{PRODUCTS, Paging};
 use crate::resources::ProductResource;
 
@@ -35,5 +35,6 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: true,
     optional: true,
+    origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };

@@ -1,7 +1,7 @@
 //! `project_compliance(filters)`: the compliance of a project's version with its frameworks.
 
 use super::lists::Listing;
-use super::{Argument, Cost, Field, Function, Type};
+use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{PROJECT_COMPLIANCE, Paging};
 
 static FILTERS: &[Field] = &[
@@ -55,5 +55,6 @@ pub(super) static FUNCTION: Function = Function {
     cost: Cost::Request,
     paid_plan: true,
     optional: false,
+    origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };

@@ -1,7 +1,7 @@
 //! `projects(filters)`: the projects that match the filters.
 
 use super::lists::Listing;
-use super::{Argument, Cost, Field, Function, Type};
+use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{PROJECTS, Paging};
 use crate::resources::Project;
 
@@ -33,11 +33,12 @@ pub(super) static FUNCTION: Function = Function {
     result: Type::Object(RESULT),
     summary: "the projects that match the filters",
     doc: "Every page is read, unless `limit` bounds the results; reports then say that the list \
-          was cut. How a name or description matches is the service's to say: compare what comes. \
+          was cut. How names and descriptions match is up to the service: compare the results. \
           A nested resource is absent when the service leaves it out. Interface sections 2.5 and \
           4.3; needs a paid plan.",
     cost: Cost::Request,
     paid_plan: true,
     optional: true,
+    origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };

@@ -1,4 +1,4 @@
-//! The functions that are turned on.
+//! The functions that are enabled.
 //!
 //! Owns the choice and its spelling (`all`, or names). A function that is off doesn't exist for a
 //! policy: the loader refuses its name as it refuses any other.
@@ -8,7 +8,7 @@ use crate::text::{escape, nearest};
 use crate::{Error, ErrorKind, Setting};
 
 /// The functions that policies can call: the five of interface section 4.7, and those of the others
-/// that the host turns on.
+/// that the host enables.
 ///
 /// ```
 /// use rego_platform::builtins::FunctionSet;
@@ -47,7 +47,7 @@ impl FunctionSet {
     /// [`ErrorKind::Configuration`] when there is no such function.
     pub fn with(self, name: &str) -> Result<Self, Error> {
         if super::function(name).is_none() {
-            let message = format!("there is no function `{}` to turn on", escape(name));
+            let message = format!("there is no function `{}` to enable", escape(name));
             let error = Error::new(ErrorKind::Configuration, message);
             let all = || FUNCTIONS.iter().map(|function| function.name);
             return Err(match nearest(name, all()) {
@@ -60,7 +60,7 @@ impl FunctionSet {
         Ok(Self { rows: self.rows | Self::of(|function| function.name == name).rows })
     }
 
-    /// Returns `true` if the function called `name`, without a prefix, is turned on.
+    /// Returns `true` if the function called `name`, without a prefix, is enabled.
     pub fn has(self, name: &str) -> bool {
         self.iter().any(|function| function.name == name)
     }
@@ -71,7 +71,7 @@ impl FunctionSet {
         rows.filter(move |(_, bit)| self.rows & (1 << bit) != 0).map(|(function, _)| function)
     }
 
-    /// Returns the function called `name`, without a prefix, if it is turned on.
+    /// Returns the function called `name`, without a prefix, if it is enabled.
     pub(crate) fn find(self, name: &str) -> Result<&'static Function, Error> {
         if let Some(function) = self.iter().find(|function| function.name == name) {
             return Ok(function);

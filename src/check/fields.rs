@@ -1,15 +1,18 @@
-//! Misspelt fields of results.
+//! Fields that results don't have.
 //!
-//! Results may have undocumented fields, so only a near miss of a known field is a finding.
+//! Results may have undocumented fields, so a finding needs more than a name that isn't documented:
+//! a near miss of a known field, the end of one (`status` for `overall_status`), or a part of the
+//! service's answer that isn't in the function's result (`pagination`).
 
 use super::infer::Types;
 use super::{File, Inspected};
 use crate::Diagnostic;
-use crate::builtins::Field;
 use crate::builtins::known_fields::known_fields;
+use crate::builtins::{FUNCTIONS, Field, Origin, Type};
 use crate::rego::syntax::tree::{Span, Term, TermKind};
+use crate::text::{ends_in, shorten};
 
-/// Finds near misses of known fields.
+/// Finds names that aren't fields.
 pub(super) fn check<'a>(
     all: &Inspected<'_>,
     (at, file): (usize, &'a File<'a>),
@@ -18,7 +21,7 @@ pub(super) fn check<'a>(
 ) {
     let mut missing = |fields: &'static [Field], part: &Term| {
         if let TermKind::String(name) = &part.kind {
-            out.extend(near_miss(all, fields, name, part.span));
+            out.extend(unknown(all, fields, name, part.span));
         }
     };
     for term in &file.model.references {
@@ -31,8 +34,8 @@ pub(super) fn check<'a>(
     }
 }
 
-/// Returns the finding about a name that resembles a known field.
-fn near_miss(
+/// Returns the finding about a name that resembles a known field, or that can't be one.
+fn unknown(
     all: &Inspected<'_>,
     fields: &'static [Field],
     name: &str,
@@ -45,13 +48,33 @@ fn near_miss(
     if known().any(|known| known == name) {
         return None;
     }
-    let near = known().find(|field| resembles(name, field))?;
-    Some(
-        Diagnostic::warning("unknown-field", format!("`{name}` isn't a known field"))
-            .with_hint(format!("did you mean `{near}`?"))
-            .renamed(name, near)
-            .at(all.position(span)),
-    )
+    let message = format!("`{}` isn't a known field", shorten(name, 80));
+    let finding = Diagnostic::warning("unknown-field", message).at(all.position(span));
+    if let Some(near) = known().find(|field| resembles(name, field)) {
+        return Some(finding.with_hint(format!("did you mean `{near}`?")).renamed(name, near));
+    }
+    let hint = outside(fields, name).or_else(|| {
+        let mut ending = known().filter(|field| ends_in(field, name));
+        let near = ending.next().filter(|_| !name.is_empty() && ending.next().is_none())?;
+        Some(format!("did you mean `{near}`?"))
+    });
+    hint.map(|hint| finding.with_hint(hint))
+}
+
+/// Returns a hint for a part of the service's answer that a function's result doesn't have.
+fn outside(fields: &'static [Field], name: &str) -> Option<String> {
+    let is_result = |result| matches!(result, Type::Object(own) if std::ptr::eq(own, fields));
+    let function = FUNCTIONS.iter().find(|function| is_result(function.result))?;
+    match function.origin {
+        Origin::Key(key) if key == name => {
+            Some(format!("the result isn't wrapped in `{key}`: leave `.{key}` out"))
+        }
+        Origin::Key(_) => None,
+        Origin::Composed => {
+            let all: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
+            Some(format!("the result has only {}", all.join(" and ")))
+        }
+    }
 }
 
 /// Returns `true` if a name is so close to a field's that it must be meant: other capitals or

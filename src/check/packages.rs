@@ -52,7 +52,7 @@ fn finding(all: &Inspected<'_>, package: &Package) -> Option<Diagnostic> {
     let hint = match near {
         Some((name, near)) => format!("did you mean `{near}` where it says `{name}`?"),
         None => {
-            "give it `deny`, `violations` or `result`, or import it where it is used".to_owned()
+            "give it `deny`, `violations`, `findings`, `warn` or `result`, or import it where it is used".to_owned()
         }
     };
     let module = all

@@ -1,6 +1,9 @@
 //! Names: of functions, verdict rules, fields, imports and variables.
 
+use serde_json::Value;
+
 use super::{findings, table};
+use crate::cli::Sandbox;
 
 #[test]
 fn code_that_does_not_load_is_found_in_tests_too() {
@@ -83,6 +86,126 @@ fn near_misses_of_documented_fields() {
     ]);
 }
 
+/// Returns the findings of `check --functions all` about a rule, each as `code: hint`.
+#[track_caller]
+fn of_optional(rule: &str) -> Vec<String> {
+    let sandbox = Sandbox::new();
+    let text = format!("package p\ndeny contains \"1\" if input.x\n{rule}\n");
+    let path = sandbox.write("p.rego", &text);
+    let arguments = ["check", "--functions", "all", "--format", "json", &path];
+    let report = sandbox.run(&arguments).output().json();
+    let found = report["findings"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    found.map(|it| format!("{}: {}", text(&it["code"]), text(&it["hint"]))).collect()
+}
+
+#[test]
+fn the_optional_functions_have_known_fields_too() {
+    let version = "platform.product_version(input.p, input.v)";
+    let compliance = "platform.product_compliance({\"product_version_id\": input.v}).frameworks[_]";
+    for (expression, hint) in [
+        (format!("{version}.statsu"), "did you mean `status`?"),
+        (
+            format!("{version}.version.name"),
+            "the result isn't wrapped in `version`: leave `.version` out",
+        ),
+        (
+            format!("{version}.frameworks[_].requirements[_].dispaly_name"),
+            "did you mean `display_name`?",
+        ),
+        (
+            format!("{version}.project_versions[_].project.latest_version.versoin"),
+            "did you mean `version`?",
+        ),
+        ("platform.products({}).results".to_owned(), "the result has only `products`"),
+        (
+            "platform.products({}).pagination.total_count".to_owned(),
+            "the result has only `products`",
+        ),
+        (
+            "platform.products({}).products[_].latest_version.statsu".to_owned(),
+            "did you mean `status`?",
+        ),
+        ("platform.projects({}).projects".to_owned(), "the result has only `results`"),
+        ("platform.environments({}).environment".to_owned(), "did you mean `environments`?"),
+        (format!("{compliance}.evaluations[_].status"), "did you mean `overall_status`?"),
+        (format!("{compliance}.name"), ""),
+        (format!("{compliance}.metrics.percentage"), "did you mean `compliance_percentage`?"),
+        (format!("{compliance}.evaluations[_].override.status"), "did you mean `override_status`?"),
+        (
+            format!("{compliance}.evaluations[_].project_evaluations[_].name"),
+            "did you mean `project_name`?",
+        ),
+        // The five have the same rules.
+        ("platform.evidence({}).pagination".to_owned(), "the result has only `results`"),
+        (
+            "platform.discover(input.d, \"\").result".to_owned(),
+            "the result isn't wrapped in `result`: leave `.result` out",
+        ),
+        (
+            "platform.evidence_prompt(input.c, \"x\").output".to_owned(),
+            "the result has only `skipped` and `violations`",
+        ),
+        // Any of these may be sent.
+        (format!("{version}.owner"), ""),
+        ("platform.products({}).products[_].owner".to_owned(), ""),
+        ("platform.discover(input.d, \"\").owner".to_owned(), ""),
+        ("platform.evidence({}).results[_].owner".to_owned(), ""),
+    ] {
+        let expected: Vec<String> = Some(hint)
+            .filter(|hint| !hint.is_empty())
+            .map(|hint| format!("unknown-field: {hint}"))
+            .into_iter()
+            .collect();
+        assert_eq!(of_optional(&format!("a := {expression}")), expected, "{expression}");
+    }
+}
+
+#[test]
+fn the_optional_functions_have_known_values_and_limits_too() {
+    let evaluation = "platform.product_compliance({\"product_version_id\": input.v}).frameworks[_].evaluations[_]";
+    for (rule, code) in [
+        (
+            format!("a if {evaluation}.overall_status == \"failed\""),
+            "unknown-value: did you mean `\"fail\"`?",
+        ),
+        (
+            format!("a if {evaluation}.project_evaluations[_].status == \"Pass\""),
+            "unknown-value: did you mean `\"pass\"`?",
+        ),
+        (format!("a if {evaluation}.overall_status == \"fail\""), ""),
+        (format!("a if {evaluation}.overall_status == \"exempt\""), ""),
+    ] {
+        let expected: Vec<&str> = Some(code).filter(|code| !code.is_empty()).into_iter().collect();
+        assert_eq!(of_optional(&rule), expected, "{rule}");
+    }
+    for rule in [
+        "a if count(platform.projects({\"limit\": 5}).results) > 5",
+        "a if count(platform.products({\"limit\": 5}).products) > 5",
+        "a if not platform.environments({\"limit\": 1}).environments[_].name == \"x\"",
+    ] {
+        let found = of_optional(rule);
+        assert!(found.iter().any(|finding| finding.starts_with("cut-list")), "{rule}: {found:?}");
+    }
+}
+
+#[test]
+fn a_part_of_a_filters_name_finds_it() {
+    for (filters, hint) in [
+        ("platform.projects({\"project\": \"x\"})", "did you mean `project_name`?"),
+        ("platform.projects({\"name\": \"x\"})", "did you mean `project_name`?"),
+        (
+            "platform.evidence({\"project\": \"x\"})",
+            "did you mean `project_name` or `project_version_name`?",
+        ),
+        ("platform.evidence({\"projectname\": \"x\"})", "did you mean `project_name`?"),
+        ("platform.products({\"zzz\": 1})", "the keys are `limit`"),
+    ] {
+        let expected = [format!("invalid-argument: {hint}")];
+        assert_eq!(of_optional(&format!("a := {filters}")), expected, "{filters}");
+    }
+}
+
 #[test]
 fn packages_need_a_verdict() {
     let of = |text: &str| findings(&[("p.rego", text)]);
@@ -93,8 +216,9 @@ fn packages_need_a_verdict() {
     assert_eq!(of("package a\nallow if input.x\n"), expected(9));
     let function = of("package a\ndeny(x) := x\n");
     assert_eq!(function, [("verdict-rule".to_owned(), 2, 1)], "a function isn't a verdict");
-    for rule in ["deny", "deny_it", "violations", "warn", "warn_x"] {
-        assert_eq!(of(&format!("package a\n{rule} contains \"1\" if input.x\n")), []);
+    for rule in ["deny", "deny_it", "violations", "findings", "warn", "warn_x"] {
+        let message = if rule == "findings" { "{\"message\": \"1\"}" } else { "\"1\"" };
+        assert_eq!(of(&format!("package a\n{rule} contains {message} if input.x\n")), []);
     }
     assert_eq!(of("package a\nfindings contains {\"message\": \"1\"} if input.x\n"), []);
     assert_eq!(of("package a\nresult := {\"violations\": []}\n"), []);
