@@ -197,15 +197,51 @@ fn variables(term: &Term, out: &mut HashSet<Name>) {
 /// Runs the checks whose findings are errors, which every load runs beside the language's own.
 pub(crate) fn errors(all: &Inspected<'_>) -> Findings {
     let mut found = Findings::default();
+    errors_of_calls(all, &mut found);
+    found
+}
+
+/// Finds errors, and returns `true` if any module mentions the prefix: without one there are no
+/// calls.
+fn errors_of_calls(all: &Inspected<'_>, found: &mut Findings) -> bool {
     let mentioning = names::check(all, &mut found.all);
     if mentioning.is_empty() {
-        return found;
+        return false;
     }
     let constants = all.constants();
     // A module that doesn't mention the prefix has no calls to check.
     for file in all.files_of(|at| mentioning.contains(&at)) {
-        arguments::check(all, &file, &constants, &mut found);
+        arguments::check(all, &file, &constants, found);
     }
+    true
+}
+
+/// The warnings about the use of answers: the verdict of such a policy doesn't depend on what the
+/// service sends.
+const ANSWER_WARNINGS: &[&str] = &["unknown-field", "unknown-value", "cut-list"];
+
+/// Finds errors, and the warnings that a gate's reports note ([`ANSWER_WARNINGS`]), except in tests.
+pub(crate) fn errors_and_answer_warnings(all: &Inspected<'_>) -> Findings {
+    let mut found = Findings::default();
+    if !errors_of_calls(all, &mut found) {
+        return found;
+    }
+    let constants = all.constants();
+    let files = all.files();
+    let types = infer::Types::new(all, &files);
+    let cut = limit::CutRules::new(&files, &constants);
+    let mut warnings = Vec::new();
+    let mut ignores = Vec::new();
+    for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.is_test) {
+        fields::check(all, (at, file), &types, &mut warnings);
+        values::check(all, (at, file), &types, &constants, &mut warnings);
+        limit::check(all, file, &constants, &cut, &mut warnings);
+        ignores.extend(ignore::comments(all, file));
+    }
+    ignore::apply(ignores, &mut warnings);
+    // `apply` also reports comments that silence other warnings, which weren't looked for.
+    warnings.retain(|warning| ANSWER_WARNINGS.contains(&warning.code));
+    found.all.extend(warnings);
     found
 }
 

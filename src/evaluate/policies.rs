@@ -40,7 +40,7 @@ use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program};
 use crate::rego::syntax::tree::Span;
 use crate::sources::Sources;
-use crate::{Diagnostic, Error, ErrorKind, Limit, Position, Product};
+use crate::{Diagnostic, Error, ErrorKind, Level, Limit, Position, Product};
 
 /// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
@@ -212,6 +212,19 @@ impl Policies {
     /// [`ErrorKind::Policy`] with every problem and its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
         Self::of(load::compile(sources, &options, &check::errors, None), options)
+    }
+
+    /// Loads sources, and returns the warnings that a gate's reports note.
+    #[cfg(feature = "cli")]
+    pub(crate) fn load_with_warnings(
+        sources: &Sources,
+        options: LoadOptions,
+    ) -> Result<(Self, Vec<Diagnostic>), Error> {
+        let inspect = &check::errors_and_answer_warnings;
+        let mut compiled = load::compile(sources, &options, inspect, None);
+        let warns = |finding: &mut Diagnostic| finding.level == Level::Warning;
+        let warnings = compiled.findings.extract_if(.., warns).collect();
+        Ok((Self::of(compiled, options)?, warnings))
     }
 
     /// Loads sources with tests, which `tests` collects.

@@ -16,6 +16,7 @@ use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{InputUse, Reach, Site};
+use super::reports::facts;
 use super::split::hex;
 use crate::evaluate::{Policies, is_network};
 use crate::load::LoadOptions;
@@ -28,7 +29,7 @@ use crate::{Error, ErrorKind, Product};
 pub struct GateOptions {
     /// Options for loading the policies.
     pub load: LoadOptions,
-    /// The packages and policy documents to ask; all if empty.
+    /// The packages and policy documents to evaluate; all if empty.
     pub packages: Vec<String>,
     /// The kind of material of the inputs; policies for other kinds are left out.
     pub kind: Option<String>,
@@ -40,7 +41,7 @@ pub struct GateOptions {
     pub skip_verify: bool,
 }
 
-/// Loaded policies that are asked for verdicts.
+/// Loaded policies that give verdicts.
 #[derive(Debug)]
 pub struct Gate {
     pub(super) checks: Vec<Check>,
@@ -51,15 +52,17 @@ pub struct Gate {
     pub(super) waits: bool,
     /// `true` if any policy calls the service.
     asks: bool,
-    /// The policies that aren't asked and might be expected to be, a line each.
+    /// The policies that aren't evaluated and might be expected to be, a line each.
     pub(super) left_out: Vec<String>,
+    /// Warnings about how policies use the service's answers, a line each.
+    pub(super) warnings: Vec<String>,
     accounts: Vec<Account>,
     packages: Vec<PackageUse>,
     /// The number of signed bundles that were loaded without verification.
     unverified_bundles: u64,
 }
 
-/// A package that is asked, with the policies that it belongs to.
+/// A package that is evaluated, with the policies that it belongs to.
 #[derive(Debug)]
 pub(super) struct Check {
     pub policies: Policies,
@@ -152,6 +155,7 @@ impl Gate {
             waits: false,
             asks: false,
             left_out: Vec::new(),
+            warnings: Vec::new(),
             accounts: gathered.accounts,
             packages: Vec::new(),
             unverified_bundles: 0,
@@ -180,7 +184,7 @@ impl Gate {
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
         if gate.checks.is_empty() {
-            return Err(wrong("there is no policy to ask: nothing would be checked").with_hint(
+            return Err(wrong("there is no policy to evaluate: nothing would be checked").with_hint(
                 "name Rego, bundles or policy documents; if a kind is given, one must be for it",
             ));
         }
@@ -215,6 +219,21 @@ impl Gate {
         self.asks
     }
 
+    fn load_policies(
+        &mut self,
+        sources: &Sources,
+        options: &GateOptions,
+    ) -> Result<Policies, Error> {
+        let (policies, warnings) = Policies::load_with_warnings(sources, options.load.clone())?;
+        for warning in warnings {
+            let line = facts::finding(&warning);
+            if !self.warnings.contains(&line) {
+                self.warnings.push(line);
+            }
+        }
+        Ok(policies)
+    }
+
     fn note_calls(&mut self, policies: &Policies) {
         let sites = policies.sites();
         self.waits |= !sites.is_empty();
@@ -245,7 +264,7 @@ impl Gate {
         self.checks.iter().any(|check| check.context.input > InputUse::None)
     }
 
-    /// Returns the packages that are asked, in the order of reports.
+    /// Returns the packages that are evaluated, in the order of reports.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
     }
@@ -295,7 +314,7 @@ impl Gate {
         if sources.modules.is_empty() {
             return Ok(Vec::new());
         }
-        let policies = Policies::load(sources, options.load.clone())?;
+        let policies = self.load_policies(sources, options)?;
         let reach = Reach::new(&policies);
         let used = inexact.iter().filter(|number| reach.uses_data(&number.path));
         let wrong: Vec<_> = used.map(|number| number.diagnostic.clone()).collect();
@@ -323,7 +342,7 @@ impl Gate {
                 } else if package.is_suite {
                     if let Some(rule) = packages::verdict_rule(package) {
                         self.left_out.push(format!(
-                            "the package `{name}` has tests: its rule `{rule}` was not asked"
+                            "the package `{name}` has tests: its rule `{rule}` wasn't evaluated"
                         ));
                     }
                     "it is a test"
@@ -350,7 +369,7 @@ impl Gate {
                 refuse_misspelt(document, wanted, kind)?;
                 self.record_not_asked(document.name.clone(), &format!("it is for `{kind}`"));
                 self.left_out.push(format!(
-                    "the policy `{}` is for `{kind}`, not for `{wanted}`: it was not asked",
+                    "the policy `{}` is for `{kind}`, not for `{wanted}`: it wasn't evaluated",
                     document.name
                 ));
                 continue;
@@ -361,7 +380,7 @@ impl Gate {
                 self.sources.push(Source { path: module.path.clone(), digest });
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };
-            let policies = Policies::load(&sources, options.load.clone())?;
+            let policies = self.load_policies(&sources, options)?;
             self.note_calls(&policies);
             let reach = Reach::new(&policies);
             for mut asked in

@@ -23,6 +23,9 @@ use crate::{Error, ErrorKind};
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
 
+/// The most warnings about policies that are noted.
+const MAX_WARNINGS: usize = 50;
+
 fn is_cancelled(options: &RunOptions) -> bool {
     options.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
 }
@@ -90,6 +93,11 @@ impl Gate {
         let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
         let requests = gathered.requests;
         run.notes.clone_from(&self.left_out);
+        run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).cloned());
+        let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
+        if more > 0 {
+            run.notes.push(format!("`check` has {more} more warnings about the use of answers"));
+        }
         if is_cancelled(options) && is_incomplete(&run) {
             run.failure = Some(Failure {
                 kind: ErrorKind::Cancelled.code().to_owned(),
@@ -98,7 +106,8 @@ impl Gate {
             });
         }
         if nothing {
-            run.notes.push("there is no input: each policy was asked once without one".to_owned());
+            run.notes
+                .push("there is no input: each policy was evaluated once without one".to_owned());
         }
         if options.documents.attestation {
             run.notes.push(

@@ -10,12 +10,12 @@ use anstyle::{AnsiColor, Style};
 
 use crate::Position;
 use crate::gate::model::{
-    AnsweredBy, Class, Effect, Failure, Input, OptionEffect, Outcome, Run, Status, Verdict,
-    Violation,
+    AnsweredBy, Class, Effect, Failure, Input, OptionEffect, OptionUse, Outcome, Run, Status,
+    Verdict, Violation,
 };
 use crate::gate::report::Report;
 use crate::gate::reports::facts;
-use crate::gate::reports::view::{Listed, View};
+use crate::gate::reports::view::{self, Listed, View};
 use crate::text::{escape, escape_for_log, shorten};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -35,7 +35,7 @@ pub(super) struct Human {
 
 impl Report for Human {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        if self.quiet && run.outcome == Outcome::Passed && !is_notable(run) {
+        if self.quiet && is_plain_pass(run) {
             return Ok(());
         }
         let (listed, rest) = self.view.inputs(run);
@@ -93,15 +93,6 @@ impl Report for Human {
     }
 }
 
-/// Returns `true` if a run that passed has something to tell: a note, a warning, or an option
-/// without which it might not have passed.
-fn is_notable(run: &Run) -> bool {
-    let options = &run.inventory.options;
-    !run.notes.is_empty()
-        || run.totals.warnings > 0
-        || options.iter().any(|option| option.effect == OptionEffect::TookEffect)
-}
-
 impl Human {
     fn paint(&self, style: Style, text: &str) -> String {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
@@ -140,7 +131,7 @@ impl Human {
         parts.push(shown(Duration::from_millis(input.duration_ms)));
         writeln!(out, "  {}", self.paint(DIM, &parts.join("; ")))?;
         for call in &ledger.calls {
-            let guess = if call.needed { "" } else { ", a guess" };
+            let guess = if call.needed { "" } else { ", speculative" };
             let form = call.form.as_deref().filter(|form| *form == "base64");
             let form = form.map_or("", |_| ", given as base64, since it isn't UTF-8");
             let cut = if call.cut { ", list cut at the policy's own limit" } else { "" };
@@ -300,7 +291,7 @@ impl Human {
         writeln!(out, "{indent}{label}: {}", line(&failure.message))?;
         self.position(indent, failure.position.as_ref(), out)?;
         match &failure.hint {
-            Some(hint) => writeln!(out, "{indent}hint: {}", line(hint)),
+            Some(hint) => writeln!(out, "{indent}help: {}", line(hint)),
             None => Ok(()),
         }
     }
@@ -315,6 +306,16 @@ impl Human {
         let place = format!("{}:{}:{}", line(&at.file), at.line, at.column);
         writeln!(out, "{indent}{}", self.paint(DIM, &format!("{place}{text}")))
     }
+}
+
+/// Returns `true` if a run passed, and no note, warning, option or answer limits what that means.
+fn is_plain_pass(run: &Run) -> bool {
+    let loosened = |option: &OptionUse| option.effect == OptionEffect::TookEffect;
+    run.outcome == Outcome::Passed
+        && run.notes.is_empty()
+        && (run.answers == AnsweredBy::Service || run.totals.calls == 0)
+        && !run.inventory.options.iter().any(loosened)
+        && run.inputs.iter().all(view::is_plain)
 }
 
 /// Escapes text to stay on one line, and not to be a command for a CI system.

@@ -35,7 +35,8 @@ impl OutputFormat {
     fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
-                let view = View { hide_passed: look.hide_passed, more: look.more };
+                let view =
+                    View { hide_passed: look.hide_passed, hide_plain: look.quiet, more: look.more };
                 return Box::new(human::Human { colour: look.colour, view, quiet: look.quiet });
             }
             Self::Json => return Box::new(json::Json),
@@ -50,7 +51,7 @@ impl OutputFormat {
             folder: std::env::current_dir().unwrap_or_default(),
             // The other formats don't have it.
             summary: (form == reports::ReportFormat::Github).then(|| summary.0.take()).flatten(),
-            hide_passed: look.hide_passed,
+            hide_passed: look.hide_passed || look.quiet,
             more: look.more,
         })
     }
@@ -218,7 +219,6 @@ impl Reports {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let mut look = self.look(output::is_terminal() && !no_colour);
         look.quiet = self.quiet;
-        look.hide_passed |= self.quiet;
         let report = format.report(look, &mut self.summary);
         output::to_stdout_with(|out| report.write(run, out))
     }

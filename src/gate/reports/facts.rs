@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 
 use super::words::{count, line, microseconds, milliseconds};
-use crate::Position;
 use crate::gate::model::{
     AnsweredBy, Argument, Call, CallSite, Class, Effect, Failure, Input, OptionEffect, OptionUse,
     Outcome, PackageUse, Policy, Run, Severity, Violation, WaivedBy, Waiver,
 };
+use crate::{Diagnostic, Position};
 
 /// Returns an outcome in words: `passed`, `failed` or `no verdict`.
 pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
@@ -44,7 +44,7 @@ pub(super) fn headline(run: &Run) -> String {
         let _ = write!(out, "{sign} {}", count(number, words));
         sign = ',';
     }
-    for (number, words) in [(t.waived, "waived"), (t.below_threshold, "below the threshold")] {
+    for (number, words) in [(t.waived, "waived"), (t.below_threshold, "below `--fail-on`")] {
         if number > 0 {
             let _ = write!(out, "{sign} {number} {words}");
             sign = ',';
@@ -123,12 +123,19 @@ pub(crate) fn never_reached(package: &PackageUse, sites: &[&CallSite]) -> String
     format!("the package `{}` never reached its {calls} of the service{first}", line(&package.name))
 }
 
+/// Returns a finding about a policy, with its code, position and hint.
+pub(crate) fn finding(finding: &Diagnostic) -> String {
+    let at = finding.position.as_ref().map(|at| format!("{}: ", place(at))).unwrap_or_default();
+    let hint = finding.hint.as_ref().map(|hint| format!("; {}", line(hint))).unwrap_or_default();
+    format!("{at}{} ({}){hint}", line(&finding.message), finding.code)
+}
+
 const fn answers(answers: AnsweredBy) -> &'static str {
     match answers {
         AnsweredBy::Service => "from the service",
         AnsweredBy::Emulator => "from an emulator with canned data: this outcome proves nothing",
         AnsweredBy::Replay => "from a recording (replay): this outcome proves nothing new",
-        AnsweredBy::Nobody => "none: nothing was asked",
+        AnsweredBy::Nobody => "none: no call was made",
     }
 }
 
@@ -254,7 +261,7 @@ pub(super) fn call(call: &Call) -> String {
         line(&call.policy),
     );
     if !call.needed {
-        out.push_str(", a guess");
+        out.push_str(", speculative");
     }
     if call.cut {
         out.push_str(", list cut at the policy's own limit");

@@ -306,7 +306,7 @@ impl Html {
         more.push_str(&waterfall::waterfall(&input.ledger));
         let _ = writeln!(
             out,
-            "<details><summary>What it is, and what was asked</summary>\n{more}</details>\n</details>"
+            "<details><summary>Subjects, references and calls</summary>\n{more}</details>\n</details>"
         );
         out
     }

@@ -76,7 +76,8 @@ impl ReportFormat {
     /// Returns the report in this format.
     pub fn report(self, options: &Options) -> Box<dyn Report> {
         let folder = options.folder.clone();
-        let view = View { hide_passed: options.hide_passed, more: options.more.clone() };
+        let (hide_passed, more) = (options.hide_passed, options.more.clone());
+        let view = View { hide_passed, more, ..View::default() };
         match self {
             Self::Junit => Box::new(JUnit),
             Self::Sarif => Box::new(Sarif { folder }),

@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{count, line};
-use crate::gate::model::{Input, Outcome, Run, Verdict, Violation};
+use crate::builtins::ContentForm;
+use crate::gate::model::{Call, Input, Outcome, Run, Verdict, Violation};
 
 /// The settings of what is shown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     /// Set if inputs that passed are counted but not listed.
     pub hide_passed: bool,
+    /// Set to count, and not list, inputs that passed if there is nothing else to say about them.
+    pub hide_plain: bool,
     /// The file with the complete report, if one is written.
     pub more: Option<String>,
 }
@@ -40,7 +43,8 @@ impl View {
         let mut reasons: HashMap<String, usize> = HashMap::new();
         let (mut hidden, mut left) = (0, BTreeMap::new());
         for (index, input) in run.inputs.iter().enumerate() {
-            if self.hide_passed && input.outcome == Outcome::Passed {
+            let hide = self.hide_passed || self.hide_plain && is_plain(input);
+            if hide && input.outcome == Outcome::Passed {
                 hidden += 1;
                 continue;
             }
@@ -108,6 +112,16 @@ impl Listed<'_> {
     }
 }
 
+/// Returns `true` if an input has no violations or warnings, not even ones that don't count, and no
+/// answer that limits what its outcome means.
+pub(crate) fn is_plain(input: &Input) -> bool {
+    let limits = |call: &Call| {
+        call.cut || call.unchecked > 0 || call.form.as_deref() == Some(ContentForm::Base64.as_str())
+    };
+    input.verdicts.iter().all(|verdict| verdict.violations.is_empty())
+        && !input.ledger.calls.iter().any(limits)
+}
+
 /// Returns the reason why an input has no verdict, as a key for grouping; `None` if it has
 /// violations, which a group would not show.
 fn reason(input: &Input) -> Option<String> {
@@ -135,7 +149,8 @@ mod tests {
         run.inputs = vec![with(Outcome::Passed)];
         run.inputs.extend(vec![with(Outcome::NoVerdict); 400]);
         run.inputs.extend(vec![with(Outcome::Failed); 300]);
-        let mut view = View { hide_passed: true, more: Some("all.json".to_owned()) };
+        let mut view =
+            View { hide_passed: true, more: Some("all.json".to_owned()), hide_plain: false };
         let (listed, rest) = view.inputs(&run);
         assert_eq!((listed.len(), listed[0].alike.len()), (MAX_INPUTS, 399));
         assert!(listed[0].same(&view).unwrap().contains("399 more inputs for the same reason"));

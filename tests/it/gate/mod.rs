@@ -5,6 +5,7 @@ mod hostile;
 mod inputs;
 mod interrupted;
 mod memory;
+mod notes;
 mod policies;
 mod reports;
 mod verdicts;

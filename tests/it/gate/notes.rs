@@ -1,0 +1,138 @@
+//! What reports say about a run that passed: `check`'s warnings about answers, and `--quiet`.
+
+use crate::cli::{Output, Sandbox};
+use crate::support::CLEAN_IMAGE;
+
+/// Uses answers in three ways that `check` warns about, a line each, and passes.
+fn careless() -> String {
+    format!(
+        "package p\n\ndiscovered := platform.discover(\"{CLEAN_IMAGE}\", \"\")\n\n\
+        deny contains \"a\" if discovered.refernces[_].kind == \"x\"\n\n\
+        deny contains \"b\" if discovered.references[_].metadata.hasPolicyViolations == true\n\n\
+        deny contains \"c\" if count(platform.evidence({{\"limit\": 1}}).results) > 1\n"
+    )
+}
+
+/// Runs `gate` against the emulator, with reports for programs and for people.
+fn run(sandbox: &Sandbox, policies: &str, inputs: &[&str]) -> (serde_json::Value, String) {
+    let file = sandbox.path("report.json");
+    let json = format!("json={}", file.display());
+    let mut arguments = vec!["gate", "-d", policies, "-o", &json];
+    arguments.extend(inputs.iter().flat_map(|input| ["-i", input]));
+    if inputs.is_empty() {
+        arguments.push("--no-input");
+    }
+    let people = sandbox.local(&arguments).output().code(0).stdout;
+    (serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap(), people)
+}
+
+/// Returns the notes of a report that have a code.
+fn noted(report: &serde_json::Value, code: &str) -> Vec<String> {
+    let notes = report["notes"].as_array().unwrap().iter();
+    let text = notes.map(|note| note.as_str().unwrap().to_owned());
+    text.filter(|note| note.contains(code)).collect()
+}
+
+#[test]
+fn what_check_would_warn_about_answers_is_noted_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("p/p.rego", careless());
+    // What the same policy says in tests isn't the gate's.
+    let test = careless().replacen("package p", "package p_test\n\ntest_x if true", 1);
+    sandbox.write("p/p_test.rego", test.replace("deny", "found"));
+    let (one, two) = (sandbox.write("1.json", "{}"), sandbox.write("2.json", "{}"));
+    let folder = sandbox.path("p");
+    let (report, people) = run(&sandbox, folder.to_str().unwrap(), &[&one, &two]);
+    for (code, line, hint) in [
+        ("(unknown-field)", ":5:33: ", "did you mean `references`?"),
+        ("(unknown-value)", ":7:22: ", "`\"true\"` or `\"false\"`"),
+        ("(cut-list)", ":9:22: ", ""),
+    ] {
+        let found = noted(&report, code);
+        let [note] = found.as_slice() else { panic!("{code}: {report:#}") };
+        assert!(note.contains(line) && note.contains(hint), "{note}");
+        assert_eq!(people.matches(code).count(), 1, "{people}");
+    }
+    assert!(people.contains("\nnote: "), "{people}");
+}
+
+#[test]
+fn a_policy_document_is_noted_and_what_is_silenced_is_not() {
+    let sandbox = Sandbox::new();
+    let call = format!("platform.discover(\"{CLEAN_IMAGE}\", \"\")");
+    let document = format!(
+        "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: d\nspec:\n  \
+        policies:\n  - embedded: |\n      package d\n      violations contains \"x\" if {call}.knid == \"x\"\n"
+    );
+    let document = sandbox.write("d.yaml", document);
+    let (report, _) = run(&sandbox, &document, &[&sandbox.write("1.json", "{}")]);
+    assert_eq!(noted(&report, "(unknown-field)").len(), 1, "{report:#}");
+
+    for rules in [
+        format!("deny contains \"a\" if {call}.knid == \"x\" # check:ignore unknown-field"),
+        format!("deny contains \"a\" if {call}.kind == \"x\""),
+        // Other warnings aren't the gate's to repeat.
+        format!(
+            "import data.unused\ndeny contains \"a\" if not {call}.kind # check:ignore unused-local"
+        ),
+    ] {
+        let file = sandbox.write("p.rego", format!("package p\n\n{rules}\n"));
+        let (report, _) = run(&sandbox, &file, &[]);
+        assert_eq!(report["notes"].as_array().unwrap().len(), 1, "no input: {report:#}");
+    }
+}
+
+#[test]
+fn a_warning_is_no_part_of_an_error() {
+    let sandbox = Sandbox::new();
+    let policy = format!("{}\ndeny contains \"d\" if platform.discoverr(1)\n", careless());
+    let output = super::gate(&sandbox, &policy, &[]).code(2).says("discoverr");
+    assert!(!output.stderr.contains("unknown-field"), "{output:?}");
+}
+
+/// Runs `gate -q` over a policy.
+fn quiet(sandbox: &Sandbox, policy: &str, input: &str, arguments: &[&str]) -> Output {
+    let (policy, input) = (sandbox.write("q.rego", policy), sandbox.write("q.json", input));
+    let all = [&["gate", "-q", "-d", &policy, "-i", &input], arguments].concat();
+    sandbox.run(&all).output().code(0)
+}
+
+#[test]
+fn quiet_is_silent_only_if_nothing_limits_what_passed() {
+    let sandbox = Sandbox::new();
+    let low = "package p\n\ndeny contains {\"message\": \"m\", \"id\": \"X\", \"severity\": \"low\"} if input.low\n";
+    let waivers = sandbox.write(
+        "w.yaml",
+        "waivers:\n- {finding: X, subject: {input: '*'}, reason: r, owner: o, expires: 2999-01-01}\n",
+    );
+    quiet(&sandbox, super::DENY_BAD, "{}", &[]).empty();
+    quiet(&sandbox, low, "{}", &["--fail-on", "high"]).empty();
+    for (policy, input, arguments, says) in [
+        (low, r#"{"low": 1}"#, &["--fail-on", "high"][..], "--fail-on high (took effect"),
+        (low, r#"{"low": 1}"#, &["--waivers", &waivers], "waived"),
+        (low, "{}", &["--waivers", &waivers], "matched nothing"),
+        ("package p\n\nwarn contains \"careful\"\n", "{}", &[], "careful"),
+        (
+            "package p\n\nresult := {\"skipped\": true, \"violations\": []}\n",
+            "{}",
+            &["--allow-skipped"],
+            "--allow-skipped (took effect",
+        ),
+        (
+            "package p\n\ndeny contains \"x\" if platform.discover(input.none, \"\").kind\n",
+            "{}",
+            &[],
+            "never reached",
+        ),
+    ] {
+        let output = quiet(&sandbox, policy, input, arguments);
+        assert!(output.stdout.contains(says), "{policy}: {output:?}");
+    }
+    // The emulator's answers prove nothing, and a list that was cut may lack what fails.
+    let calling = format!(
+        "package p\n\ndeny contains \"x\" if platform.discover(\"{CLEAN_IMAGE}\", \"\").kind == \"x\"\n"
+    );
+    let (policy, input) = (sandbox.write("q.rego", calling), sandbox.write("q.json", "{}"));
+    let output = sandbox.local(&["gate", "-q", "-d", &policy, "-i", &input]).output().code(0);
+    assert!(output.stdout.contains("answered by an emulator"), "{output:?}");
+}
