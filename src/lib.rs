@@ -3,7 +3,7 @@
 //! A policy can call five functions: `platform.discover`, `platform.evidence`,
 //! `platform.project_compliance`, `platform.evidence_prompt` and `platform.download_artifact`
 //! (interface section 4.7; [`builtins::FUNCTIONS`] has their arguments, results and costs), and
-//! five more that read the rest of the interface, once a host turns them on
+//! five more that read the rest of the interface, once a host enables them
 //! ([`builtins::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
 //! makes sure that a failed call never ends as a pass. Policies are compiled and evaluated by its
 //! own Rego implementation ([`rego`]), which gives OPA 1.22.2's answers or an error. The command of

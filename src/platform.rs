@@ -64,7 +64,7 @@ impl Platform {
         self.inner.not_found
     }
 
-    /// The functions that are turned on for `register` and [`call`](Self::call).
+    /// The functions that are enabled for `register` and [`call`](Self::call).
     pub fn functions(&self) -> FunctionSet {
         self.inner.functions
     }

@@ -481,7 +481,7 @@ fn settings_that_contradict_each_other_are_refused() {
     let both = Platform::builder().http_client(client).proxy("http://localhost:1");
     assert_eq!(kind(both), ErrorKind::Configuration);
 
-    // Policies of another product, and a function that only one side turned on.
+    // Policies of another product, and a function that only one side enabled.
     let emulator = emulator();
     let other = builder(&emulator).product(Product::new("acme").unwrap()).build().unwrap();
     let policies = policies();

@@ -51,7 +51,7 @@ pub(super) enum Command {
     #[command(subcommand)]
     Auth(AuthCommand),
     Emulate(super::emulate::EmulateArgs),
-    /// Show or clear the artifact cache
+    /// Print the artifact cache's folder, or clear it
     #[command(subcommand)]
     Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),

@@ -1,4 +1,4 @@
-//! `check`: problems in policies, found without asking the service.
+//! `check`: problems in policies, found without contacting the service.
 //!
 //! Owns the options, the reports and the exit status. The checks belong to the library.
 
@@ -22,7 +22,7 @@ use crate::{Diagnostic, Error, ErrorKind, Product, check};
 /// removed.
 const JSON_VERSION: u32 = 1;
 
-/// Check policies and tests without asking the service
+/// Find problems in policies and tests without contacting the service
 #[derive(Debug, Args)]
 #[command(
     after_help = "A comment `# check:ignore CODE` on a line, or on the line before, silences a \
@@ -31,7 +31,7 @@ const JSON_VERSION: u32 = 1;
     Example:\n  rego-platform check policies"
 )]
 pub(super) struct CheckArgs {
-    /// Policies, tests and data, files, folders or globs; `.` if there is none
+    /// Policies, tests and data, files, folders or globs; `.` by default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The same as PATH, under the name it has in `eval` and `gate`
@@ -43,10 +43,10 @@ pub(super) struct CheckArgs {
     /// Print what the policies are compiled to, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Fix the files where there is one right answer: misspelt names, unused imports, Rego v0
+    /// Fix what has only one right answer: misspelt names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
-    /// The least severe findings that count
+    /// The lowest level of findings that counts
     #[arg(long, value_enum, default_value_t = Level::Warning)]
     level: Level,
     #[command(flatten)]

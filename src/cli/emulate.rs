@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Product};
 #[command(after_help = "Prints `export` lines for the shell, then serves until interrupted.\n\n\
     Example:\n  rego-platform emulate service --listen 127.0.0.1:8080")]
 pub(super) struct EmulateArgs {
-    /// The folder with the data set
+    /// The folder with the service's data
     dir: PathBuf,
     /// The control plane's address; the backend and the content store take the next two ports
     /// [default: free ports on 127.0.0.1]

@@ -21,11 +21,11 @@ const GENERAL: &str = "General options";
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
-    /// The product name, used for functions, variables and folders
+    /// The product's name: the prefix of functions and environment variables, and the name of folders
     #[arg(long, global = true, value_name = "NAME", default_value = "platform",
         help_heading = SERVICE)]
     pub product: String,
-    /// The token; other users can see it in the list of processes
+    /// The token; other users can see it in the process list
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
     pub token: Option<Secret>,
     /// A file that holds the token; `-` for standard input
@@ -46,10 +46,10 @@ pub(super) struct Options {
     /// Certificates (PEM) to trust in addition to the system's
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub ca_cert: Option<PathBuf>,
-    /// Allow plain HTTP to other hosts than loopback; certificates are still checked
+    /// Allow plain HTTP to hosts other than loopback; certificates are still checked
     #[arg(long, global = true, help_heading = SERVICE)]
     pub insecure: bool,
-    /// Use an emulator that serves this folder, instead of the service
+    /// Use an emulator that serves the data in this folder, instead of the service
     #[arg(long, global = true, value_name = "DIR", help_heading = SERVICE)]
     pub local: Option<PathBuf>,
     /// Inject a fault into the emulator, such as `discover:status=503:count=2`; may be repeated
@@ -81,7 +81,7 @@ pub(super) struct Options {
     /// Write every answer to this file, for `--replay`
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub record: Option<PathBuf>,
-    /// Answer calls from a recording only
+    /// Answer calls only from this recording
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
         conflicts_with_all = ["local", "record"])]
     pub replay: Option<PathBuf>,
@@ -174,8 +174,8 @@ impl EvaluationArgs {
 #[derive(Debug, Args)]
 pub(super) struct NetworkArgs {
     /// A host that `http.send` and `net.lookup_ip_addr` may contact; may be repeated. Without a port,
-    /// all ports; `*.example.com` only allows public addresses, loopback has to be given as an
-    /// address
+    /// all ports are allowed. `*.example.com` allows public addresses only; loopback must be given as
+    /// an address
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<AllowedHost>,
 }

@@ -51,7 +51,7 @@ pub(super) fn error(error: &Error) {
         to_stderr(&styled(&crate::report::worded(diagnostic.clone())));
     }
     if let Some(hint) = crate::report::hint(error) {
-        labelled(HINT, "hint", &hint);
+        labelled(HINT, "help", &hint);
     }
 }
 

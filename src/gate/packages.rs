@@ -155,7 +155,7 @@ pub(super) fn dotted(path: &[String]) -> String {
 }
 
 /// Returns the name of the first rule of a package that would be a verdict rule if the package were
-/// asked.
+/// evaluated.
 pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
     verdict_names(package, PackageOrigin::Plain).next()
 }
@@ -171,7 +171,7 @@ fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     let message = format!("the package `{name}` has no verdict rule: it would always pass");
     let hint = match origin {
         PackageOrigin::Plain => {
-            "give it `deny`, `violations` or `result`, or choose the packages that count with `-n`"
+            "give it `deny`, `violations`, `findings`, `warn` or `result`, or choose the packages that count with `-n`"
         }
         PackageOrigin::Document => "give it `result`, `violations` or `findings`",
     };

@@ -76,11 +76,11 @@ pub(super) struct CheckResult {
 }
 
 pub(super) enum Event {
-    /// An input was read; the flag is `false` if it is unreadable, so that no policy is asked about
-    /// it.
+    /// An input was read; the flag is `false` if it is unreadable, so that no policy is evaluated
+    /// with it.
     Began(usize, Box<Input>, bool),
     Done(Box<CheckResult>),
-    /// The run was stopped before a policy was asked about this input.
+    /// The run was stopped before a policy was evaluated with this input.
     Dropped(usize),
     /// The run was stopped before this number of inputs was read.
     Left(usize),
@@ -159,7 +159,7 @@ impl Gate {
 fn without_calls(check: &Check) -> Error {
     let error = Error::new(
         ErrorKind::Policy,
-        "the policy asked the service nothing about this input, and a call is required",
+        "the policy made no call of the service for this input, and one is required",
     )
     .by_setting(Setting::RequiredCalls);
     match check.sites.iter().find(|site| site.asks_service()) {

@@ -43,7 +43,7 @@ fn setting(setting: Setting) -> String {
         Setting::PlainHttp => "`--insecure` allows plain HTTP where that is acceptable",
         Setting::CertificateAuthorities => "`--ca-cert` takes its file",
         Setting::AllowedHosts => "`--allow-host HOST[:PORT]` allows one",
-        Setting::Function(name) => return format!("`--functions {name}` turns it on"),
+        Setting::Function(name) => return format!("`--functions {name}` enables it"),
         Setting::RegoV0 => "`--v0` reads the old syntax",
         Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
         Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",

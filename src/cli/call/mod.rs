@@ -52,7 +52,8 @@ pub(super) fn functions_help() -> String {
     for function in FUNCTIONS {
         let _ = writeln!(help, "  {}\n      {}", function.signature(), function.summary);
         if function.optional {
-            let _ = writeln!(help, "      off unless `--functions {}` turns it on", function.name);
+            let _ =
+                writeln!(help, "      off by default; `--functions {}` enables it", function.name);
         }
         for argument in function.arguments {
             let _ = writeln!(help, "      {}: {}; {}", argument.name, argument.ty, argument.doc);

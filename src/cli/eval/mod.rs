@@ -23,9 +23,11 @@ use format::EvalFormat;
 /// Evaluate a query over policies, data and an input
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
-#[command(after_help = "Exit status: 0 when there is an answer, undefined included; 1 when the \
+#[command(
+    after_help = "Exit status: 0 when the query was evaluated, even if its answer is undefined; 1 when the \
         condition of `--fail` or `--fail-defined` holds; 2 on an error.\n\n\
-    Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'")]
+    Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'"
+)]
 pub(super) struct EvalArgs {
     /// The query
     query: String,
@@ -38,10 +40,10 @@ pub(super) struct EvalArgs {
     /// Output format; `raw` leaves strings unquoted
     #[arg(short, long, value_enum, default_value_t = EvalFormat::Json, short_alias = 'o', alias = "output")]
     format: EvalFormat,
-    /// Exit with status 1 when the answer is undefined or empty; `false` is an answer
+    /// Exit with status 1 when the answer is undefined; `false` and `[]` are answers
     #[arg(long, conflicts_with = "fail_defined")]
     fail: bool,
-    /// Exit with status 1 when there is an answer
+    /// Exit with status 1 when the answer isn't undefined
     #[arg(long)]
     fail_defined: bool,
     /// Print trace notes, or the reasons why rules have no value, on standard error

@@ -1,4 +1,4 @@
-//! The outcome as an in-toto statement, ready to be signed.
+//! The statement about a run (in-toto), ready to be signed.
 //!
 //! Owns the two forms: `test-result` v0.1 over the inputs, with the policies' files as its
 //! configuration, and SLSA's `verification_summary` v1 over the inputs' subjects. Neither states
@@ -19,16 +19,16 @@ use crate::gate::model::{Input, OptionUse, Outcome, Run, Source};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
-/// The options of the attestation.
+/// The options of the statement.
 #[derive(Debug, Args)]
 pub(super) struct Attest {
-    /// Write the outcome as an in-toto statement, to be signed
+    /// Write an in-toto statement about the run, to be signed
     #[arg(id = "attest", long = "attest", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The statement's predicate: `vsa` is SLSA's verification summary
-    #[arg(id = "attest-as", long = "attest-as", value_name = "FORM", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
+    #[arg(id = "attest-as", long = "attest-as", value_name = "PREDICATE", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
     form: Predicate,
-    /// The verifier, for `--attest-as vsa`: a URI that the summary's readers know
+    /// The verifier, for `--attest-as vsa`: a URI that the statement's readers know
     #[arg(
         id = "attest-verifier",
         long = "attest-verifier",
@@ -57,8 +57,7 @@ fn wrong(message: impl Into<String>) -> Error {
 }
 
 impl Attest {
-    /// Refuses, before anything is asked, an attestation that would prove nothing or lacks an
-    /// option.
+    /// Refuses, before any call is made, a statement that would prove nothing or lacks an option.
     pub fn check(
         &self,
         options: &Options,
@@ -78,7 +77,7 @@ impl Attest {
         if options.local.is_some() || options.replay.is_some() {
             let other = if options.local.is_some() { "--local" } else { "--replay" };
             return Err(wrong(format!("`--attest` and `{other}` exclude each other"))
-                .with_hint("without answers of the service, an outcome proves nothing"));
+                .with_hint("without answers of the service, a statement would prove nothing"));
         }
         for (option, given) in
             [("--attest-verifier", &self.verifier), ("--attest-resource", &self.resource)]
@@ -112,7 +111,7 @@ impl Attest {
         }
         if emulated {
             return Err(wrong("an emulator answered: there is nothing to attest to").with_hint(
-                "without answers of the service, an outcome proves nothing; are the addresses \
+                "without answers of the service, a statement would prove nothing; are the addresses \
                  the service's?",
             ));
         }

@@ -80,7 +80,7 @@ pub(super) struct GateArgs {
     /// Count inputs that passed without listing them, in the reports for people
     #[arg(long)]
     hide_passed: bool,
-    /// Files and folders below `-d` and `-i` that are left out, such as `*.sarif`; may be repeated
+    /// Files and folders below `-d` and `-i` to leave out, such as `*.sarif`; may be repeated
     #[arg(long, value_name = "GLOB")]
     ignore: Vec<String>,
     /// Evaluate the policies once, without an input
@@ -98,13 +98,13 @@ pub(super) struct GateArgs {
     /// Fail only on violations of at least this severity, and on those without a known severity
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<FailOn>,
-    /// Exit with status 0 where violations would make it 1; the verdict stays the same
+    /// Exit with status 0 instead of 1 if there are violations; the verdict stays the same
     #[arg(long)]
     no_fail: bool,
     /// Stop at the first input that doesn't pass
     #[arg(long)]
     fail_fast: bool,
-    /// Let an input that every policy skips pass
+    /// Pass inputs that every policy skips
     #[arg(long)]
     allow_skipped: bool,
     /// Pass an array to policies as `{"elements": [...]}`
@@ -306,7 +306,7 @@ fn prepare(
     inventory.call_sites = known.call_sites;
     if args.input.is_empty() && !args.no_input && gate.reads_input() {
         return Err(wrong("there is no input, and the policies look at `input`").with_hint(
-            "add `-i FILE`, or `--no-input` where they are meant to be asked without one",
+            "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one",
         ));
     }
     took_effect(&mut inventory.options, "--skip-verify", gate.unverified_bundles());

@@ -146,7 +146,7 @@ fn errored(error: &Error, position: Option<&Position>) -> String {
         }
     }
     if let Some(hint) = crate::report::hint(error) {
-        let _ = writeln!(out, "  hint: {hint}");
+        let _ = writeln!(out, "  help: {hint}");
     }
     out
 }

@@ -31,7 +31,7 @@ pub struct Inventory {
     pub recording: Option<Source>,
     /// The service that was configured, and the source of the answers.
     pub service: Service,
-    /// The identity with which the service was asked.
+    /// The identity under which requests were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenUse>,
     /// The arguments given with `--arg`.
@@ -80,9 +80,9 @@ pub struct PackageUse {
     pub name: String,
     /// The rules that make its verdict.
     pub rules: Vec<String>,
-    /// `true` if it was asked for verdicts.
+    /// `true` if it was evaluated.
     pub asked: bool,
-    /// The reason why it wasn't asked.
+    /// The reason why it wasn't evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The number of calls to the service that its verdicts depend on, over all inputs; for inputs
@@ -134,7 +134,7 @@ pub struct Service {
     pub answered_by: Option<AnsweredBy>,
 }
 
-/// The identity with which the service was asked, according to the token's own claims.
+/// The identity under which requests were sent, according to the token's own claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TokenUse {

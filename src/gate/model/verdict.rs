@@ -35,7 +35,7 @@ pub enum Status {
     Failed,
     /// The policy doesn't apply to this input, by its own account.
     Skipped,
-    /// The policy asked for its verdict to be ignored.
+    /// The policy says that its verdict doesn't count (`ignore`).
     Ignored,
     /// The evaluation failed, or its result isn't a verdict.
     NoVerdict,
@@ -99,7 +99,7 @@ pub enum Effect {
     Waived,
     /// It is less severe than the threshold for failing.
     BelowThreshold,
-    /// The policy asked for its verdict to be ignored.
+    /// The policy says that its verdict doesn't count (`ignore`).
     Disregarded,
 }
 

@@ -120,7 +120,7 @@ fn functions_are_turned_on_by_name() {
         &["call", "products", "--local", "testdata/platform"],
     ];
     for arguments in commands {
-        sandbox.run(arguments).output().code(2).says("`--functions products` turns it on");
+        sandbox.run(arguments).output().code(2).says("`--functions products` enables it");
         for on in ["products", "all", "projects,products"] {
             sandbox.run(&[arguments, &["--functions", on]].concat()).output().code(0);
         }
@@ -131,7 +131,7 @@ fn functions_are_turned_on_by_name() {
     let output = sandbox.local(&[&eval[..], &["--functions", "all"]].concat()).output().code(0);
     assert_eq!(output.stdout, "2\n");
     let check = sandbox.run(&["check", &policy]).output().code(1);
-    assert!(check.stdout.contains("`--functions products` turns it on"), "{check:?}");
+    assert!(check.stdout.contains("`--functions products` enables it"), "{check:?}");
     sandbox.run(&["check", &policy, "--functions", "products"]).output().code(0);
     sandbox
         .run(&["check", &policy, "--functions", "product"])

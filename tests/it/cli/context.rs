@@ -82,7 +82,7 @@ fn an_explicit_file_must_be_there_and_be_toml() {
 
     let broken = sandbox.write("broken.toml", format!("a = 1\n[auth]\ntoken = \"{CANARY}\n"));
     let output = sandbox.run(&["auth", "status", "--config", &broken]).output().code(2);
-    output.says("line 3 of").says("isn't valid TOML").says("hint:");
+    output.says("line 3 of").says("isn't valid TOML").says("help:");
 
     let wrong = sandbox.write("wrong.toml", format!("organization = ['{CANARY}']\n"));
     let output = sandbox.run(&["auth", "status", "--config", &wrong]).output().code(2);
@@ -162,7 +162,7 @@ fn an_invalid_address_names_its_origin() {
     output.says("(from environment variable `PLATFORM_CONTROLPLANE_URL`)");
     sandbox.config("platform", "platform.url = 'http://example.com'\n");
     let output = sandbox.run(&["auth", "status"]).output().code(2).says("plain HTTP");
-    output.says("`platform.url` in").says("hint: use https");
+    output.says("`platform.url` in").says("help: use https");
     sandbox.config("platform", "[endpoints]\ndiscoverr = '/x/{digest}'\n");
     let output = sandbox.run(&["auth", "status"]).output().code(2);
     output.says("(from `endpoints` in").says("did you mean `discover`");
@@ -212,7 +212,7 @@ fn an_expired_token_is_refused_before_anything_is_sent() {
     let run = sandbox.run(&["call", "evidence"]).env("PLATFORM_TOKEN", &token);
     let run = run.env("PLATFORM_BASE_URL", &service.base_url());
     let output = run.output().code(2).says("the user token expired 3 hours ago");
-    output.says("hint: log in again");
+    output.says("help: log in again");
     assert!(service.requests().is_empty());
 }
 

@@ -11,7 +11,7 @@ const POLICIES: &[(&str, &str)] = &[
         "x := platform.discover(\"sha256:0\")",
         "platform.discover(digest, kind); `kind` may be `\"\"`",
     ),
-    ("x := platform.products({})", "`--functions products` turns it on"),
+    ("x := platform.products({})", "`--functions products` enables it"),
     ("deny[msg] { msg := \"a\" }", "in Rego v1 write `deny contains msg if { ... }`"),
     ("deny contains 1 if helpers.is_ok(input)", "is `import data.….helpers` missing?"),
     ("x if any([true])", "Rego v1 has no `any`: write `true in xs`"),

@@ -488,7 +488,7 @@ fn a_package_that_never_asks_is_named() {
     assert!(text.contains("`p` never reached") && !text.contains("`q` never"), "{text}");
     run(&["--fail-on-warn"]).code(0);
     let report = run(&["--require-calls", "-f", "json"]).code(2).json();
-    assert!(message(&report).contains("asked the service nothing"), "{report}");
+    assert!(message(&report).contains("made no call of the service"), "{report}");
     let site = &report["inventory"]["call_sites"][0];
     assert_eq!(
         (&site["function"], &site["position"]["line"]),

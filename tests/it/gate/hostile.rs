@@ -83,7 +83,7 @@ fn verdict_rules_in_test_packages_are_reported_as_not_evaluated() {
     let report = run(&sandbox, &[("p_test.rego", suite)], &[]).code(0).json();
     let notes = report["notes"].to_string();
     assert!(
-        notes.contains("the package `p_test` has tests: its rule `deny` was not asked"),
+        notes.contains("the package `p_test` has tests: its rule `deny` wasn't evaluated"),
         "{notes}"
     );
     let plain = suite.replace("test_x if true", "");
