@@ -55,8 +55,9 @@ fn unknown(
     }
     let hint = outside(fields, name).or_else(|| {
         let mut ending = known().filter(|field| ends_in(field, name));
-        let near = ending.next().filter(|_| !name.is_empty() && ending.next().is_none())?;
-        Some(format!("did you mean `{near}`?"))
+        let near = ending.next().filter(|_| !name.is_empty())?;
+        // A field may be both documented and known.
+        ending.all(|other| other == near).then(|| format!("did you mean `{near}`?"))
     });
     hint.map(|hint| finding.with_hint(hint))
 }

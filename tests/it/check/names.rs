@@ -131,7 +131,10 @@ fn the_optional_functions_have_known_fields_too() {
         (format!("{compliance}.evaluations[_].status"), "did you mean `overall_status`?"),
         (format!("{compliance}.name"), ""),
         (format!("{compliance}.metrics.percentage"), "did you mean `compliance_percentage`?"),
-        (format!("{compliance}.evaluations[_].override.status"), "did you mean `override_status`?"),
+        (
+            format!("{compliance}.evaluations[_].override.product_name"),
+            "did you mean `source_product_name`?",
+        ),
         (
             format!("{compliance}.evaluations[_].project_evaluations[_].name"),
             "did you mean `project_name`?",
