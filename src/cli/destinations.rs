@@ -45,25 +45,36 @@ const READ: [&str; 7] = [".rego", ".json", ".yaml", ".yml", ".jsonl", ".gz", ".t
 /// The most links that lead from one to the next.
 const MAX_LINKS: usize = 40;
 
+/// The files, folders and globs that a command was given to read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// Those with the inputs of a gate: each file in them is judged.
+    pub inputs: &'a [&'a Path],
+    /// All others.
+    pub others: &'a [&'a Path],
+}
+
 /// Refuses destinations that aren't regular files, that are the same file, or that the command
-/// reads: `read` are the files, folders and globs that it was given, of which it leaves out what
-/// `ignore` matches.
+/// reads, of which it leaves out what `ignore` matches.
 pub(super) fn check(
     written: &[Destination<'_>],
     read: &[&Path],
     ignore: &Ignore,
 ) -> Result<(), Error> {
-    judge(written, read, ignore).into_iter().collect()
+    judge(written, Given { inputs: &[], others: read }, ignore).into_iter().collect()
 }
 
 /// As [`check`], for each destination: of those that are the same file, the first is accepted.
 pub(super) fn judge(
     written: &[Destination<'_>],
-    read: &[&Path],
+    read: Given<'_>,
     ignore: &Ignore,
 ) -> Vec<Result<(), Error>> {
     let mut taken: Vec<PathBuf> = Vec::new();
-    let read: Vec<PathBuf> = read.iter().flat_map(|path| expanded(path)).collect();
+    let all = |paths: &[&Path], inputs: bool| -> Vec<(PathBuf, bool)> {
+        paths.iter().flat_map(|path| expanded(path)).map(|path| (path, inputs)).collect()
+    };
+    let read = [all(read.inputs, true), all(read.others, false)].concat();
     let one = |destination: &Destination<'_>| {
         let path = destination.path;
         refuse_special(path)?;
@@ -84,8 +95,14 @@ pub(super) fn judge(
     written.iter().map(one).collect()
 }
 
-/// Returns `true` if a destination is `read`, or would be read as a part of it.
-fn is_read(destination: &Destination<'_>, own: &Path, read: &Path, ignore: &Ignore) -> bool {
+/// Returns `true` if a destination is `read`, or would be read as a part of it. A report or a
+/// recording may lie among policies, where it is data at most.
+fn is_read(
+    destination: &Destination<'_>,
+    own: &Path,
+    (read, inputs): &(PathBuf, bool),
+    ignore: &Ignore,
+) -> bool {
     if own == read {
         return true;
     }
@@ -94,18 +111,20 @@ fn is_read(destination: &Destination<'_>, own: &Path, read: &Path, ignore: &Igno
     let named = READ.iter().any(|ending| name.ends_with(ending));
     let counts = match destination.content {
         Content::Other => named,
-        Content::Data => true,
-        Content::Recording => named && own.exists() && !is_recording(own),
+        Content::Data if *inputs => true,
+        Content::Data | Content::Recording => named && own.exists() && !is_written(own),
     };
     counts && ignore.reason(own).is_none()
 }
 
-/// Returns `true` if a file begins as recordings do.
-fn is_recording(path: &Path) -> bool {
+/// Returns `true` if a file begins as recordings, reports and statements do.
+fn is_written(path: &Path) -> bool {
     let mut start = Vec::new();
     let file = std::fs::File::open(path).map(|file| file.take(4 << 10));
     let read = file.and_then(|mut file| file.read_to_end(&mut start));
-    read.is_ok() && String::from_utf8_lossy(&start).contains("\"nd_builtin_cache\"")
+    let start = String::from_utf8_lossy(&start);
+    let marks = ["\"nd_builtin_cache\"", "\"rego-platform\"", "\"predicateType\""];
+    read.is_ok() && marks.iter().any(|mark| start.contains(mark))
 }
 
 /// Refuses a destination that leads to anything but a regular file: a device, a pipe and a folder
@@ -187,12 +206,18 @@ mod tests {
 
     use super::*;
 
+    fn judged(written: &[Destination<'_>], read: Given<'_>, ignore: &Ignore) -> Result<(), Error> {
+        judge(written, read, ignore).into_iter().collect()
+    }
+
     fn refused(written: &[&str], read: &[&str]) -> Option<String> {
         let written: Vec<_> =
             written.iter().map(|path| Destination::data(Path::new(*path))).collect();
         let read: Vec<_> = read.iter().map(Path::new).collect();
         let ignore = Ignore::new(["left.json"]).unwrap();
-        check(&written, &read, &ignore).err().map(|error| error.to_string())
+        judged(&written, Given { inputs: &read, others: &[] }, &ignore)
+            .err()
+            .map(|error| error.to_string())
     }
 
     #[test]
@@ -214,15 +239,26 @@ mod tests {
         let page = at("in/page.html");
         let html = Destination { path: Path::new(&page), content: Content::Other };
         let input = at("in");
-        assert!(check(&[html], &[Path::new(&input)], &Ignore::default()).is_ok());
+        let given = [Path::new(&input)];
+        let given = Given { inputs: &given, others: &[] };
+        assert!(judged(&[html], given, &Ignore::default()).is_ok());
         let record = |name: &str| {
             let path = at(name);
             let recording = Destination::recording(Path::new(&path));
-            check(&[recording], &[Path::new(&input)], &Ignore::default())
+            judged(&[recording], given, &Ignore::default())
         };
         assert!(record("in/new.json").is_ok() && record("in/a.json").is_err());
         std::fs::write(at("in/new.json"), "{\"version\": 1, \"nd_builtin_cache\": {}}").unwrap();
         assert!(record("in/new.json").is_ok());
+        let report = |name: &str| {
+            let path = at(name);
+            let others = [Path::new(&input)];
+            let given = Given { inputs: &[], others: &others };
+            judged(&[Destination::data(Path::new(&path))], given, &Ignore::default())
+        };
+        std::fs::write(at("in/r.json"), "{\"tool\": {\"name\": \"rego-platform\"}}").unwrap();
+        assert!(report("in/r.json").is_ok() && report("in/none.json").is_ok());
+        assert!(report("in/a.json").is_err());
     }
 
     #[cfg(unix)]

@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
+use super::destinations::Given;
 use super::explain::Explain;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::Reporter;
@@ -196,10 +197,10 @@ pub(super) fn run(
 ) -> Result<Exit, Error> {
     args.input.append(&mut args.inputs);
     let attest = args.attest.file.as_deref();
-    let read: Vec<&Path> = args
+    let inputs: Vec<&Path> = args.input.iter().map(PathBuf::as_path).collect();
+    let others: Vec<&Path> = args
         .data
         .iter()
-        .chain(&args.input)
         .chain(&args.waivers)
         .map(PathBuf::as_path)
         .chain(options.read())
@@ -212,7 +213,7 @@ pub(super) fn run(
         args.format,
         attest,
         options.record.as_deref(),
-        (&read, &ignore),
+        (Given { inputs: &inputs, others: &others }, &ignore),
     );
     let Accepted { outputs, attest, refused } = accepted;
     let mut draft = Run::without_verdict(tool(), unfinished());
