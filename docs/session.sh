@@ -54,8 +54,8 @@ package size
 
 deny contains msg if {
 	evidence := platform.evidnce(input.sbom)
-	not evidence.name
-	msg := "the SBOM has no name"
+	count(evidence.results) == 0
+	msg := "the SBOM was never uploaded"
 }
 REGO
 expect 1 'did you mean `platform.evidence`?' rego-platform check release

@@ -218,9 +218,11 @@ fn errors_of_calls(all: &Inspected<'_>, found: &mut Findings) -> bool {
 
 /// The warnings about the use of answers: the verdict of such a policy doesn't depend on what the
 /// service sends.
+#[cfg(feature = "cli")]
 const ANSWER_WARNINGS: &[&str] = &["unknown-field", "unknown-value", "cut-list"];
 
 /// Finds errors, and the warnings that a gate's reports note ([`ANSWER_WARNINGS`]), except in tests.
+#[cfg(feature = "cli")]
 pub(crate) fn errors_and_answer_warnings(all: &Inspected<'_>) -> Findings {
     let mut found = Findings::default();
     if !errors_of_calls(all, &mut found) {

@@ -40,7 +40,7 @@ use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 use crate::rego::program::{self, CallSiteInfo, Hooks, Program};
 use crate::rego::syntax::tree::Span;
 use crate::sources::Sources;
-use crate::{Diagnostic, Error, ErrorKind, Level, Limit, Position, Product};
+use crate::{Diagnostic, Error, ErrorKind, Limit, Position, Product};
 
 /// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
@@ -222,7 +222,7 @@ impl Policies {
     ) -> Result<(Self, Vec<Diagnostic>), Error> {
         let inspect = &check::errors_and_answer_warnings;
         let mut compiled = load::compile(sources, &options, inspect, None);
-        let warns = |finding: &mut Diagnostic| finding.level == Level::Warning;
+        let warns = |finding: &mut Diagnostic| finding.level == crate::Level::Warning;
         let warnings = compiled.findings.extract_if(.., warns).collect();
         Ok((Self::of(compiled, options)?, warnings))
     }

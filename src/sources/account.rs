@@ -4,7 +4,7 @@
 //! whose name doesn't tell.
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
@@ -46,6 +46,8 @@ impl Account {
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
     patterns: Vec<(String, Regex)>,
+    /// The canonical paths of the files that the run writes.
+    written: Vec<PathBuf>,
 }
 
 impl Ignore {
@@ -70,11 +72,22 @@ impl Ignore {
                 Regex::new(&expression(trimmed)).map_err(|_| wrong("a `[` isn't closed"))?;
             found.push((pattern.to_owned(), regex));
         }
-        Ok(Self { patterns: found })
+        Ok(Self { patterns: found, written: Vec::new() })
+    }
+
+    /// Leaves out files that the run writes as well, if they exist.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_written<'p>(mut self, paths: impl IntoIterator<Item = &'p Path>) -> Self {
+        self.written.extend(paths.into_iter().filter_map(|path| path.canonicalize().ok()));
+        self
     }
 
     /// Returns the reason for which a path is left out, if it is.
     pub(crate) fn reason(&self, path: &Path) -> Option<String> {
+        let mut named = self.written.iter().filter(|own| own.file_name() == path.file_name());
+        if named.any(|own| path.canonicalize().is_ok_and(|path| path == *own)) {
+            return Some("this run writes it".to_owned());
+        }
         let text = path.to_string_lossy();
         let (pattern, _) = self.patterns.iter().find(|(_, regex)| regex.is_match(&text))?;
         Some(format!("the pattern `{}` ignores it", escape(pattern)))

@@ -18,7 +18,6 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
-use super::destinations::Given;
 use super::explain::Explain;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::Reporter;
@@ -197,10 +196,10 @@ pub(super) fn run(
 ) -> Result<Exit, Error> {
     args.input.append(&mut args.inputs);
     let attest = args.attest.file.as_deref();
-    let inputs: Vec<&Path> = args.input.iter().map(PathBuf::as_path).collect();
-    let others: Vec<&Path> = args
+    let read: Vec<&Path> = args
         .data
         .iter()
+        .chain(&args.input)
         .chain(&args.waivers)
         .map(PathBuf::as_path)
         .chain(options.read())
@@ -213,7 +212,7 @@ pub(super) fn run(
         args.format,
         attest,
         options.record.as_deref(),
-        (Given { inputs: &inputs, others: &others }, &ignore),
+        (&read, &ignore),
     );
     let Accepted { outputs, attest, refused } = accepted;
     let mut draft = Run::without_verdict(tool(), unfinished());
@@ -295,7 +294,9 @@ fn prepare(
     }
     let mut stdin = Stdin::default();
     let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let ignore = Ignore::new(&args.ignore)?;
+    let reports = args.output.iter().map(|output| output.file.as_path());
+    let others = args.attest.file.as_deref().into_iter().chain(options.record.as_deref());
+    let ignore = Ignore::new(&args.ignore)?.with_written(reports.chain(others));
     let arguments = arguments(&args.arg)?;
     inventory.options = loosening(args, options);
     inventory.arguments.clone_from(&arguments);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::{human, json};
-use crate::cli::destinations::{self, Content, Destination, Given};
+use crate::cli::destinations::{self, Content, Destination};
 use crate::cli::output;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
@@ -260,8 +260,7 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
         }
     }
     let read: Vec<&Path> = others.iter().map(PathBuf::as_path).filter(|p| p.exists()).collect();
-    let given = Given { inputs: &[], others: &read };
-    let accepted = accept(&outputs, format, attest.as_deref(), None, (given, &Ignore::default()));
+    let accepted = accept(&outputs, format, attest.as_deref(), None, (&read, &Ignore::default()));
     let (outputs, attest) = (accepted.outputs, accepted.attest);
     let mut reports = Reports::new(&outputs, format, attest.as_deref(), false, false);
     // A person reads the usage on standard error.
@@ -293,7 +292,7 @@ pub(super) fn accept(
     format: Option<OutputFormat>,
     attest: Option<&Path>,
     recording: Option<&Path>,
-    (read, ignore): (Given<'_>, &Ignore),
+    (read, ignore): (&[&Path], &Ignore),
 ) -> Accepted {
     let others: Vec<_> = attest
         .map(Destination::data)

@@ -182,14 +182,26 @@ impl<'p, 'r> Machine<'p, 'r> {
         path: &'p [Term],
     ) -> Result<SingleValue, Stop> {
         Ok(match self.rules_single(run, set, path)? {
-            Some(Some((value, rest))) => match self.descend(&value, rest, run.base) {
-                DirectLookup::Value(value) => SingleValue::Value(value.clone()),
-                DirectLookup::Undefined => SingleValue::Undefined,
-                DirectLookup::Many | DirectLookup::Rules(..) => SingleValue::Many,
-            },
+            Some(Some((value, rest))) => self.descend_owned(value, rest, run.base),
             Some(None) => SingleValue::Undefined,
             None => SingleValue::Many,
         })
+    }
+
+    /// Looks up operands that have values in the value of a rule, which isn't evaluated again.
+    fn descend_owned(&self, mut value: Value, path: &'p [Term], base: u32) -> SingleValue {
+        for term in path {
+            let Some(key) = self.value(term, base) else { return SingleValue::Many };
+            let found = match &value {
+                Value::Set(elements) => elements.contains(&*key).then(|| key.into_owned()),
+                within => within.get(&key).cloned(),
+            };
+            match found {
+                Some(found) => value = found,
+                None => return SingleValue::Undefined,
+            }
+        }
+        SingleValue::Value(value)
     }
 
     /// Looks up a reference as far as that needs no evaluation.
