@@ -210,6 +210,22 @@ fn jwt(claims: &str) -> String {
     format!("{}.{}.c2ln", base64.encode(r#"{"alg":"HS256","typ":"JWT"}"#), base64.encode(claims))
 }
 
+#[test]
+fn a_token_that_was_copied_with_something_around_it_is_refused() {
+    for (text, said, hint) in [
+        ("Bearer abc", "begins with `Bearer`", "leave `Bearer ` out"),
+        ("bearer\tabc", "begins with `Bearer`", "leave `Bearer ` out"),
+        ("\"abc\"", "is in quotes", "leave the quotes out"),
+        ("'abc'", "is in quotes", "leave the quotes out"),
+        ("a bc", "white space", "copy it again"),
+    ] {
+        let error = Token::new(text).unwrap_err();
+        assert!(error.to_string().contains(said), "{text}: {error}");
+        assert!(error.hint().is_some_and(|it| it.contains(hint)), "{text}: {error:?}");
+        assert!(!error.to_string().contains("abc"), "{error}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_token_is_an_api_token_exactly_by_its_audience_and_expires_by_its_claim(
@@ -233,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn claims_of_any_shape_make_an_opaque_user_token_at_worst(claims in "\\PC{0,80}", text in "[!-~]{1,80}") {
+    fn claims_of_any_shape_make_an_opaque_user_token_at_worst(claims in "\\PC{0,80}", text in "[!#-&(-~]{1,80}") {
         prop_assert!(Token::new(text).unwrap().expires_at().is_none());
         let token = Token::new(jwt(&claims)).unwrap();
         let shown = format!("{token:?}");

@@ -67,7 +67,12 @@ impl Folder {
         };
         let shown = crate::text::escape(&dir.display().to_string());
         let root = dir.canonicalize().map_err(|error| {
-            crate::unreadable::unreadable("the data set", dir, error).by_setting(Setting::DataSet)
+            let error = crate::unreadable::unreadable("the data set", dir, error);
+            let error = match error.hint() {
+                Some(_) => error,
+                None => error.with_hint("name a folder that holds a data set"),
+            };
+            error.by_setting(Setting::DataSet)
         })?;
         if !root.is_dir() {
             return Err(refuse(format!("the data set `{shown}` isn't a folder")));
