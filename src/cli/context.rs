@@ -86,19 +86,14 @@ impl Context {
         Ok((context, emulator))
     }
 
-    /// Warns of a setting that selects an organization, which an API token ignores.
+    /// Warns of an option that selects another organization than the token's own.
     fn warn_of_ignored_organization(&self, reporter: Reporter) {
         let api = |token: &Sourced<Token>| token.value.kind(&self.product) == TokenKind::Api;
-        if let Some(name) = &self.organization
-            && self.token.as_ref().is_some_and(api)
-        {
-            let what = match name.origin {
-                Origin::Option(option) => format!("`{option}`"),
-                ref origin => format!("the organization (from {origin})"),
-            };
-            reporter.warning(&format!(
-                "{what} changes nothing: an API token is bound to its organization"
-            ));
+        let given = |name: &Sourced<String>| matches!(name.origin, Origin::Option(_));
+        if self.token.as_ref().is_some_and(api) && self.organization.as_ref().is_some_and(given) {
+            reporter.warning(
+                "`--organization` changes nothing: an API token is bound to its organization",
+            );
         }
     }
 
