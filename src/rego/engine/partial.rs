@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use super::cache::{CachedRule, PartialKey};
 use super::machine::{Machine, Run, Stop};
+use super::reference::found_by;
 use super::rules::{Candidates, ValueAndRest};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::rego::core::{Rule, RuleSet, SetId, Term};
@@ -95,7 +96,7 @@ impl<'p> Machine<'p, '_> {
                 PartialKey::Scope(_) => None,
             });
             let mut values = values;
-            let found = values.try_fold(&document.value, |value, key| value.get(key)).cloned();
+            let found = values.try_fold(&document.value, found_by).cloned();
             if let Some(found) = found {
                 self.context.spend(128)?;
                 self.caches.keep_part(id, key, found);

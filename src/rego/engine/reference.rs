@@ -896,7 +896,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 }
 
 /// Looks up an operand in a value. The element of a set is the operand itself.
-fn found_by<'v>(value: &'v Value, key: &'v Value) -> Option<&'v Value> {
+pub(super) fn found_by<'v>(value: &'v Value, key: &'v Value) -> Option<&'v Value> {
     match value {
         Value::Set(elements) => elements.contains(key).then_some(key),
         value => value.get(key),
