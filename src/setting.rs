@@ -42,6 +42,9 @@ pub enum Setting {
     /// Whether inputs are attestations,
     /// `gate::DocumentOptions::attestation`
     Attestations,
+    /// Whether statements are taken out of their envelopes,
+    /// `gate::DocumentOptions::attestation`
+    Envelopes,
     /// Whether signed bundles are loaded unchecked
     SignedBundles,
     /// Whether every policy that can call the service must do so,

@@ -261,7 +261,7 @@ pub(super) fn finish(
     };
     if context.statements && !options.attestation && value.as_ref().is_some_and(in_envelope) {
         return Err(wrong("the input is an envelope, and the policy looks at the statement in it")
-            .with_hint("`--attestation` takes statements out of their envelopes"));
+            .by_setting(Setting::Envelopes));
     }
     let metadata = options.metadata.fields();
     let owns_args = matches!(&value, Some(value) if field(value, "args").is_some());

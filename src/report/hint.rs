@@ -54,6 +54,7 @@ fn setting(setting: Setting) -> String {
         Setting::Arguments => "`--arg NAME=VALUE` gives it",
         Setting::WrappedArrays => "`--wrap-arrays` makes an object of an array",
         Setting::Attestations => "without `--attestation` it is taken as it is",
+        Setting::Envelopes => "`--attestation` takes statements out of their envelopes",
         Setting::SignedBundles => "`--skip-verify` loads it unchecked",
         Setting::DataSet => "`rego-platform new --examples` writes one",
     }

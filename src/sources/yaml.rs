@@ -40,16 +40,9 @@ pub(super) struct FirstDocument {
 /// Reads the first document of a text; the further ones are only checked.
 pub(super) fn read(text: &str) -> Result<FirstDocument, YamlError> {
     if let Some(at) = text.find(['\u{85}', '\u{2028}', '\u{2029}']) {
-        let before = text.get(..at).unwrap_or_default();
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        let at = Mark {
-            index: before.chars().count(),
-            line: before.matches('\n').count(),
-            column: line.chars().count(),
-        };
         let message = "a line separator (U+0085, U+2028 or U+2029) ends a line in YAML 1.1 and \
                        not in YAML 1.2";
-        return Err(YamlError::new(at, message));
+        return Err(YamlError::new(Mark::of_byte(text, at), message));
     }
     let mut file = File::default();
     match yaml::read(text, &mut file, LIMITS) {

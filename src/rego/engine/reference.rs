@@ -192,11 +192,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     fn descend_owned(&self, mut value: Value, path: &'p [Term], base: u32) -> SingleValue {
         for term in path {
             let Some(key) = self.value(term, base) else { return SingleValue::Many };
-            let found = match &value {
-                Value::Set(elements) => elements.contains(&*key).then(|| key.into_owned()),
-                within => within.get(&key).cloned(),
-            };
-            match found {
+            match found_by(&value, &key).cloned() {
                 Some(found) => value = found,
                 None => return SingleValue::Undefined,
             }
@@ -412,10 +408,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         while let Some((term, rest)) = path.split_first() {
             let found = match self.value(term, run.base) {
-                Some(key) => match &value {
-                    Value::Set(elements) => elements.contains(&*key).then(|| key.into_owned()),
-                    value => value.get(&key).cloned(),
-                },
+                Some(key) => found_by(&value, &key).cloned(),
                 None => {
                     return self
                         .deeper(|machine| machine.each(run, &value, (term, rest), other, next));

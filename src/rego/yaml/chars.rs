@@ -11,6 +11,19 @@ pub struct Mark {
     pub column: usize,
 }
 
+impl Mark {
+    /// The position of a byte in a text, of which only `\n` ends lines.
+    pub fn of_byte(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Self {
+            index: before.chars().count(),
+            line: before.matches('\n').count(),
+            column: line.chars().count(),
+        }
+    }
+}
+
 /// The rest of a text.
 pub(super) struct Chars<'t> {
     text: &'t str,

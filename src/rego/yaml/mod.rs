@@ -134,13 +134,7 @@ fn checked(text: &str) -> Result<&str, YamlError> {
     }
     let wrong = |c: char| !matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     let Some(at) = text.find(wrong) else { return Ok(text) };
-    let before = text.get(..at).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    let at = Mark {
-        index: before.chars().count(),
-        line: before.matches('\n').count(),
-        column: line.chars().count(),
-    };
+    let at = Mark::of_byte(text, at);
     let origin = Origin::Value;
     Err(YamlError { origin, ..YamlError::new(at, "control characters are not allowed") })
 }

@@ -43,6 +43,12 @@ impl Tokens<'_, '_> {
             }
             _ => return self.wrong(start, "found unknown directive name"),
         };
+        self.end_line(start)?;
+        Ok(kind)
+    }
+
+    /// Skips the rest of a line, which may be a comment.
+    pub(super) fn end_line(&mut self, start: Mark) -> Result<(), YamlError> {
         self.chars.skip_blanks();
         if self.chars.is(b'#') {
             self.chars.skip_line();
@@ -51,7 +57,7 @@ impl Tokens<'_, '_> {
             return self.wrong(start, "did not find expected comment or line break");
         }
         self.chars.skip_break();
-        Ok(kind)
+        Ok(())
     }
 
     fn word(&mut self) -> String {

@@ -48,28 +48,41 @@ impl Tokens<'_, '_> {
             if self.chars.at_end() || !self.chars.is_space(0) {
                 break;
             }
-            while !self.chars.at_end() && self.chars.is_space(0) {
-                if self.chars.is_break(0) {
-                    if broken {
-                        self.chars.read_break(&mut gap.further_breaks);
-                    } else {
-                        gap.blanks.clear();
-                        self.chars.read_break(&mut gap.first_break);
-                        broken = true;
-                    }
-                } else if !broken {
-                    self.chars.read(&mut gap.blanks);
-                } else if self.chars.is(b'\t') && self.chars.mark.column < least {
-                    return self.wrong(start, "found a tab character that violates indentation");
-                } else {
-                    self.chars.skip();
-                }
-            }
+            self.gap(&mut gap, &mut broken, least, start)?;
             if !self.in_flow() && self.chars.mark.column < least {
                 break;
             }
         }
         Ok((text, broken))
+    }
+
+    /// Reads white space; `broken` becomes `true` at a line break. After one, a tab before column
+    /// `least` is an error.
+    fn gap(
+        &mut self,
+        gap: &mut Gap,
+        broken: &mut bool,
+        least: usize,
+        start: Mark,
+    ) -> Result<(), YamlError> {
+        while !self.chars.at_end() && self.chars.is_space(0) {
+            if self.chars.is_break(0) {
+                if *broken {
+                    self.chars.read_break(&mut gap.further_breaks);
+                } else {
+                    gap.blanks.clear();
+                    self.chars.read_break(&mut gap.first_break);
+                    *broken = true;
+                }
+            } else if !*broken {
+                self.chars.read(&mut gap.blanks);
+            } else if self.chars.is(b'\t') && self.chars.mark.column < least {
+                return self.wrong(start, "found a tab character that violates indentation");
+            } else {
+                self.chars.skip();
+            }
+        }
+        Ok(())
     }
 
     /// Returns `true` for an indicator that ends a plain scalar.
@@ -116,21 +129,8 @@ impl Tokens<'_, '_> {
             if self.chars.is(quote) {
                 break;
             }
-            while !self.chars.at_end() && self.chars.is_space(0) {
-                if self.chars.is_break(0) {
-                    if broken {
-                        self.chars.read_break(&mut gap.further_breaks);
-                    } else {
-                        gap.blanks.clear();
-                        self.chars.read_break(&mut gap.first_break);
-                        broken = true;
-                    }
-                } else if broken {
-                    self.chars.skip();
-                } else {
-                    self.chars.read(&mut gap.blanks);
-                }
-            }
+            // In quotes, tabs don't matter.
+            self.gap(&mut gap, &mut broken, 0, start)?;
             if broken {
                 gap.fold_into(&mut text);
             } else {
@@ -202,14 +202,7 @@ impl Tokens<'_, '_> {
             }
             self.chars.skip();
         }
-        self.chars.skip_blanks();
-        if self.chars.is(b'#') {
-            self.chars.skip_line();
-        }
-        if !self.chars.is_line_end(0) {
-            return self.wrong(start, "did not find expected comment or line break");
-        }
-        self.chars.skip_break();
+        self.end_line(start)?;
 
         let mut indent = increment.map(|more| self.indent.unwrap_or_default() + more);
         let mut text = String::new();

@@ -129,11 +129,6 @@ impl Compiled {
         let found = self.search(text, at, &mut bounds);
         found.then(|| (0..count).map(|index| group(&bounds, index)).collect())
     }
-
-    /// The approximate memory that it takes, in bytes, without what searches take.
-    pub(in crate::rego::builtins) fn bytes(&self) -> usize {
-        self.text.len() + self.simple.get_nfa().memory_usage()
-    }
 }
 
 /// A group, by the bounds of all of them.
@@ -187,8 +182,9 @@ pub(in crate::rego::builtins) trait Weight {
 }
 
 impl Weight for Compiled {
+    /// Without what searches take.
     fn bytes(&self) -> usize {
-        self.bytes()
+        self.text.len() + self.simple.get_nfa().memory_usage()
     }
 }
 
