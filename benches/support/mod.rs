@@ -53,10 +53,11 @@ pub fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>]) {
         (contender.run)();
     }
     for round in 0..rounds {
-        // The order changes, so that no contender always runs after the same one.
+        // Forward and back, so that no contender always runs after the same one: what that one freed
+        // has to be gathered by the allocator.
         let count = contenders.len();
         for index in 0..count {
-            let contender = &mut contenders[(index + round) % count];
+            let contender = &mut contenders[if round % 2 == 0 { index } else { count - 1 - index }];
             let took = (contender.run)();
             contender.samples.push(took);
         }

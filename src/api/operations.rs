@@ -140,7 +140,7 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
     };
     let accept = "application/yaml, application/json;q=0.9, */*;q=0.5";
     let call = ApiRequest { accept, authenticated: false, ..ApiRequest::get(endpoint, None) };
-    let read = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
+    let read = |body: &str| Ok(body.to_owned());
     let text = sender.client.json(&sender.context(), &call, read).await?;
     if is_specification(&text) {
         return Ok(text);

@@ -114,6 +114,7 @@ impl Discover {
                 .map_err(|error| within_list(self.explain(error), &pager))?;
             let (root, more) = self.check(page.result, first.as_ref())?;
             let received = more.len();
+            pager.check_new(&references, &more)?;
             references.extend(more);
             first.get_or_insert(root);
             let max = client.settings.max_results;
@@ -244,6 +245,6 @@ impl<'de> DeserializeSeed<'de> for Root {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Row { fields: RESULT, name: "result" }.deserialize(deserializer)
+        Row::new(RESULT, "result").deserialize(deserializer)
     }
 }

@@ -111,11 +111,17 @@ static OUTPUT: &[Field] = &[
 /// Reads the documented object from an operation's `output`, which is either skipped or has
 /// `violations`.
 fn answer(output: &str) -> Result<Value, Error> {
-    let output = parse_envelope(OUTPUT, output.as_bytes()).map_err(|error| {
+    let output = parse_envelope(OUTPUT, output).map_err(|error| {
         let error = shorten(&error.to_string(), 200);
         protocol(format!("the AI evaluation's output can't be read: {error}"))
     })?;
     let field = |name: &str| output.get(&Value::from(name));
+    if let Some(key) = unexplained(&output) {
+        let key = shorten(&key, 80);
+        return Err(protocol(format!(
+            "the AI evaluation's output has `{key}`: it isn't documented"
+        )));
+    }
     let skipped = field("skipped") == Some(&Value::Bool(true));
     let violations = match field("violations") {
         Some(Value::Array(all)) if skipped && !all.is_empty() => {
@@ -134,6 +140,22 @@ fn answer(output: &str) -> Result<Value, Error> {
         (Value::from("skipped"), Value::Bool(skipped)),
         (Value::from("violations"), violations),
     ])))
+}
+
+/// Returns an undocumented key that may be a part of the result in other words. Texts are a model's
+/// explanations.
+fn unexplained(output: &Value) -> Option<String> {
+    let Value::Object(fields) = output else { return None };
+    fields.iter().find_map(|(key, value)| {
+        let key = key.as_str()?;
+        let documented = OUTPUT.iter().any(|field| field.name == key);
+        let says_nothing = match value {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            value => matches!(value, Value::Null | Value::Bool(false) | Value::String(_)),
+        };
+        (!documented && !says_nothing).then(|| key.to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -185,6 +207,10 @@ mod tests {
             r#"{"violations":[],"VIOLATIONS":["x"]}"#,
             r#"{"skipped":false,"findings":["x"]}"#,
             r#"{"violations":[],"error":"x"}"#,
+            r#"{"violations":[],"violation":["x"]}"#,
+            r#"{"violations":[],"findings":["x"]}"#,
+            r#"{"violations":[],"truncated":true}"#,
+            r#"{"violations":[],"result":{"violations":["x"]}}"#,
             r#"{"violations":[null]}"#,
             r#"{"violations":[1]}"#,
             r#"{"skipped":true,"violations":["x"]}"#,

@@ -11,7 +11,7 @@ use crate::rego::Value;
 use super::arguments::{Filter, argument, checked_filters, normalised, query};
 use super::{Answer, AnswerFuture, Field, Parsed, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, Endpoint, List, PageSeed, Paging, Reader, parse, protocol};
+use crate::client::{Client, Context, Endpoint, List, Paging, Reader, parse_rows, protocol};
 use crate::text::shorten;
 
 /// A list function: its endpoint, filters and rows.
@@ -120,8 +120,8 @@ impl Request for ListRequest {
         Box::pin(async move {
             let (name, fields) = self.listing.rows();
             let reader = Reader::new(self.listing.query(&self.filters, self.limit));
-            let seed = PageSeed::of_values(name, fields);
-            let listed = reader.all(client, context, |body| parse(seed, body)).await?;
+            let read = |body: &str| parse_rows(name, fields, body);
+            let listed = reader.all(client, context, read).await?;
             let unchecked = self.listing.check_rows(&self.filters, &listed.rows)?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })

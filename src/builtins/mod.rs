@@ -239,7 +239,9 @@ pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>>
     });
     match field {
         Some(Field { name, ty: Type::Array(Type::Object(fields)), .. }) => {
-            crate::client::parse_rows(name, fields, page)
+            let text = std::str::from_utf8(page).map_err(serde::de::Error::custom)?;
+            let page = crate::client::parse_rows(name, fields, text)?;
+            Ok(page.rows.unwrap_or_default())
         }
         _ => Err(serde::de::Error::custom("this function's answer isn't a list")),
     }

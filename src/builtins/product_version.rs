@@ -83,7 +83,7 @@ impl Request for VersionRequest {
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let read = |body: &[u8]| parse_envelope(ENVELOPE, body);
+            let read = |body: &str| parse_envelope(ENVELOPE, body);
             let answer = client.json(context, &self.call(), read).await?;
             let Some(version) = answer.get(&Value::from("version")) else {
                 return Err(protocol("the service's answer has no `version`"));

@@ -1,8 +1,9 @@
 //! The keys of envelopes that aren't documented.
 //!
 //! Owns what such a key may not be: a documented one in another spelling, paging outside
-//! `pagination`, or an error. A reader that skipped it would take a part of a list for the whole, or a
-//! failure for an empty answer. Everything else is a newer service's, and is skipped.
+//! `pagination`, an error, or a word about how much is missing. A reader that skipped it would take a
+//! part of a list for the whole, or a failure for an empty answer. Everything else is a newer
+//! service's, and is skipped.
 
 use crate::rego::Value;
 use crate::text::shorten;
@@ -27,7 +28,120 @@ pub(crate) fn refuse_misspelt<'k>(
     }
 }
 
-/// Refuses undocumented keys of an envelope that say that the answer is an error or isn't whole.
+/// Refuses undocumented keys around a list that say that it is an error or isn't whole, in whatever
+/// words an API has for it.
+pub(crate) fn refuse_around_list<'k>(
+    unknown: impl Iterator<Item = (&'k str, &'k Value)> + Clone,
+) -> Result<(), String> {
+    refuse(unknown.clone())?;
+    match unknown.into_iter().find_map(|(key, value)| incomplete(key, value, 0)) {
+        Some(key) => Err(format!(
+            "it has `{}`: the list may not be whole, or be a failure",
+            shorten(&key, 80)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Words for a position in a list, for its length, and for what went wrong.
+const WORDS: [&str; 29] = [
+    "continuation",
+    "continue",
+    "count",
+    "cursor",
+    "error",
+    "errors",
+    "failed",
+    "failure",
+    "failures",
+    "incomplete",
+    "missing",
+    "more",
+    "next",
+    "omitted",
+    "page",
+    "pages",
+    "pagination",
+    "paging",
+    "partial",
+    "remaining",
+    "skipped",
+    "token",
+    "total",
+    "totals",
+    "truncated",
+    "unavailable",
+    "unreachable",
+    "warning",
+    "warnings",
+];
+
+/// Words for success, of which the opposite is stated.
+const SUCCESS: [&str; 5] = ["complete", "last", "ok", "success", "successful"];
+
+/// How deep undocumented objects are searched.
+const MAX_DEPTH: usize = 4;
+
+/// Returns the key, of an entry or within it, that says that something is missing.
+fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
+    let words = words(key);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let denied = *value == Value::Bool(false) && has(&SUCCESS);
+    let failed = (has(&["status", "state", "result"]))
+        && value.as_str().is_some_and(|text| self::words(text).iter().any(|word| is_failure(word)));
+    let coded = has(&["code"]) && !is_empty(value) && value.as_str() != Some("0");
+    if denied || failed || coded || !is_empty(value) && has(&WORDS) {
+        return Some(key.to_owned());
+    }
+    match value {
+        Value::Object(fields) if depth < MAX_DEPTH => fields.iter().find_map(|(key, value)| {
+            incomplete(key.as_str().unwrap_or_default(), value, depth + 1)
+        }),
+        _ => None,
+    }
+}
+
+fn is_failure(word: &str) -> bool {
+    ["err", "fail", "partial", "incomplete"].iter().any(|start| word.starts_with(start))
+}
+
+/// Returns the words of a key, in lower case: `nextPage`, `next_page` and `Next-Page` have two.
+fn words(key: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in key.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() && lower {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase();
+        if let Some(word) = words.last_mut()
+            && c.is_alphanumeric()
+        {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}
+
+/// Refuses undocumented keys of `pagination`: nothing there may be skipped but what looks back.
+pub(crate) fn refuse_in_pagination<'k>(
+    mut unknown: impl Iterator<Item = (&'k str, &'k Value)>,
+) -> Result<(), String> {
+    let looks_back = |key: &str| {
+        words(key).iter().any(|w| ["first", "limit", "prev", "previous"].contains(&w.as_str()))
+    };
+    match unknown.find(|(key, value)| {
+        !looks_back(key) && (!is_empty(value) || incomplete(key, value, 0).is_some())
+    }) {
+        Some((key, _)) => Err(format!(
+            "`pagination` has `{}`, which isn't documented: the list may go on",
+            shorten(key, 80)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses undocumented keys of a resource that say that the answer is an error or isn't whole.
 pub(crate) fn refuse<'k>(
     unknown: impl Iterator<Item = (&'k str, &'k Value)> + Clone,
 ) -> Result<(), String> {
@@ -116,6 +230,68 @@ mod tests {
             r#"{"more":1,"request_id":"x"}"#,
         ] {
             assert!(!refused(good), "{good}");
+        }
+    }
+
+    /// The entries of an object.
+    fn entries(text: &str) -> Vec<(String, Value)> {
+        let Ok(Value::Object(object)) = Value::from_json(text) else { return Vec::new() };
+        let key = |key: &Value| key.as_str().unwrap_or_default().to_owned();
+        object.iter().map(|(k, v)| (key(k), v.clone())).collect()
+    }
+
+    #[test]
+    fn a_list_that_may_not_be_whole_is_refused_in_any_words() {
+        for bad in [
+            r#"{"cursor":"c"}"#,
+            r#"{"continuation_token":"c"}"#,
+            r#"{"pageToken":"c"}"#,
+            r#"{"pageInfo":{"hasNextPage":true}}"#,
+            r#"{"links":{"next":"/x"}}"#,
+            r#"{"total":5}"#,
+            r#"{"totalResults":7}"#,
+            r#"{"count":7}"#,
+            r#"{"partial":true}"#,
+            r#"{"Truncated":true}"#,
+            r#"{"is_complete":false}"#,
+            r#"{"warnings":["x"]}"#,
+            r#"{"status":"error"}"#,
+            r#"{"status":"PARTIAL_CONTENT"}"#,
+            r#"{"success":false}"#,
+            r#"{"error_message":"x"}"#,
+            r#"{"code":"INTERNAL"}"#,
+            r#"{"code":13}"#,
+            r#"{"meta":{"pagination":{"nextCursor":"c"}}}"#,
+            "{\"n\u{435}xt_cursor\":\"c\"}",
+        ] {
+            let entries = entries(bad);
+            let pairs = entries.iter().map(|(key, value)| (key.as_str(), value));
+            assert!(!entries.is_empty() && refuse_around_list(pairs).is_err(), "{bad}");
+        }
+        for good in [
+            "{}",
+            r#"{"account":"a","discount":3,"request_id":"x","status":"ok","success":true}"#,
+            r#"{"code":0,"message":"ok","error":null,"total":0,"partial":false}"#,
+            r#"{"meta":{"version":2,"links":{"self":"/x"}}}"#,
+        ] {
+            let entries = entries(good);
+            let pairs = entries.iter().map(|(key, value)| (key.as_str(), value));
+            assert!(refuse_around_list(pairs).is_ok(), "{good}");
+        }
+    }
+
+    #[test]
+    fn nothing_in_pagination_is_skipped_but_what_looks_back() {
+        for bad in ["hasNextPage", "endCursor", "after", "total", "pages", "x"] {
+            assert!(refuse_in_pagination([(bad, &Value::from("5"))].into_iter()).is_err(), "{bad}");
+            assert!(refuse_in_pagination([(bad, &Value::from(""))].into_iter()).is_ok(), "{bad}");
+        }
+        assert!(refuse_in_pagination([("last", &Value::Bool(false))].into_iter()).is_err());
+        for good in ["prev_cursor", "previousPage", "limit", "hasPreviousPage", "first"] {
+            assert!(
+                refuse_in_pagination([(good, &Value::from("5"))].into_iter()).is_ok(),
+                "{good}"
+            );
         }
     }
 

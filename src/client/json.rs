@@ -5,6 +5,7 @@
 //! `operations` and the functions.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use crate::rego::Value;
@@ -12,6 +13,7 @@ use chrono::DateTime;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::envelope::refuse_misspelt;
+use super::repeated::Repeated;
 use super::row_layout::{RowLayout, default};
 use crate::resources::types::{Field, Type};
 use crate::text::shorten;
@@ -22,6 +24,8 @@ pub(crate) struct Typed<'a> {
     pub ty: &'a Type,
     /// The field's name, for messages.
     pub name: &'a str,
+    /// Where strings are shared, in a list.
+    pub repeated: Option<&'a Repeated>,
 }
 
 /// Reads a field that may be absent: null is read as absent.
@@ -64,16 +68,21 @@ impl<'de> DeserializeSeed<'de> for Typed<'_> {
 }
 
 impl Typed<'_> {
+    /// Returns `text` as a string of a value.
+    fn string(self, text: &str) -> Value {
+        self.repeated.map_or_else(|| Value::from(text), |repeated| repeated.text(text).into())
+    }
+
     fn unexpected<E: serde::de::Error>(self, what: serde::de::Unexpected<'_>) -> E {
         E::invalid_type(what, &self)
     }
 
     fn text(self, text: &str) -> Result<Value, String> {
         match self.ty {
-            Type::Any | Type::String | Type::Digest | Type::Uuid => Ok(Value::from(text)),
+            Type::Any | Type::String | Type::Digest | Type::Uuid => Ok(self.string(text)),
             Type::Timestamp => {
                 if text.is_empty() || DateTime::parse_from_rfc3339(text).is_ok() {
-                    Ok(Value::from(text))
+                    Ok(self.string(text))
                 } else {
                     let shown = shorten(text, 40);
                     Err(format!("`{shown}` in `{}` isn't a valid RFC 3339 timestamp", self.name))
@@ -83,7 +92,7 @@ impl Typed<'_> {
                 let shown = shorten(text, 40);
                 format!("`{shown}` in `{}` isn't a whole number of 64 bits", self.name)
             }),
-            Type::Count if integer(text).is_some() => Ok(Value::from(text)),
+            Type::Count if integer(text).is_some() => Ok(self.string(text)),
             Type::Count => {
                 let shown = shorten(text, 40);
                 Err(format!("`{shown}` in `{}` isn't a whole number of 64 bits", self.name))
@@ -169,7 +178,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
             _ => return Err(self.unexpected(serde::de::Unexpected::Seq)),
         };
         let mut items = Vec::new();
-        let typed = Typed { ty, name: self.name };
+        let typed = Typed { ty, ..self };
         // Fields may be left out; an element that says nothing isn't one.
         if matches!(ty, Type::Any) {
             while let Some(item) = seq.next_element_seed(typed)? {
@@ -188,13 +197,16 @@ impl<'de> Visitor<'de> for Typed<'_> {
         let ty = match self.ty {
             Type::Any => &Type::Any,
             Type::Map(of) => *of,
-            Type::Object(fields) => return Row { fields, name: self.name }.visit_map(map),
+            Type::Object(fields) => {
+                return Row { fields, name: self.name, repeated: self.repeated }.visit_map(map);
+            }
             _ => return Err(self.unexpected(serde::de::Unexpected::Map)),
         };
         let mut object = BTreeMap::new();
         while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-            let value = map.next_value_seed(Typed { ty, name: &key })?;
-            insert(&mut object, &key, value)?;
+            let typed = Typed { ty, name: &key, repeated: self.repeated };
+            let value = map.next_value_seed(typed)?;
+            insert(&mut object, self.string(&key), value)?;
         }
         Ok(Value::from(object))
     }
@@ -202,12 +214,18 @@ impl<'de> Visitor<'de> for Typed<'_> {
 
 fn insert<E: serde::de::Error>(
     object: &mut BTreeMap<Value, Value>,
-    key: &str,
+    key: Value,
     value: Value,
 ) -> Result<(), E> {
-    match object.insert(Value::from(key), value) {
-        None => Ok(()),
-        Some(_) => Err(E::custom(format!("the key `{}` appears twice", shorten(key, 80)))),
+    match object.entry(key) {
+        Entry::Vacant(free) => {
+            free.insert(value);
+            Ok(())
+        }
+        Entry::Occupied(taken) => {
+            let key = taken.key().as_str().unwrap_or_default();
+            Err(E::custom(format!("the key `{}` appears twice", shorten(key, 80))))
+        }
     }
 }
 
@@ -218,6 +236,15 @@ pub(crate) struct Row<'a> {
     pub fields: &'static [Field],
     /// The list's or object's name, for messages.
     pub name: &'a str,
+    /// Where strings are shared, in a list.
+    pub repeated: Option<&'a Repeated>,
+}
+
+impl<'a> Row<'a> {
+    /// A row that shares no strings.
+    pub const fn new(fields: &'static [Field], name: &'a str) -> Self {
+        Self { fields, name, repeated: None }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Row<'_> {
@@ -237,7 +264,7 @@ impl<'de> Visitor<'de> for Row<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let layout = RowLayout::of(self.fields);
-        let mut slots: Vec<Slot> = self.fields.iter().map(|_| Slot::default()).collect();
+        let mut slots = layout.slots();
         let mut others = BTreeMap::new();
         let mut before = 0;
         while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
@@ -246,63 +273,25 @@ impl<'de> Visitor<'de> for Row<'_> {
                 && let (Some(field), Some(slot)) = (self.fields.get(at), slots.get_mut(at))
             {
                 before = at + 1;
-                let typed = Typed { ty: &field.ty, name: field.name };
+                let (ty, repeated) = (&field.ty, self.repeated);
+                let typed = Typed { ty, name: field.name, repeated };
                 let value = if field.required {
                     Some(map.next_value_seed(typed)?)
                 } else {
                     map.next_value_seed(Optional(typed))?
                 };
-                slot.fill(field.name, &key, value)?;
+                slot.fill(field.name, &key, value).map_err(serde::de::Error::custom)?;
             } else {
                 let documented = self.fields.iter().map(|field| field.name);
                 refuse_misspelt(documented, &key).map_err(serde::de::Error::custom)?;
-                let value = map.next_value_seed(Typed { ty: &Type::Any, name: &key })?;
-                insert(&mut others, &key, value)?;
+                let typed = Typed { ty: &Type::Any, name: &key, repeated: self.repeated };
+                let value = map.next_value_seed(typed)?;
+                insert(&mut others, typed.string(&key), value)?;
             }
         }
-        // Sorted by key: a map is built at once from sorted entries.
-        let documented = layout.columns.iter().filter_map(|column| {
-            let value = slots.get_mut(column.field).and_then(|slot| slot.value.take());
-            let value = value.unwrap_or_else(|| column.default.clone());
-            value.map(|value| (column.key.clone(), value))
-        });
-        // With the exact capacity: a growing list would be copied several times.
-        let mut entries = Vec::with_capacity(layout.columns.len());
-        entries.extend(documented);
-        let mut object: BTreeMap<Value, Value> = entries.into_iter().collect();
+        let mut object = layout.object(slots);
         object.append(&mut others);
         Ok(Value::from(object))
-    }
-}
-
-/// The value of a documented field while its row is read. The field may be there in both casings if
-/// their values agree.
-#[derive(Default)]
-struct Slot {
-    /// The value, once it was read; the inner `None` is an optional field's null.
-    value: Option<Option<Value>>,
-    /// Set if the documented spelling was read.
-    documented: bool,
-    /// Set if the other spelling was read.
-    other: bool,
-}
-
-impl Slot {
-    fn fill<E: serde::de::Error>(
-        &mut self,
-        name: &str,
-        key: &str,
-        value: Option<Value>,
-    ) -> Result<(), E> {
-        let seen = if key == name { &mut self.documented } else { &mut self.other };
-        if std::mem::replace(seen, true) {
-            return Err(E::custom(format!("the key `{key}` appears twice")));
-        }
-        if self.value.as_ref().is_some_and(|previous| *previous != value) {
-            return Err(E::custom(format!("`{name}` appears twice with different values")));
-        }
-        self.value = Some(value);
-        Ok(())
     }
 }
 
@@ -347,10 +336,7 @@ mod tests {
 
     fn row(text: &str) -> Result<String, String> {
         let mut de = serde_json::Deserializer::from_str(text);
-        Row { fields: FIELDS, name: "row" }
-            .deserialize(&mut de)
-            .map(|v| v.to_json())
-            .map_err(|e| e.to_string())
+        Row::new(FIELDS, "row").deserialize(&mut de).map(|v| v.to_json()).map_err(|e| e.to_string())
     }
 
     fn both(text: &str) -> serde_json::Value {

@@ -16,6 +16,7 @@ mod json;
 mod operations;
 mod page;
 mod pages;
+mod repeated;
 mod retry;
 mod row_layout;
 mod runtime;
@@ -335,18 +336,17 @@ impl Client {
         &self,
         context: &Context,
         call: &ApiRequest,
-        parse: impl Fn(&[u8]) -> serde_json::Result<T>,
+        parse: impl Fn(&str) -> serde_json::Result<T>,
     ) -> Result<T, Error> {
         let parse = &parse;
         self.retry_policy(context, call.idempotent)
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
-                // The parser doesn't check the text of values that it skips.
-                if let Err(error) = std::str::from_utf8(&body) {
+                let text = std::str::from_utf8(&body).map_err(|error| {
                     let failed = Failed::permanent(answer::not_utf8(&body));
-                    return Err(Failed { retryable: error.error_len().is_none(), ..failed });
-                }
-                parse(&body).map_err(|error| {
+                    Failed { retryable: error.error_len().is_none(), ..failed }
+                })?;
+                parse(text).map_err(|error| {
                     let failed = Failed::permanent(answer::not_json(&error, &body));
                     Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
                 })

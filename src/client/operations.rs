@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 use bytes::Bytes;
 
+use super::envelope::refuse;
 use super::page::parse_envelope;
 use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
 use crate::resources::types::{Field, Type};
@@ -95,6 +96,11 @@ fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
     let Some(operation) = answer.get(&Value::from("operation")) else {
         return Err(protocol("the service's answer has no `operation`"));
     };
+    if let Value::Object(fields) = operation {
+        let keys = fields.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        refuse(keys.filter(|(key, _)| !OPERATION_FIELDS.iter().any(|field| field.name == *key)))
+            .map_err(|why| protocol(format!("the service's `operation` can't be read: {why}")))?;
+    }
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
         return Err(protocol("the service's answer says nothing about the operation"));
@@ -145,7 +151,7 @@ mod tests {
 
     fn ask(operation: &str) -> Result<Option<String>, ErrorKind> {
         let body = format!(r#"{{"operation":{operation}}}"#);
-        let answer = parse_envelope(ANSWER, body.as_bytes()).map_err(|_| ErrorKind::Protocol)?;
+        let answer = parse_envelope(ANSWER, &body).map_err(|_| ErrorKind::Protocol)?;
         output_if_over("7", &answer).map_err(|e| e.kind())
     }
 

@@ -10,8 +10,9 @@ use std::fmt;
 use crate::rego::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::envelope::{refuse, refuse_misspelt};
+use super::envelope::{refuse, refuse_around_list, refuse_in_pagination, refuse_misspelt};
 use super::json::{Row, Typed};
+use super::repeated::Repeated;
 use crate::resources::types::{Field, Type, same_name};
 
 /// The `pagination` object of an answer, in either style.
@@ -64,7 +65,8 @@ impl<'de> serde::Deserialize<'de> for Pagination {
                         return Err(A::Error::custom("a key of `pagination` appears twice"));
                     }
                 }
-                refuse_all(&unknown)?;
+                refuse_in_pagination(unknown.iter().map(|(key, value)| (key.as_str(), value)))
+                    .map_err(A::Error::custom)?;
                 let [total_count, page, total_pages, page_size] = counts.map(Option::flatten);
                 (out.total_count, out.page) = (total_count, page);
                 (out.total_pages, out.page_size) = (total_pages, page_size);
@@ -76,11 +78,11 @@ impl<'de> serde::Deserialize<'de> for Pagination {
 }
 
 /// Reads the value of an undocumented key.
-pub(crate) const ANY: Typed<'static> = Typed { ty: &Type::Any, name: "answer" };
+pub(crate) const ANY: Typed<'static> = Typed { ty: &Type::Any, name: "answer", repeated: None };
 
-/// Refuses undocumented keys that an envelope may not have.
+/// Refuses undocumented keys that may not be around a list.
 pub(crate) fn refuse_all<E: serde::de::Error>(unknown: &[(String, Value)]) -> Result<(), E> {
-    refuse(unknown.iter().map(|(key, value)| (key.as_str(), value))).map_err(E::custom)
+    refuse_around_list(unknown.iter().map(|(key, value)| (key.as_str(), value))).map_err(E::custom)
 }
 
 /// Refuses a field that appears in both casings with different values.
@@ -126,13 +128,6 @@ pub(crate) struct Page<T> {
 pub(crate) struct PageSeed<'a, S> {
     pub name: &'a str,
     pub row: S,
-}
-
-impl<'a> PageSeed<'a, Row<'a>> {
-    /// A page whose rows are policy values.
-    pub const fn of_values(name: &'a str, fields: &'static [Field]) -> Self {
-        Self { name, row: Row { fields, name } }
-    }
 }
 
 impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for PageSeed<'_, S> {
@@ -211,8 +206,8 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Rows<'_, S> {
 }
 
 /// Parses a whole body that is an envelope of these fields.
-pub(crate) fn parse_envelope(fields: &'static [Field], body: &[u8]) -> serde_json::Result<Value> {
-    let answer = parse(Row { fields, name: "answer" }, body)?;
+pub(crate) fn parse_envelope(fields: &'static [Field], body: &str) -> serde_json::Result<Value> {
+    let answer = parse(Row::new(fields, "answer"), body)?;
     if let Value::Object(object) = &answer {
         let keys = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
         refuse(keys.filter(|(key, _)| !fields.iter().any(|field| field.name == *key)))
@@ -221,23 +216,25 @@ pub(crate) fn parse_envelope(fields: &'static [Field], body: &[u8]) -> serde_jso
     Ok(answer)
 }
 
-/// Parses the rows of a page whose array is called `name`.
+/// Parses a page whose array is called `name` and whose rows are policy values.
 pub(crate) fn parse_rows(
     name: &str,
     fields: &'static [Field],
-    body: &[u8],
-) -> serde_json::Result<Vec<Value>> {
-    parse(PageSeed::of_values(name, fields), body).map(|page| page.rows.unwrap_or_default())
+    body: &str,
+) -> serde_json::Result<Page<Value>> {
+    let repeated = Repeated::default();
+    let row = Row { repeated: Some(&repeated), ..Row::new(fields, name) };
+    parse(PageSeed { name, row }, body)
 }
 
 /// Parses a whole body; nothing may follow the value.
-pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
     parse(std::marker::PhantomData::<T>, body)
 }
 
 /// Parses a whole body that is an object; a derived `Deserialize` would accept an array as well.
-pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
-    match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
+    match body.trim_ascii_start().bytes().next() {
         None | Some(b'{') => parse(std::marker::PhantomData::<T>, body),
         Some(_) => Err(serde::de::Error::custom("it isn't an object")),
     }
@@ -246,9 +243,9 @@ pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &[u8]) -> serde
 /// Parses a whole body with a seed; nothing may follow the value.
 pub(crate) fn parse<'de, S: DeserializeSeed<'de>>(
     seed: S,
-    body: &'de [u8],
+    body: &'de str,
 ) -> serde_json::Result<S::Value> {
-    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let mut deserializer = serde_json::Deserializer::from_str(body);
     let value = seed.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
@@ -260,7 +257,6 @@ mod tests {
 
     #[test]
     fn an_envelope_has_no_defaults() {
-        let seed = PageSeed::of_values("results", &[]);
         for bad in [
             "{}",
             "[]",
@@ -284,17 +280,17 @@ mod tests {
             "{\"results\":[],\"pagination\":{\"nextPageToken\":\"c\"}}",
             "{\"results\":[],\"pagination\":{\"total_pages\":1,\"totalPages\":2}}",
         ] {
-            assert!(parse(seed, bad.as_bytes()).is_err(), "{bad}");
+            assert!(parse_rows("results", &[], bad).is_err(), "{bad}");
         }
         for good in [
             "{\"results\":[]}",
             "{\"pagination\":{}}",
-            "{\"results\":[{}],\"more\":1}",
+            "{\"results\":[{}],\"trace\":1}",
             "{\"results\":[],\"code\":0,\"message\":\"\",\"error\":null}",
-            "{\"results\":[],\"pagination\":{\"nextCursor\":\"\",\"pageSize\":1,\"more\":1}}",
+            "{\"results\":[],\"pagination\":{\"nextCursor\":\"\",\"pageSize\":1,\"limit\":1}}",
             "{\"results\":[],\"pagination\":{\"next_page_token\":\"\"}}",
         ] {
-            assert!(parse(seed, good.as_bytes()).is_ok(), "{good}");
+            assert!(parse_rows("results", &[], good).is_ok(), "{good}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::page::{Page, Pagination};
 use super::{ApiRequest, Client, Context, Endpoint, protocol};
+use crate::rego::Value;
 use crate::{Error, ErrorKind};
 
 /// The position of the next page.
@@ -39,6 +40,9 @@ pub(crate) struct Pager {
     paging: Paging,
     cursors: HashSet<String>,
     next: Option<Next>,
+    /// Set once a page was requested by its offset: a service that doesn't know offsets sends the
+    /// first page again.
+    by_offset: bool,
     /// The number of rows, once the service has announced it.
     total: Option<u64>,
     /// The largest number of pages that the service has announced.
@@ -112,11 +116,12 @@ impl Pager {
                 )));
             }
             Some(Next::Offset(have as u64))
-        } else if received > 0 && self.is_open(pagination) {
+        } else if received > 0 && self.is_open(pagination, received) {
             Some(Next::Offset(have as u64))
         } else {
             None
         };
+        self.by_offset |= matches!(next, Some(Next::Offset(_)));
         if next.is_some() && self.pages >= max_pages {
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -134,10 +139,17 @@ impl Pager {
         (self.pages as u64) <= before_last && have as u64 <= before_last.saturating_mul(size)
     }
 
-    /// Returns `true` if nothing indicates that a list paged by offset is at its end.
-    fn is_open(&self, pagination: &Pagination) -> bool {
-        self.paging == Paging::Offset
+    /// Returns `true` if nothing indicates that a list paged by offset is at its end: neither a total
+    /// nor, in a list that is paged by cursor elsewhere, a page that isn't full.
+    fn is_open(&self, pagination: &Pagination, received: usize) -> bool {
+        let is_full = match (pagination.page_size, pagination.page) {
+            (Some(size), _) => received as u64 >= size,
+            (None, page) => page.is_some(),
+        };
+        (self.paging == Paging::Offset || is_full)
             && self.total.is_none()
+            && self.total_pages == 0
+            && pagination.total_pages.is_none()
             && pagination.next_cursor.is_none()
             && !matches!(self.next, Some(Next::Cursor(_)))
     }
@@ -182,20 +194,41 @@ impl Pager {
         self.next.is_some() || self.total.is_some_and(|total| total > have as u64)
     }
 
+    /// Checks that a page requested by its offset isn't the first one again: a service that doesn't
+    /// know offsets would send it for ever.
+    pub fn check_new(&self, rows: &[Value], page: &[Value]) -> Result<(), Error> {
+        if self.by_offset && !rows.is_empty() && rows.first() == page.first() {
+            return Err(protocol("the service sent the first page again instead of the next"));
+        }
+        Ok(())
+    }
+
     /// Checks, at the end, that the rows of a list paged by offset are distinct.
-    pub fn finish<T: Ord>(&self, rows: &[T]) -> Result<(), Error> {
-        let mut seen = BTreeSet::new();
-        if self.must_be_distinct() && !rows.iter().all(|row| seen.insert(row)) {
+    pub fn finish(&self, rows: &[Value]) -> Result<(), Error> {
+        if self.must_be_distinct() && !are_distinct(rows) {
             return Err(protocol("the service sent the same result twice"));
         }
         Ok(())
     }
 
     /// Returns `true` if the service announced a total, which a row that comes twice would fill, or
-    /// if several pages were read by offset: rows that move between two requests come twice.
+    /// if pages were read by offset: rows that move between two requests come twice.
     fn must_be_distinct(&self) -> bool {
-        self.total.is_some() || self.pages > 1 && self.paging == Paging::Offset
+        self.total.is_some() || self.by_offset
     }
+}
+
+/// Returns `true` if no two rows are equal.
+fn are_distinct(rows: &[Value]) -> bool {
+    // Rows with different ids differ: comparing whole ones would take longer than reading them.
+    let id = Value::from("id");
+    let mut ids = HashSet::with_capacity(rows.len());
+    if rows.iter().all(|row| row.get(&id).and_then(Value::as_str).is_some_and(|id| ids.insert(id)))
+    {
+        return true;
+    }
+    let mut seen = BTreeSet::new();
+    rows.iter().all(|row| seen.insert(row))
 }
 
 /// A list to be read: its endpoint, paging and query.
@@ -234,7 +267,7 @@ impl Reader {
         &mut self,
         client: &Client,
         context: &Context,
-        parse: impl Fn(&[u8]) -> serde_json::Result<Page<T>>,
+        parse: impl Fn(&str) -> serde_json::Result<Page<T>>,
     ) -> Result<Option<Vec<T>>, Error> {
         if self.over {
             return Ok(None);
@@ -267,14 +300,15 @@ impl Reader {
     }
 
     /// Reads the list to its end, or to the author's limit.
-    pub async fn all<T: Ord>(
+    pub async fn all(
         mut self,
         client: &Client,
         context: &Context,
-        parse: impl Fn(&[u8]) -> serde_json::Result<Page<T>>,
-    ) -> Result<Listed<T>, Error> {
+        parse: impl Fn(&str) -> serde_json::Result<Page<Value>>,
+    ) -> Result<Listed, Error> {
         let mut rows = Vec::new();
         while let Some(page) = self.next(client, context, &parse).await? {
+            self.pager.check_new(&rows, &page)?;
             rows.extend(page);
         }
         self.pager.finish(&rows)?;
@@ -289,8 +323,8 @@ impl Reader {
 
 /// The rows of a list that was read.
 #[derive(Debug)]
-pub(crate) struct Listed<T> {
-    pub rows: Vec<T>,
+pub(crate) struct Listed {
+    pub rows: Vec<Value>,
     /// Set if the service had more than the author's limit.
     pub cut: bool,
 }
@@ -325,6 +359,21 @@ mod tests {
         Pagination { total_count: Some(total), ..Pagination::default() }
     }
 
+    fn numbers<const N: usize>(numbers: [u64; N]) -> [Value; N] {
+        numbers.map(Value::from)
+    }
+
+    #[test]
+    fn rows_are_distinct_by_their_ids_or_as_a_whole() {
+        let rows = |text: &str| match Value::from_json(text).unwrap() {
+            Value::Array(rows) => are_distinct(&rows),
+            _ => unreachable!(),
+        };
+        assert!(rows(r#"[{"id":"a"},{"id":"b"}]"#) && rows(r#"[{"id":"a"},{}]"#) && rows("[]"));
+        assert!(rows(r#"[{"id":"a","x":1},{"id":"a","x":2}]"#));
+        assert!(!rows(r#"[{"id":"a","x":1},{"id":"b"},{"id":"a","x":1}]"#) && !rows("[{},{}]"));
+    }
+
     #[test]
     fn cursors_are_followed_and_circles_refused() {
         let mut pager = Pager::default();
@@ -342,7 +391,7 @@ mod tests {
         assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
         assert!(pager.advance(Some(&total(5)), 4, 2, 10).unwrap());
         assert!(!pager.advance(Some(&total(5)), 5, 1, 10).unwrap());
-        assert!(pager.finish(&[1, 1]).is_err());
+        assert!(pager.finish(&numbers([1, 1])).is_err());
         for (second, have, received) in [(total(5), 2, 0), (total(4), 4, 2), (total(5), 6, 4)] {
             let mut pager = Pager::default();
             pager.advance(Some(&total(5)), 2, 2, 10).unwrap();
@@ -383,7 +432,7 @@ mod tests {
         assert!(pager.advance(None, 2, 2, 10).unwrap());
         assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
         assert!(!pager.advance(Some(&Pagination::default()), 2, 0, 10).unwrap());
-        assert!(pager.finish(&[1, 2]).is_ok() && pager.finish(&[1, 1]).is_err());
+        assert!(pager.finish(&numbers([1, 2])).is_ok() && pager.finish(&numbers([1, 1])).is_err());
         // A cursor has precedence.
         let mut pager = Pager::new(Paging::Offset);
         assert!(pager.advance(Some(&cursor("a")), 2, 2, 10).unwrap());

@@ -1,10 +1,11 @@
 //! The layout of a documented object, computed once: rows come by the hundred thousand.
 //!
 //! Owns the matching of keys to fields, in either casing, the keys that all rows of a kind share,
-//! and the defaults of absent fields. `json` owns the values of fields.
+//! the building of their objects, and the defaults of absent fields. `json` owns the values of
+//! fields.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::rego::Value;
@@ -16,6 +17,18 @@ pub(super) struct RowLayout {
     /// The fields in the order of their names, which is the order of an object's keys.
     pub columns: Vec<Column>,
     spellings: Vec<Spelling>,
+    /// The object of the last row.
+    last: RefCell<Shape>,
+    /// The memory of the last row's slots.
+    slots: Cell<Vec<Slot>>,
+}
+
+/// The columns that a row has: copying a tree of keys takes less than building one.
+#[derive(Default)]
+struct Shape {
+    present: Vec<bool>,
+    /// An object with these keys, each with null.
+    keys: BTreeMap<Value, Value>,
 }
 
 /// A field as an entry of a row.
@@ -42,21 +55,55 @@ impl Spelling {
     }
 }
 
+/// The value of a documented field while its row is read. The field may be there in both casings if
+/// their values agree.
+#[derive(Default)]
+pub(super) struct Slot {
+    /// The value; none for an optional field's null.
+    value: Option<Value>,
+    /// Set if the documented spelling was read.
+    documented: bool,
+    /// Set if the other spelling was read.
+    other: bool,
+}
+
+impl Slot {
+    fn is_read(&self) -> bool {
+        self.documented || self.other
+    }
+
+    /// Records the value that the field `name` has under `key`.
+    pub fn fill(&mut self, name: &str, key: &str, value: Option<Value>) -> Result<(), String> {
+        let before = self.is_read();
+        let seen = if key == name { &mut self.documented } else { &mut self.other };
+        if std::mem::replace(seen, true) {
+            return Err(format!("the key `{key}` appears twice"));
+        }
+        if before && self.value != value {
+            return Err(format!("`{name}` appears twice with different values"));
+        }
+        self.value = value;
+        Ok(())
+    }
+}
+
 thread_local! {
     /// By the address of the fields, which are statics: few, and never freed.
-    static LAYOUTS: RefCell<HashMap<(usize, usize), Rc<RowLayout>>> = RefCell::default();
+    static LAYOUTS: RefCell<Vec<((usize, usize), Rc<RowLayout>)>> = RefCell::default();
 }
 
 impl RowLayout {
     /// Returns the layout of `fields`, kept for the next time.
     pub fn of(fields: &'static [Field]) -> Rc<Self> {
         let address = (fields.as_ptr().addr(), fields.len());
-        if let Some(known) = LAYOUTS.with_borrow(|layouts| layouts.get(&address).cloned()) {
-            return known;
-        }
-        let layout = Rc::new(Self::new(fields));
-        LAYOUTS.with_borrow_mut(|layouts| layouts.insert(address, Rc::clone(&layout)));
-        layout
+        LAYOUTS.with_borrow_mut(|layouts| {
+            if let Some((_, known)) = layouts.iter().find(|(known, _)| *known == address) {
+                return Rc::clone(known);
+            }
+            let layout = Rc::new(Self::new(fields));
+            layouts.push((address, Rc::clone(&layout)));
+            layout
+        })
     }
 
     fn new(fields: &'static [Field]) -> Self {
@@ -79,7 +126,42 @@ impl RowLayout {
                 next: Cell::new(index + 1),
             })
             .collect();
-        Self { columns, spellings }
+        Self { columns, spellings, last: RefCell::default(), slots: Cell::default() }
+    }
+
+    /// Returns an empty slot for each field.
+    pub fn slots(&self) -> Vec<Slot> {
+        let mut slots = self.slots.take();
+        slots.clear();
+        slots.resize_with(self.columns.len(), Slot::default);
+        slots
+    }
+
+    /// Returns the object of a row: what its slots have, and the defaults of absent fields.
+    pub fn object(&self, mut slots: Vec<Slot>) -> BTreeMap<Value, Value> {
+        for column in &self.columns {
+            if let Some(slot) = slots.get_mut(column.field)
+                && !slot.is_read()
+            {
+                slot.value.clone_from(&column.default);
+            }
+        }
+        let is_present =
+            |column: &Column| slots.get(column.field).is_some_and(|slot| slot.value.is_some());
+        let mut last = self.last.borrow_mut();
+        if !self.columns.iter().map(is_present).eq(last.present.iter().copied()) {
+            last.present = self.columns.iter().map(is_present).collect();
+            let keys = self.columns.iter().filter(|column| is_present(column));
+            last.keys = keys.map(|column| (column.key.clone(), Value::Null)).collect();
+        }
+        let mut object = last.keys.clone();
+        let values =
+            self.columns.iter().filter_map(|column| slots.get_mut(column.field)?.value.take());
+        for (slot, value) in object.values_mut().zip(values) {
+            *slot = value;
+        }
+        self.slots.set(slots);
+        object
     }
 
     /// Returns the field that `key` names. `before` is one more than the previous field's index, or

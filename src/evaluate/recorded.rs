@@ -113,6 +113,16 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
     check_type(function.result, value, "the answer").map(|()| None)
 }
 
+/// Checks that the call can have failed so: only these two functions ask for one thing, which may be
+/// missing, and a host may make that undefined.
+pub(super) fn check_failure(key: &Key, kind: ErrorKind) -> Result<(), String> {
+    let short = key.function.rsplit('.').next().unwrap_or_default();
+    if kind == ErrorKind::NotFound && !["discover", "download_artifact"].contains(&short) {
+        return Err("is a failure that this function doesn't have".to_owned());
+    }
+    Ok(())
+}
+
 /// Checks a value against a documented type, naming a field that is missing or wrong.
 fn check_type(ty: Type, value: &Value, what: &str) -> Result<(), String> {
     let wrong = || Err(format!("has no `{what}` of the documented type"));

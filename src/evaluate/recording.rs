@@ -248,6 +248,8 @@ impl Replay {
             return Ok(Answer { cut, form, ..Answer::from(value) });
         }
         if let Some(failure) = find(&recording.failures, function, arguments) {
+            recorded::check_failure(key, failure.kind)
+                .map_err(|what| recorded::tampered(key, &what))?;
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
             let error = Error::new(failure.kind, message);

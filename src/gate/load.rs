@@ -21,7 +21,7 @@ use super::split::hex;
 use crate::evaluate::{Policies, is_network};
 use crate::load::LoadOptions;
 use crate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
-use crate::text::{escape, nearest};
+use crate::text::{data_reference, escape, nearest};
 use crate::{Error, ErrorKind, Product};
 
 /// Options for loading a gate.
@@ -383,6 +383,18 @@ impl Gate {
             let policies = self.load_policies(&sources, options)?;
             self.note_calls(&policies);
             let reach = Reach::new(&policies);
+            let own = policies.packages().next().map(|package| package.path.clone());
+            if let Some(outside) = reach.outside(own.as_deref().unwrap_or_default()) {
+                return Err(wrong(format!(
+                    "{}: the policy refers to `{}`, which it can't see",
+                    escape(&document.path),
+                    escape(&data_reference(outside))
+                ))
+                .with_hint(
+                    "a policy document is evaluated without the data and packages of other files: \
+                     write what it needs into its module, or load the module as Rego",
+                ));
+            }
             for mut asked in
                 packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
             {

@@ -131,37 +131,55 @@ pub(super) fn is_policy(text: &str) -> bool {
     })
 }
 
-/// Splits a text into its documents.
+/// Splits a text into its documents: JSON ones if that is what all of them are, else YAML ones. A
+/// YAML document may begin as JSON does.
 fn split_documents(text: &str) -> Vec<(String, Syntax)> {
-    let stream = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
-    let mut splitter = DocumentSplitter::new(stream, None);
-    std::iter::from_fn(|| splitter.next().ok().flatten())
-        .map(|raw| (String::from_utf8_lossy(&raw.bytes).into_owned(), raw.syntax))
-        .collect()
+    let split = |syntax| {
+        let stream = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
+        let mut splitter = DocumentSplitter::new(stream, syntax);
+        std::iter::from_fn(move || splitter.next().ok().flatten())
+            .map(|raw| (String::from_utf8_lossy(&raw.bytes).into_owned(), raw.syntax))
+    };
+    let found: Vec<_> = split(None).collect();
+    let is_valid = |(text, syntax): &(String, Syntax)| {
+        *syntax == Syntax::Yaml || document("", text, false).is_ok()
+    };
+    if found.iter().all(is_valid) { found } else { split(Some(Syntax::Yaml)).collect() }
+}
+
+/// Returns an object's field, in any case.
+fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    let Value::Object(object) = value else { return None };
+    object
+        .iter()
+        .find(|(key, _)| key.as_str().is_some_and(|key| key.eq_ignore_ascii_case(name)))
+        .map(|(_, value)| value)
 }
 
 fn is_policy_value(value: &Value) -> bool {
-    let Value::Object(object) = value else { return false };
-    let field = |name: &str| {
-        object
-            .iter()
-            .find(|(key, _)| key.as_str().is_some_and(|key| key.eq_ignore_ascii_case(name)))
-            .map(|(_, value)| value)
-    };
-    let Some(kind) = field("kind") else { return field("spec").is_some_and(is_spec) };
-    kind.as_str().is_some_and(is_policy_kind)
-        && ["apiVersion", "api_version", "spec"].into_iter().any(|name| field(name).is_some())
-}
-
-/// Returns `true` if a value can only be the `spec` of a policy document, which lacks its `kind`.
-fn is_spec(spec: &Value) -> bool {
-    let field = |value: &Value, name: &str| value.get_str(name).is_some();
-    let holds_module = |value: &Value| field(value, "embedded");
-    let entries = match spec.get_str("policies") {
-        Some(Value::Array(entries)) => entries.iter().any(holds_module),
+    let has = |name: &str| field(value, name).is_some();
+    let is_kind = field(value, "kind").and_then(Value::as_str).is_some_and(is_policy_kind);
+    let is_listed = match field(value, "items") {
+        Some(Value::Array(items)) => items.iter().any(is_policy_value),
         _ => false,
     };
-    entries || holds_module(spec)
+    is_kind && (has("apiVersion") || has("api_version") || has("spec"))
+        || field(value, "spec")
+            .is_some_and(|spec| has_modules(spec) || field(spec, "embedded").is_some())
+        || has_modules(value)
+        || is_listed
+}
+
+/// Returns `true` if a value has the `policies` of a policy document, whatever its `kind`.
+fn has_modules(spec: &Value) -> bool {
+    let holds_module = |entry: &Value| {
+        let path = field(entry, "path").and_then(Value::as_str);
+        field(entry, "embedded").is_some() || path.is_some_and(|path| path.ends_with(".rego"))
+    };
+    match field(spec, "policies") {
+        Some(Value::Array(entries)) => entries.iter().any(holds_module),
+        _ => false,
+    }
 }
 
 fn is_policy_kind(kind: &str) -> bool {

@@ -147,6 +147,13 @@ impl Reach {
         self.data.iter().any(|looked| looked.iter().zip(path).all(|(own, other)| own == other))
     }
 
+    /// Returns a path below `data` that a policy names and that isn't of this package.
+    pub fn outside(&self, package: &[String]) -> Option<&[String]> {
+        let is_own =
+            |looked: &[String]| looked.iter().zip(package).all(|(own, other)| own == other);
+        self.data.iter().map(Vec::as_slice).find(|looked| !is_own(looked))
+    }
+
     /// Returns the way in which some rules of a package, and all rules that they depend on, use
     /// `input`.
     pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> InputUse {

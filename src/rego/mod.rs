@@ -43,4 +43,5 @@ pub mod types;
 pub mod value;
 pub mod yaml;
 
+pub(crate) use value::Text;
 pub use value::Value;

@@ -43,6 +43,45 @@ fn answers_and_failures_come_back() {
     replay(&sandbox, &whole.to_string(), &failure).code(2).says("not found");
 }
 
+/// Only what asks for one thing can miss it: a list or an assessment that is "not found" would
+/// become undefined.
+#[test]
+fn a_recorded_failure_that_the_function_does_not_have_is_refused() {
+    let sandbox = Sandbox::new();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    for (function, arguments, is_refused) in [
+        ("platform.discover", format!(r#"["{digest}",""]"#), false),
+        ("platform.download_artifact", format!(r#"["{digest}"]"#), false),
+        ("platform.evidence", "[{}]".to_owned(), true),
+        ("platform.evidence_prompt", r##"["# Threat model","why?"]"##.to_owned(), true),
+        ("http.send", r#"[{"method":"get","url":"http://localhost"}]"#.to_owned(), true),
+    ] {
+        let key = serde_json::Value::from(arguments.as_str());
+        let text = format!(
+            r#"{{"version": 1, "nd_builtin_cache": {{}}, "failures": {{"{function}": {{{key}:
+                {{"kind": "not found", "message": "m"}}}}}}}}"#
+        );
+        let file = sandbox.write("recording.json", text);
+        let call = format!("{function}({})", &arguments[1..arguments.len() - 1]);
+        let args = [
+            "eval",
+            &call,
+            "--replay",
+            &file,
+            "--not-found",
+            "undefined",
+            "--allow-host",
+            "localhost",
+        ];
+        let output = sandbox.run(&args).output();
+        if is_refused {
+            output.code(2).says("tampered");
+        } else {
+            output.code(0);
+        }
+    }
+}
+
 #[test]
 fn a_failure_of_an_unknown_kind_is_refused() {
     let sandbox = Sandbox::new();

@@ -50,9 +50,63 @@ fn a_near_policy_document_is_never_taken_for_data() {
             assert!(output.stderr.contains(says), "{shown}: {}", output.stderr);
         }
     }
+    // Keys in quotes, and documents in flow style, begin as JSON does.
+    let module = "package main\\n\\nviolations contains \\\"bad\\\" if input.bad\\n";
+    let flow = format!(
+        "{{apiVersion: example/v1, kind: Policy, metadata: {{name: n}}, spec: {{policies: [{{embedded: \"{module}\"}}]}}}}"
+    );
+    let quoted = DOCUMENT
+        .replace("apiVersion:", "\"apiVersion\":")
+        .replace("kind:", "\"kind\" :")
+        .replace("spec:", "'spec':");
+    for text in [&flow, &quoted, &quoted.replacen("\"kind\" ", "? \"kind\"\n", 1)] {
+        for other in ["violations := []", "deny contains \"x\" if input.x"] {
+            let files = [("p.yaml", text.as_str()), ("o.rego", &format!("package o\n\n{other}\n"))];
+            run(&sandbox, &files, &[]).code(1);
+        }
+    }
+    // Other kinds, and none, of what can only be a policy.
+    for text in [
+        DOCUMENT.replace("kind: Policy", "kind: null"),
+        DOCUMENT.replace("kind: Policy", "kind: Contract"),
+        DOCUMENT.replace("kind: Policy\n", ""),
+        DOCUMENT.replace("policies:", "Policies:").replace("kind: Policy\n", ""),
+        "policies:\n- {kind: SARIF, embedded: 'package p'}\n".to_owned(),
+        "spec:\n  policies:\n  - {kind: SARIF, path: p.rego}\n".to_owned(),
+        format!("kind: List\nitems:\n- {}", DOCUMENT.replace('\n', "\n  ")),
+    ] {
+        run(&sandbox, &[("p.yaml", &text)], &[]).code(2);
+    }
     // Data that only mentions such a thing stays data.
     for text in ["kind: Deployment\napiVersion: v1\n", "a: {kind: Policy}\n", "kind: Policy\n"] {
         run(&sandbox, &[("d.yaml", text)], &[]).code(0);
+    }
+}
+
+#[test]
+fn a_policy_document_that_needs_other_files_is_refused() {
+    let sandbox = Sandbox::new();
+    let module = |rule: &str| DOCUMENT.replace("violations contains \"bad\" if input.bad", rule);
+    let others = [
+        ("o.rego", "package lib\n\ndeny contains \"x\" if input.x\n"),
+        ("d.json", r#"{"blocked": {"x": true}}"#),
+    ];
+    for rule in [
+        "violations contains \"blocked\" if data.blocked[input.n]",
+        "violations := [x | some x in data.lib.deny]",
+        "import data.lib\n        violations := [x | some x in lib.deny]",
+    ] {
+        let text = module(rule);
+        let mut files = vec![("p.yaml", text.as_str())];
+        files.extend(others);
+        let output = run(&sandbox, &files, &[]).code(2);
+        assert!(output.stderr.contains("which it can't see"), "{rule}: {}", output.stderr);
+    }
+    for rule in [
+        "violations contains \"bad\" if data.main.bad\n\n        bad if input.bad",
+        "import data.other\n        violations contains \"bad\" if input.bad",
+    ] {
+        run(&sandbox, &[("p.yaml", &module(rule))], &[]).code(1);
     }
 }
 
