@@ -174,7 +174,8 @@ fn is_policy_value(value: &Value) -> bool {
 fn has_modules(spec: &Value) -> bool {
     let holds_module = |entry: &Value| {
         let path = field(entry, "path").and_then(Value::as_str);
-        field(entry, "embedded").is_some() || path.is_some_and(|path| path.ends_with(".rego"))
+        field(entry, "embedded").is_some()
+            || path.is_some_and(|path| path.to_lowercase().ends_with(".rego"))
     };
     match field(spec, "policies") {
         Some(Value::Array(entries)) => entries.iter().any(holds_module),
