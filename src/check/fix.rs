@@ -45,8 +45,7 @@ pub fn fix(modules: &[ModuleSource], found: &[Diagnostic]) -> Vec<Fixed> {
 
 /// Returns a module of Rego v0 rewritten as v1.
 fn rewrite_v0(module: &ModuleSource) -> Option<String> {
-    let parses = |options| parse_module(FileId(0), &module.text, &options).is_ok();
-    if parses(ParseOptions::version(BaseVersion::V1)) {
+    if parses(&module.text) {
         return None;
     }
     let options = FormatOptions {
@@ -56,6 +55,11 @@ fn rewrite_v0(module: &ModuleSource) -> Option<String> {
         all_keywords: true,
     };
     format_text(&module.path, &module.text, options).ok()
+}
+
+/// Returns `true` if a text is a module of Rego v1.
+fn parses(text: &str) -> bool {
+    parse_module(FileId(0), text, &ParseOptions::version(BaseVersion::V1)).is_ok()
 }
 
 /// Replaces names, the last one first, so that the other positions stay valid.
@@ -70,8 +74,13 @@ fn names(module: &ModuleSource, found: &[&Diagnostic]) -> (String, usize) {
     let (mut count, mut before) = (0, usize::MAX);
     for (start, end, right) in changes.into_iter().rev() {
         if end <= before {
-            text.replace_range(start..end, right);
-            (count, before) = (count + 1, start);
+            let mut changed = text.clone();
+            changed.replace_range(start..end, right);
+            // An import may go on in the next line.
+            if right.is_empty() && parses(&text) && !parses(&changed) {
+                continue;
+            }
+            (text, count, before) = (changed, count + 1, start);
         }
     }
     (text, count)
@@ -148,6 +157,16 @@ mod tests {
         let others =
             [(5, 8, 4, name("kidn", "kind")), (5, 1, 1, Fix::Remove), (9, 1, 1, Fix::Remove)];
         assert_eq!(fixed(text, &others), None);
+        // Statements that go on in the next line.
+        for text in [
+            "package p\n\nimport data.x as\n  y\n\na := 1\n",
+            "package p\n\nimport data.x[\n\"y\"]\n\na := 1\n",
+            "package p\n\nimport\n  data.x\n\na := 1\n",
+        ] {
+            let line = text.lines().nth(2).unwrap_or_default();
+            let length = u32::try_from(line.chars().count()).unwrap_or_default();
+            assert_eq!(fixed(text, &[(3, 1, length, Fix::Remove)]), None, "{text}");
+        }
     }
 
     #[test]

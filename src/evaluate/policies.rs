@@ -22,7 +22,7 @@ use super::pass_loop::{FinalPass, WaitMode, run_passes};
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::recording::{Recording, Replay};
-use super::scope::{Environment, Fixed, NONDETERMINISTIC, Print, Scope};
+use super::scope::{Environment, Fixed, Print, Scope};
 use super::session::Session;
 use crate::builtins::FunctionSet;
 use crate::check;
@@ -637,10 +637,6 @@ fn environment(answers: &Answers) -> Environment {
 
 fn preset(environment: &Environment, replay: &Replay) {
     for (function, arguments, value) in replay.fixed() {
-        for name in NONDETERMINISTIC {
-            if name == function {
-                environment.preset(name, arguments.clone(), value.clone());
-            }
-        }
+        environment.preset(function, arguments, value);
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::recorded;
+use super::scope::{Fixed, NONDETERMINISTIC, NOW};
 use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
@@ -167,6 +168,13 @@ impl Recording {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
             return Err(failed(&message).with_hint("record it again"));
         }
+        let times = recording.nd_builtin_cache.get(NOW).into_iter().flatten();
+        if let Some((_, time)) = times.into_iter().find(|(_, at)| at.get().parse::<i64>().is_err())
+        {
+            let time = shorten(time.get(), 80);
+            let message = format!("has the time `{time}`, which isn't in whole nanoseconds");
+            return Err(failed(&message).with_hint("record it again"));
+        }
         if let Some((function, arguments)) = recording.contradiction() {
             let call = shorten(&format!("{function}({arguments})"), 200);
             return Err(failed(&format!("has two outcomes of the call {call}"))
@@ -264,16 +272,16 @@ impl Replay {
             .with_hint("record again with the same policies and inputs"))
     }
 
-    /// Returns the recorded values of nondeterministic built-ins, each as function, arguments and
-    /// value.
-    pub(crate) fn fixed(&self) -> Vec<(String, Vec<Value>, Value)> {
+    /// Returns the recorded values of nondeterministic built-ins.
+    pub(crate) fn fixed(&self) -> Vec<Fixed> {
         let mut out = Vec::new();
-        for (function, calls) in &self.recording.nd_builtin_cache {
-            for (arguments, value) in calls {
+        for function in NONDETERMINISTIC {
+            let calls = self.recording.nd_builtin_cache.get(function);
+            for (arguments, value) in calls.into_iter().flatten() {
                 let arguments = Value::from_json(arguments).ok();
                 let arguments = arguments.and_then(|value| value.as_array().cloned());
                 if let (Some(arguments), Ok(value)) = (arguments, exact(value)) {
-                    out.push((function.clone(), arguments, value));
+                    out.push((function, arguments, value));
                 }
             }
         }

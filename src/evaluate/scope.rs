@@ -45,7 +45,10 @@ pub(crate) trait Calls: Send + Sync {
 pub(crate) type Fixed = (&'static str, Vec<Value>, Value);
 
 /// The nondeterministic built-ins whose values recordings keep, besides the calls of functions.
-pub(crate) const NONDETERMINISTIC: [&str; 3] = ["time.now_ns", "uuid.rfc4122", "rand.intn"];
+pub(crate) const NONDETERMINISTIC: [&str; 3] = [NOW, "uuid.rfc4122", "rand.intn"];
+
+/// The built-in that returns the time.
+pub(crate) const NOW: &str = "time.now_ns";
 
 /// Time and randomness of one evaluation: the same in all its passes, as in one query of OPA.
 #[derive(Debug)]
@@ -61,6 +64,15 @@ impl Environment {
     pub(crate) fn now() -> Self {
         let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
         Self { now_ns: now, seed: OnceLock::new(), given: Mutex::default() }
+    }
+
+    /// Returns the time of the evaluation, which is handed out from now on: some built-ins verify
+    /// signatures with it, without a call of `time.now_ns`.
+    fn now_ns(&self) -> i64 {
+        let now = Value::from(self.now_ns);
+        let mut given = self.lock();
+        let given = given.entry((NOW, Vec::new())).or_insert(now);
+        given.as_number().and_then(|now| now.as_i64()).unwrap_or(self.now_ns)
     }
 
     /// Sets the value of `function(args)`, for a replay.
@@ -224,7 +236,7 @@ impl Host for Scope {
     }
 
     fn now_ns(&self) -> i64 {
-        self.environment.now_ns
+        self.environment.now_ns()
     }
 
     fn random(&self, key: &str) -> u64 {

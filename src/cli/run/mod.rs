@@ -57,12 +57,17 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
+    let read = args.paths.iter().chain(&args.data).chain(&args.input);
+    evaluation::check_record(options, &args.load, read)?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     stdin.take("what is typed")?;
     let load = args.load.options(context.product.clone())?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
     let how = evaluation::options(&context, options, &args.evaluation)?;
     let mut session = Session::load(paths, load, how)?;
+    if let Some(path) = &options.record {
+        session.record_to(path);
+    }
     if let Some(path) = &args.input {
         session.read_input(path)?;
     }

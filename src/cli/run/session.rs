@@ -14,7 +14,7 @@ use crate::cli::explain::{self, Explain};
 use crate::cli::output;
 use crate::cli::stdin::Stdin;
 use crate::evaluate::{
-    self, Cancellation, EvaluateOptions, Evaluated, OutputFormat, Policies, Query,
+    self, Cancellation, EvaluateOptions, Evaluated, OutputFormat, Policies, Query, Recording,
 };
 use crate::load::LoadOptions;
 use crate::rego::Value;
@@ -91,6 +91,8 @@ pub(super) struct Session {
     input: Option<Value>,
     last: Option<Last>,
     trace: bool,
+    /// The answers so far, and the file that gets them after each line.
+    record: Option<(PathBuf, Recording)>,
 }
 
 impl Session {
@@ -112,7 +114,13 @@ impl Session {
             input: None,
             last: None,
             trace: false,
+            record: None,
         })
+    }
+
+    /// Writes every answer to this file.
+    pub fn record_to(&mut self, path: &Path) {
+        self.record = Some((path.to_owned(), Recording::new()));
     }
 
     pub fn policies(&self) -> &Policies {
@@ -298,10 +306,14 @@ impl Session {
         Ok(QueryContext { package: Some(module.package), imports: module.imports })
     }
 
-    fn evaluate(&self, text: &str) -> Result<(Query, Evaluated), Error> {
+    fn evaluate(&mut self, text: &str) -> Result<(Query, Evaluated), Error> {
         let context = self.context_of(&self.package)?;
         let query = self.policies.query_in(text, &context)?;
         let evaluated = self.policies.evaluate(&query, self.input.as_ref(), &self.how);
+        if let Some((path, recording)) = &mut self.record {
+            recording.merge(evaluated.recording()?);
+            recording.save(path)?;
+        }
         Ok((query, evaluated))
     }
 

@@ -42,6 +42,9 @@ impl View {
         let mut listed: Vec<Listed<'a>> = Vec::new();
         let mut reasons: HashMap<String, usize> = HashMap::new();
         let (mut hidden, mut left) = (0, BTreeMap::new());
+        // Inputs that passed get the room that the others leave.
+        let others = run.inputs.iter().filter(|input| input.outcome != Outcome::Passed).count();
+        let mut room = MAX_INPUTS.saturating_sub(others);
         for (index, input) in run.inputs.iter().enumerate() {
             let hide = self.hide_passed || self.hide_plain && is_plain(input);
             if hide && input.outcome == Outcome::Passed {
@@ -52,7 +55,8 @@ impl View {
             let same = reason.as_ref().and_then(|reason| reasons.get(reason));
             if let Some(first) = same.and_then(|at| listed.get_mut(*at)) {
                 first.alike.push(input);
-            } else if listed.len() < MAX_INPUTS {
+            } else if listed.len() < MAX_INPUTS && (input.outcome != Outcome::Passed || room > 0) {
+                room -= usize::from(input.outcome == Outcome::Passed);
                 reasons.extend(reason.map(|reason| (reason, listed.len())));
                 listed.push(Listed { index, input, alike: Vec::new() });
             } else {
@@ -156,7 +160,13 @@ mod tests {
         assert!(listed[0].same(&view).unwrap().contains("399 more inputs for the same reason"));
         assert_eq!(rest, ["1 more input passed", "101 more inputs (101 failed) in all.json"]);
         view.hide_passed = false;
-        assert_eq!(view.inputs(&run).1, ["102 more inputs (102 failed) in all.json"]);
+        assert_eq!(view.inputs(&run).1, ["102 more inputs (101 failed, 1 passed) in all.json"]);
+        // Inputs that passed leave room for the others, in the order of the run.
+        run.inputs = vec![with(Outcome::Passed); 400];
+        run.inputs.extend(vec![with(Outcome::Failed); 55]);
+        let (listed, rest) = view.inputs(&run);
+        assert_eq!((listed.len(), listed[144].index, listed[145].index), (200, 144, 400));
+        assert_eq!(rest, ["255 more inputs (255 passed) in all.json"]);
         // Inputs with violations are never grouped.
         let mut other = with(Outcome::NoVerdict);
         other.verdicts.extend(with(Outcome::Failed).verdicts);

@@ -158,5 +158,6 @@ fn random(context: &dyn Context, args: &[Value]) -> Answer {
     if limit == 0 {
         return answer(0);
     }
-    answer(context.random(&format!("rand.intn {limit} {key}")) % limit)
+    let mut make = || answer(context.random(&format!("rand.intn {limit} {key}")) % limit);
+    context.fixed("rand.intn", args, &mut make)
 }

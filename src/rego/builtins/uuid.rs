@@ -13,6 +13,10 @@ pub(super) const FUNCTIONS: Family =
 fn random(context: &dyn Context, args: &[Value]) -> Answer {
     let key = operand(args, 0)?;
     context.charge(key.size())?;
+    context.fixed("uuid.rfc4122", args, &mut || make(context, key))
+}
+
+fn make(context: &dyn Context, key: &Value) -> Answer {
     let half = |which: &str| u128::from(context.random(&format!("uuid.rfc4122 {which} {key}")));
     let bits = half("high") << 64 | half("low");
     // Version 4, with the usual variant.

@@ -110,6 +110,15 @@ impl Context for EvalContext<'_> {
         number
     }
 
+    fn fixed(
+        &self,
+        function: &'static str,
+        args: &[Value],
+        make: &mut dyn FnMut() -> Answer,
+    ) -> Answer {
+        self.host.fixed(function, args, make)
+    }
+
     fn charge(&self, bytes: u64) -> Result<(), Error> {
         self.spend(bytes).map_err(|error| self.halt(Code::Limit, error))
     }

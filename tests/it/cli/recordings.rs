@@ -43,6 +43,41 @@ fn answers_and_failures_come_back() {
     replay(&sandbox, &whole.to_string(), &failure).code(2).says("not found");
 }
 
+#[test]
+fn time_and_randomness_come_back() {
+    let sandbox = Sandbox::new();
+    let query =
+        "[time.now_ns(), uuid.rfc4122(\"k\"), rand.intn(\"k\", 1000000), rand.intn(\"k\", 7)]";
+    let file = sandbox.path("recording.json");
+    let file = file.to_str().unwrap();
+    let value = |args: &[&str]| {
+        let output = sandbox.run(args).output().code(0);
+        output.json()["result"][0]["expressions"][0]["value"].clone()
+    };
+    let first = value(&["eval", query, "--record", file]);
+    let again = value(&["eval", query, "--replay", file]);
+    assert_eq!(first, again);
+    assert_ne!(first, value(&["eval", query]));
+    let text = std::fs::read_to_string(file).unwrap();
+    let parsed: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(parsed["nd_builtin_cache"]["time.now_ns"]["[]"], first[0]);
+    // A gate replays the time that its policies saw.
+    let policy = "package p\n\ndeny contains sprintf(\"%d\", [time.now_ns()])\n";
+    let policy = sandbox.write("p.rego", policy);
+    let gate = |args: &[&str]| {
+        let all = [&["gate", "-d", &policy, "--no-input", "--format", "json"], args].concat();
+        let report = sandbox.run(&all).output().code(1).json();
+        report["inputs"][0]["verdicts"][0]["violations"].clone()
+    };
+    assert_eq!(gate(&["--record", file]), gate(&["--replay", file]));
+    let now = parsed["nd_builtin_cache"]["time.now_ns"]["[]"].to_string();
+    for wrong in ["1.5", "\"now\"", "null", "100000000000000000000"] {
+        let damaged = text.replace(&now, wrong);
+        let output = replay(&sandbox, &damaged, query).code(2);
+        output.says("isn't in whole nanoseconds");
+    }
+}
+
 /// Only what asks for one thing can miss it: a list or an assessment that is "not found" would
 /// become undefined.
 #[test]

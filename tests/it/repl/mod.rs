@@ -23,6 +23,21 @@ fn queries_are_answered() {
 }
 
 #[test]
+fn every_line_is_recorded() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("recording.json");
+    let file = file.to_str().unwrap();
+    let lines = "time.now_ns() > 0\nrand.intn(\"k\", 1000000)\n";
+    let first = typed(&sandbox, &["--record", file], lines).code(0);
+    let again = typed(&sandbox, &["--replay", file], lines).code(0);
+    assert_eq!(first.stdout, again.stdout);
+    let policy = sandbox.path("p.rego");
+    let output = typed(&sandbox, &["--record", policy.to_str().unwrap()], lines).code(2);
+    assert!(output.stderr.contains("p.rego"), "{output:#?}");
+    assert_eq!(std::fs::read_to_string(policy).unwrap(), POLICY);
+}
+
+#[test]
 fn rules_and_imports_are_kept_and_replaced() {
     let sandbox = Sandbox::new();
     let lines = "limit := 1\nlimit := 2\nbig(x) := y if {\n\ty := x > limit\n}\nbig(2)\nbig(3)\n\
