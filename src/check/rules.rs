@@ -188,6 +188,11 @@ pub static RULES: &[Rule] = &[
         "Name it outright, rename it, or leave it out.",
     ),
     error(
+        "alone",
+        "a module of a policy document that refers to data or packages of other files",
+        "Write what it needs into the module, or load the module as Rego: it would be undefined.",
+    ),
+    error(
         "verdict-rule",
         "a verdict rule that can't give a verdict",
         "Make it a rule without arguments whose value has the shape that the message names.",

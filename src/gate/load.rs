@@ -19,10 +19,10 @@ use super::reach::{InputUse, Reach, Site};
 use super::reports::facts;
 use super::split::hex;
 use crate::evaluate::{Policies, is_network};
-use crate::load::LoadOptions;
+use crate::load::{LoadOptions, position};
 use crate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
 use crate::text::{data_reference, escape, nearest};
-use crate::{Error, ErrorKind, Product};
+use crate::{Diagnostic, Error, ErrorKind, Product};
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
@@ -384,16 +384,18 @@ impl Gate {
             self.note_calls(&policies);
             let reach = Reach::new(&policies);
             let own = policies.packages().next().map(|package| package.path.clone());
-            if let Some(outside) = reach.outside(own.as_deref().unwrap_or_default()) {
-                return Err(wrong(format!(
-                    "{}: the policy refers to `{}`, which it can't see",
-                    escape(&document.path),
-                    escape(&data_reference(outside))
-                ))
-                .with_hint(
-                    "a policy document is evaluated without the data and packages of other files: \
-                     write what it needs into its module, or load the module as Rego",
-                ));
+            if let Some((outside, span)) = reach.outside(own.as_deref().unwrap_or_default()) {
+                let outside = escape(&data_reference(outside));
+                let message =
+                    format!("the policy refers to `{outside}`, which it can't see from a document");
+                return Err(Error::policy(vec![
+                    Diagnostic::error("alone", message)
+                        .with_hint(
+                            "a policy document is evaluated without the data and packages of other \
+                             files: write what it needs into its module, or load the module as Rego",
+                        )
+                        .at(position(policies.program().sources(), span)),
+                ]));
             }
             for mut asked in
                 packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?

@@ -38,7 +38,7 @@ pub(super) struct Reach {
     fields: BTreeMap<String, BTreeSet<String>>,
     /// The way in which definitions that belong to no known rule use `input`.
     elsewhere: InputUse,
-    data: Vec<Vec<String>>,
+    data: Vec<(Vec<String>, Span)>,
 }
 
 /// A call of the service, or of a built-in that accesses the network, in a policy.
@@ -144,14 +144,16 @@ impl Reach {
 
     /// Returns `true` if a policy may use the value at a path below `data`.
     pub fn uses_data(&self, path: &[String]) -> bool {
-        self.data.iter().any(|looked| looked.iter().zip(path).all(|(own, other)| own == other))
+        self.data.iter().any(|(looked, _)| looked.iter().zip(path).all(|(own, other)| own == other))
     }
 
-    /// Returns a path below `data` that a policy names and that isn't of this package.
-    pub fn outside(&self, package: &[String]) -> Option<&[String]> {
+    /// Returns a path below `data` that a policy names and that isn't of this package, and its
+    /// place.
+    pub fn outside(&self, package: &[String]) -> Option<(&[String], Span)> {
         let is_own =
             |looked: &[String]| looked.iter().zip(package).all(|(own, other)| own == other);
-        self.data.iter().map(Vec::as_slice).find(|looked| !is_own(looked))
+        let mut data = self.data.iter().map(|(looked, span)| (looked.as_slice(), *span));
+        data.find(|(looked, _)| !is_own(looked))
     }
 
     /// Returns the way in which some rules of a package, and all rules that they depend on, use
@@ -209,14 +211,14 @@ fn rule_path(package: &[String], rule: &str) -> String {
 struct ReferenceVisitor {
     input: InputUse,
     fields: BTreeSet<String>,
-    data: Vec<Vec<String>>,
+    data: Vec<(Vec<String>, Span)>,
 }
 
 impl Visit for ReferenceVisitor {
     fn term(&mut self, term: &Term) {
         match &term.kind {
             TermKind::Var(name) if &**name == "input" => self.input = InputUse::Whole,
-            TermKind::Var(name) if &**name == "data" => self.data.push(Vec::new()),
+            TermKind::Var(name) if &**name == "data" => self.data.push((Vec::new(), term.span)),
             TermKind::Ref(parts) => {
                 let Some((head, rest)) = parts.split_first() else { return };
                 match &head.kind {
@@ -235,7 +237,7 @@ impl Visit for ReferenceVisitor {
                             TermKind::String(key) => Some(key.to_string()),
                             _ => None,
                         });
-                        self.data.push(keys.collect());
+                        self.data.push((keys.collect(), term.span));
                     }
                     _ => self.term(head),
                 }

@@ -100,7 +100,11 @@ fn a_policy_document_that_needs_other_files_is_refused() {
         let mut files = vec![("p.yaml", text.as_str())];
         files.extend(others);
         let output = run(&sandbox, &files, &[]).code(2);
-        assert!(output.stderr.contains("which it can't see"), "{rule}: {}", output.stderr);
+        assert!(
+            output.stderr.contains("which it can't see from a document"),
+            "{rule}: {}",
+            output.stderr
+        );
     }
     for rule in [
         "violations contains \"bad\" if data.main.bad\n\n        bad if input.bad",
