@@ -29,6 +29,8 @@ pub enum Setting {
     RegoV0,
     /// The files of a folder that are left out
     Ignored,
+    /// The files of a bundle that are left out
+    IgnoredInBundles,
     /// The files that are inputs
     Inputs,
     /// Whether an input that every policy skips passes,

@@ -1,13 +1,14 @@
 //! The sources of policies: modules and data.
 //!
 //! Owns reading files and folders as `opa eval -d` does: Rego, JSON and YAML files, with folders as
-//! the path of their data. Everything that can't be read is refused by name. The text of modules
+//! the path of their data, and bundles. Everything that can't be read is refused by name. The text of modules
 //! isn't looked at here but in [`super::load`]. Embedders with texts in memory fill [`Sources`]
 //! themselves.
 
 #![allow(clippy::result_large_err, reason = "an error ends the load: its size costs nothing")]
 
 pub(crate) mod account;
+mod bundle;
 mod documents;
 mod files;
 pub(crate) mod json;
@@ -15,13 +16,14 @@ mod merge;
 mod schemas;
 mod yaml;
 
+use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 
 use crate::rego::Value;
+use crate::rego::syntax::BaseVersion;
 
 pub use account::{Account, Ignore, LeftOut};
-#[cfg(feature = "cli")]
-pub(crate) use files::is_bundle_name;
+pub(crate) use bundle::Bundle;
 pub use schemas::SchemaSet;
 pub(crate) use schemas::remote_hint;
 
@@ -45,6 +47,39 @@ pub struct DataSource {
     pub value: Value,
 }
 
+/// A version of Rego.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RegoVersion {
+    /// The one before OPA 1.0.
+    V0,
+    /// OPA 1.0's.
+    V1,
+    /// The one that `import rego.v2` selects.
+    V2,
+}
+
+impl RegoVersion {
+    /// Returns the number that bundles have for it.
+    fn number(self) -> i64 {
+        match self {
+            Self::V0 => 0,
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+}
+
+impl From<RegoVersion> for BaseVersion {
+    fn from(version: RegoVersion) -> Self {
+        match version {
+            RegoVersion::V0 => Self::V0,
+            RegoVersion::V1 => Self::V1,
+            RegoVersion::V2 => Self::V2,
+        }
+    }
+}
+
 /// The modules and data that are loaded together.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
@@ -52,6 +87,9 @@ pub struct Sources {
     pub modules: Vec<ModuleSource>,
     /// The data documents.
     pub data: Vec<DataSource>,
+    /// The versions of modules, by their path, whatever the option for the others is: the manifests
+    /// of bundles name them.
+    pub versions: BTreeMap<String, RegoVersion>,
 }
 
 /// A number in a data document whose loaded value differs from the number as written.
@@ -63,11 +101,30 @@ pub struct InexactNumber {
     pub diagnostic: Diagnostic,
 }
 
+/// What is read, and how.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ReadOptions<'a> {
+    /// The limits on files.
+    pub limits: SourceLimits,
+    /// The files to leave out. If given, a file in a folder or bundle that isn't read because of its
+    /// name, although its content is Rego, JSON or YAML, is an error.
+    pub ignore: Option<&'a Ignore>,
+    /// Bundles to read in addition: archives, whatever their names, and folders.
+    pub bundles: &'a [String],
+    /// Set to read signed bundles without verifying their signatures.
+    pub skip_verify: bool,
+    /// Recognizes documents of another kind than data, which a bundle may not contain.
+    pub(crate) is_document: Option<fn(&str) -> bool>,
+}
+
 /// The result of reading files and accounting for each of them.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// The modules and data that were read.
-    pub sources: Sources,
+    /// The modules and data that were read, without those of bundles.
+    pub(crate) files: Sources,
+    /// The bundles that were read.
+    pub(crate) bundles: Vec<Bundle>,
     /// An account of the files of each argument.
     pub accounts: Vec<Account>,
     /// Numbers that are an error if a policy looks at them.
@@ -95,15 +152,15 @@ impl Sources {
     /// Creates sources of one module and no data.
     pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
         let module = ModuleSource { path: path.into(), text: text.into() };
-        Self { modules: vec![module], data: Vec::new() }
+        Self { modules: vec![module], ..Self::default() }
     }
 
     /// Reads files and folders. Each argument is a path, or `a.b:path` to put data under
     /// `data.a.b`.
     ///
-    /// Within a folder, `.rego`, `.json`, `.yaml` and `.yml` files are read, hidden ones too; the
-    /// folders below the given one become the data's path. A file named directly must have one of
-    /// these extensions.
+    /// Within a folder, `.rego`, `.json`, `.yaml` and `.yml` files are read, hidden ones too, and
+    /// bundles (`.tar.gz`); the folders below the given one become the data's path. A file named
+    /// directly must have one of these extensions, or `.tgz`. Signatures of bundles aren't verified.
     ///
     /// # Errors
     /// [`Error::Policy`] with everything that can't be read.
@@ -111,29 +168,43 @@ impl Sources {
         arguments: impl IntoIterator<Item = S>,
         limits: SourceLimits,
     ) -> Result<Self, Error> {
-        let gathered = Self::gather(arguments, limits, None)?;
-        let found: Vec<Diagnostic> =
-            gathered.inexact.into_iter().map(|number| number.diagnostic).collect();
-        if found.is_empty() { Ok(gathered.sources) } else { Err(Error::policy(found)) }
+        let options = ReadOptions { limits, skip_verify: true, ..ReadOptions::default() };
+        Self::read_with(arguments, options)
     }
 
-    /// Reads files and folders as [`read`](Self::read) does, and accounts for each file. With
-    /// `ignore`, the files that it matches are left out, and a file in a folder that isn't read
-    /// because of its name, although its content is Rego, JSON or YAML, is an error.
+    /// Reads files, folders and bundles with these options; see [`read`](Self::read).
+    ///
+    /// # Errors
+    /// [`Error::Policy`] with everything that can't be read.
+    pub fn read_with<S: AsRef<str>>(
+        arguments: impl IntoIterator<Item = S>,
+        options: ReadOptions<'_>,
+    ) -> Result<Self, Error> {
+        let mut gathered = Self::gather(arguments, options)?;
+        let found: Vec<Diagnostic> =
+            gathered.inexact.drain(..).map(|number| number.diagnostic).collect();
+        if found.is_empty() { gathered.sources() } else { Err(Error::policy(found)) }
+    }
+
+    /// Reads files, folders and bundles as [`read_with`](Self::read_with) does, and accounts for
+    /// each file.
     ///
     /// # Errors
     /// [`Error::Policy`] with everything that can't be read, or that can't be accounted for.
     pub fn gather<S: AsRef<str>>(
         arguments: impl IntoIterator<Item = S>,
-        limits: SourceLimits,
-        ignore: Option<&Ignore>,
+        options: ReadOptions<'_>,
     ) -> Result<Gathered, Error> {
         let mut found = Vec::new();
-        let mut files = files::Files::new(limits, ignore, &mut found);
+        let mut files = files::Files::new(options.limits, options.ignore, &mut found);
         for argument in arguments {
             let (prefix, path) = split(argument.as_ref());
             files.begin(argument.as_ref());
             files.add(&path, &prefix);
+        }
+        for path in options.bundles {
+            files.begin(path);
+            files.add_bundle(path);
         }
         let (mut list, accounts) = (files.list, files.accounts);
         // As in OPA, a file that is named twice is loaded once.
@@ -143,21 +214,66 @@ impl Sources {
                 file.path.components().filter(|it| *it != Component::CurDir).collect();
             let prefix =
                 if file.kind == files::Kind::Rego { Vec::new() } else { file.prefix.clone() };
-            seen.insert((path, prefix))
+            seen.insert((path, prefix, file.kind == files::Kind::Bundle(bundle::Asked::AsBundle)))
         });
         let mut gathered = Gathered { accounts, ..Gathered::default() };
         let mut total = 0;
         for file in list {
-            match files::read(&file.path, &mut total, limits) {
+            if let files::Kind::Bundle(asked) = file.kind {
+                gathered.take_bundle(&file, asked, &options, &mut found);
+                continue;
+            }
+            match files::read(&file.path, &mut total, options.limits) {
                 Ok(text) => gathered.take(file, text, &mut found),
                 Err(diagnostic) => found.push(diagnostic),
             }
         }
+        found.extend(bundle::check_apart(&gathered.bundles).err());
         if found.is_empty() { Ok(gathered) } else { Err(Error::policy(found)) }
     }
 }
 
 impl Gathered {
+    /// Returns the modules and data, with those of bundles and their manifests.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] for data that a bundle would replace.
+    pub fn sources(self) -> Result<Sources, Error> {
+        bundle::check_beside(&self.bundles, &self.files.data)
+            .map_err(|wrong| Error::policy(vec![wrong]))?;
+        let mut sources = self.files;
+        let manifests: Vec<DataSource> = bundle::manifests(&self.bundles).collect();
+        for bundle in self.bundles {
+            sources.modules.extend(bundle.modules);
+            sources.versions.extend(bundle.versions);
+            sources.data.extend(bundle.data);
+        }
+        sources.data.extend(manifests);
+        Ok(sources)
+    }
+
+    fn take_bundle(
+        &mut self,
+        file: &files::File,
+        asked: bundle::Asked,
+        options: &ReadOptions<'_>,
+        found: &mut Vec<Diagnostic>,
+    ) {
+        let Some(account) = self.accounts.get_mut(file.argument) else { return };
+        let path = file.path.to_string_lossy();
+        match bundle::read(&path, &file.prefix, asked, options, account) {
+            Ok(mut bundle) => {
+                self.inexact.append(&mut bundle.inexact);
+                self.bundles.push(bundle);
+            }
+            Err(_) if file.linked => {
+                let wrong = Diagnostic::error("bundle", "no bundle");
+                found.push(files::withheld(&file.path, &wrong));
+            }
+            Err(diagnostic) => found.push(diagnostic),
+        }
+    }
+
     fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
         let name = file.path.to_string_lossy().into_owned();
         if file.kind == files::Kind::Rego {
@@ -165,7 +281,7 @@ impl Gathered {
                 let wrong = Diagnostic::error("parse-error", "no module");
                 return found.push(files::withheld(&file.path, &wrong));
             }
-            self.sources.modules.push(ModuleSource { path: name, text });
+            self.files.modules.push(ModuleSource { path: name, text });
             return;
         }
         match documents::parse(&name, &text, file.kind, file.prefix.is_empty()) {
@@ -188,11 +304,10 @@ impl Gathered {
                     account.leave(&file.path, format!("{more} further documents: one is read"));
                 }
                 let value = file.prefix.into_iter().rev().fold(data.value, |value, key| {
-                    let object: std::collections::BTreeMap<Value, Value> =
-                        [(Value::from(key), value)].into();
+                    let object: BTreeMap<Value, Value> = [(Value::from(key), value)].into();
                     Value::from(object)
                 });
-                self.sources.data.push(DataSource { path: name, value });
+                self.files.data.push(DataSource { path: name, value });
             }
             Err(wrong) if file.linked => found.push(files::withheld(&file.path, &wrong)),
             Err(diagnostic) => found.push(diagnostic),

@@ -34,6 +34,11 @@ pub static RULES: &[Rule] = &[
         "Give every argument that the function takes; a function in another's place must take as many.",
     ),
     error(
+        "bundle",
+        "a bundle that OPA refuses, or of which something would be left out",
+        "Build it with `opa build -b`, or unpack it.",
+    ),
+    error(
         "compile-error",
         "what the language's compiler refuses",
         "The message is OPA's: `opa check` refuses the same policy.",

@@ -14,7 +14,7 @@ use crate::evaluate::Policies;
 use crate::gate::{self, Gate, GateOptions};
 use crate::load::LoadOptions;
 use crate::report::sarif;
-use crate::sources::Sources;
+use crate::sources::{RegoVersion, Sources};
 use crate::text::escape_for_log;
 use crate::{Diagnostic, Error, ErrorKind, Product, check};
 
@@ -37,6 +37,9 @@ pub(super) struct CheckArgs {
     /// The same as PATH, under the name it has in `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
+    /// Bundles, each as an archive or a folder, instead of PATH
+    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "paths")]
+    bundle: Vec<PathBuf>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = CheckFormat::Human, short_alias = 'o', alias = "output")]
     format: CheckFormat,
@@ -86,8 +89,10 @@ struct Report<'a> {
 
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
-    let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data))?;
-    let (sources, documents) = gate::sources(&paths)?;
+    let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data, &args.bundle))?;
+    let bundles = evaluation::expanded(&args.bundle)?;
+    let paths = (&*paths, &*bundles);
+    let (sources, documents) = gate::sources(paths.0, paths.1)?;
     let files = sources.modules.len() + documents.len();
     if files == 0 {
         return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
@@ -100,9 +105,9 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         return Ok(Exit::Passed);
     }
     let allowed = !args.network.allow_host.is_empty();
-    let mut found = findings(&paths, (&sources, &documents), &load, allowed);
+    let mut found = findings(paths, (&sources, &documents), &load, allowed);
     if args.fix {
-        found = fix(&paths, sources, (&load, allowed), found, reporter)?;
+        found = fix(paths, sources, (&load, allowed), found, reporter)?;
     }
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);
@@ -124,7 +129,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
 
 /// Returns all findings, including those with which a gate over these paths would refuse to load.
 fn findings(
-    paths: &[String],
+    (paths, bundles): (&[String], &[String]),
     (sources, documents): (&Sources, &[Sources]),
     load: &LoadOptions,
     allowed: bool,
@@ -141,7 +146,8 @@ fn findings(
     if found.iter().any(|finding| finding.level == crate::Level::Error) {
         return found;
     }
-    let options = GateOptions { load: load.clone(), skip_verify: true, ..GateOptions::default() };
+    let (load, bundles) = (load.clone(), bundles.to_vec());
+    let options = GateOptions { load, bundles, skip_verify: true, ..GateOptions::default() };
     // Whatever else a gate needs, such as policies' arguments, is supplied elsewhere; and a package
     // without a verdict is a warning here, since other packages may use it.
     if let Err(error) = Gate::load(paths, &options) {
@@ -160,7 +166,7 @@ const MAX_ROUNDS: usize = 5;
 
 /// Fixes what has one right answer, in the files. Returns the remaining findings.
 fn fix(
-    paths: &[String],
+    paths: (&[String], &[String]),
     mut sources: Sources,
     (load, allowed): (&LoadOptions, bool),
     mut found: Vec<Diagnostic>,
@@ -168,6 +174,9 @@ fn fix(
 ) -> Result<Vec<Diagnostic>, Error> {
     let (mut count, mut files) = (0, BTreeSet::new());
     for _ in 0..MAX_ROUNDS {
+        // A manifest that asks for v0 goes on doing so.
+        let versions = &sources.versions;
+        sources.modules.retain(|module| versions.get(&module.path) != Some(&RegoVersion::V0));
         let fixed = check::fix(&sources.modules, &found);
         let fixed = fixed.into_iter().filter(|fixed| Path::new(&fixed.path).is_file());
         let mut any = false;
@@ -181,7 +190,7 @@ fn fix(
             break;
         }
         let documents;
-        (sources, documents) = gate::sources(paths)?;
+        (sources, documents) = gate::sources(paths.0, paths.1)?;
         found = findings(paths, (&sources, &documents), load, allowed);
     }
     if count > 0 {

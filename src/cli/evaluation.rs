@@ -15,18 +15,24 @@ use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
 use crate::load::LoadOptions;
-use crate::sources::{Ignore, SourceLimits, Sources, split};
+use crate::sources::{Ignore, ReadOptions, Sources, split};
 use crate::text::{escape, glob as glob_of};
 use crate::{Diagnostic, Error, ErrorKind, Position};
 
-/// Reads and loads policies and data.
-pub(super) fn load(paths: &[PathBuf], options: LoadOptions) -> Result<Policies, Error> {
-    Policies::load(&read(paths)?, options)
+/// Reads and loads policies and data, and bundles.
+pub(super) fn load(
+    paths: &[PathBuf],
+    bundles: &[PathBuf],
+    options: LoadOptions,
+) -> Result<Policies, Error> {
+    Policies::load(&read(paths, bundles)?, options)
 }
 
-/// Reads policies and data.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
-    Sources::read(&expanded(paths)?, SourceLimits::default())
+/// Reads policies and data, and bundles, whose signatures aren't verified.
+pub(super) fn read(paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Sources, Error> {
+    let bundles = expanded(bundles)?;
+    let options = ReadOptions { bundles: &bundles, skip_verify: true, ..ReadOptions::default() };
+    Sources::read_with(&expanded(paths)?, options)
 }
 
 /// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place; a
@@ -64,10 +70,10 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
     Ok(all)
 }
 
-/// Returns the paths to read, the current folder if none is given.
-pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf]) -> Vec<PathBuf> {
+/// Returns the paths to read, the current folder if neither any nor a bundle is given.
+pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf], bundles: &[PathBuf]) -> Vec<PathBuf> {
     match paths.iter().chain(more).cloned().collect::<Vec<_>>() {
-        all if all.is_empty() => vec![PathBuf::from(".")],
+        all if all.is_empty() && bundles.is_empty() => vec![PathBuf::from(".")],
         all => all,
     }
 }

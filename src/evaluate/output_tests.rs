@@ -29,7 +29,7 @@ fn ask(query: &str) -> Result<QueryOutput, Error> {
     ];
     let value = Value::from_json(r#"{"base": {"k": [1, 2]}, "p": {"extra": 5}}"#).unwrap();
     let data = vec![DataSource { path: "data.json".to_owned(), value }];
-    let sources = Sources { modules: modules.map(module).to_vec(), data };
+    let sources = Sources { modules: modules.map(module).to_vec(), data, ..Sources::default() };
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     policies.evaluate(&policies.query(query)?, None, &options).result

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use crate::rego::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::bundle;
 use super::describe::describe;
 use super::documents::{BUNDLE_KEYS, ENVELOPE_KEYS, PolicyContext, STATEMENT_KEYS, argument};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
@@ -20,7 +19,7 @@ use super::reports::facts;
 use super::split::hex;
 use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
-use crate::sources::{Account, Ignore, InexactNumber, SourceLimits, Sources};
+use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
 use crate::text::{data_reference, escape, nearest};
 use crate::{Diagnostic, Error, ErrorKind, Product};
 
@@ -37,6 +36,8 @@ pub struct GateOptions {
     pub arguments: BTreeMap<String, String>,
     /// The files and folders to leave out.
     pub ignore: Ignore,
+    /// Bundles to load in addition: archives, whatever their names, and folders.
+    pub bundles: Vec<String>,
     /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
 }
@@ -100,14 +101,18 @@ fn wrong(message: impl Into<String>) -> Error {
 
 /// Returns the sources that `check` looks at for the same paths: Rego and data that are loaded
 /// together, including bundles, and each module of a policy document on its own.
-pub(crate) fn sources(paths: &[String]) -> Result<(Sources, Vec<Sources>), Error> {
-    let limits = SourceLimits::default();
-    let (bundles, others): (Vec<&String>, Vec<_>) =
-        paths.iter().partition(|path| bundle::is_bundle(path));
-    let mut sources = Sources::read(&others, limits)?;
+pub(crate) fn sources(
+    paths: &[String],
+    bundles: &[String],
+) -> Result<(Sources, Vec<Sources>), Error> {
+    let options = ReadOptions { bundles, skip_verify: true, ..ReadOptions::default() };
+    let mut gathered = Sources::gather(paths, options)?;
+    if !gathered.inexact.is_empty() {
+        return Err(Error::policy(gathered.inexact.into_iter().map(|it| it.diagnostic).collect()));
+    }
     let mut documents = Vec::new();
     let mut data = Vec::new();
-    for source in sources.data.drain(..) {
+    for source in gathered.files.data.drain(..) {
         let is_yaml = [".yaml", ".yml"].iter().any(|ending| source.path.ends_with(ending));
         let text = if is_yaml { String::from_utf8(read(&source.path)?).ok() } else { None };
         match text.filter(|text| policy_yaml::is_policy(text)) {
@@ -122,11 +127,8 @@ pub(crate) fn sources(paths: &[String]) -> Result<(Sources, Vec<Sources>), Error
             None => data.push(source),
         }
     }
-    sources.data = data;
-    for path in bundles {
-        bundle::read(path, &mut sources, limits, true)?;
-    }
-    Ok((sources, documents))
+    gathered.files.data = data;
+    Ok((gathered.sources()?, documents))
 }
 
 impl Gate {
@@ -136,17 +138,26 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        let limits = SourceLimits::default();
-        let (bundles, others): (Vec<&String>, Vec<_>) =
-            paths.iter().partition(|path| bundle::is_bundle(path));
-        let gathered = Sources::gather(&others, limits, Some(&options.ignore))?;
+        let read = ReadOptions {
+            ignore: Some(&options.ignore),
+            bundles: &options.bundles,
+            skip_verify: options.skip_verify,
+            is_document: Some(policy_yaml::is_policy),
+            ..ReadOptions::default()
+        };
+        let mut gathered = Sources::gather(paths, read)?;
+        if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
+            return Err(wrong(format!(
+                "the bundle `{}` contains no policies and no data",
+                escape(&empty.path)
+            )));
+        }
         if let Some(empty) = gathered.accounts.iter().find(|account| account.taken == 0) {
             let argument = escape(&empty.argument);
             return Err(wrong(format!("`{argument}` contains no policies and no data")).with_hint(
                 "is it the right folder, and is it checked out? otherwise leave it out",
             ));
         }
-        let mut sources = gathered.sources;
         let mut gate = Self {
             checks: Vec::new(),
             policies: Vec::new(),
@@ -156,23 +167,22 @@ impl Gate {
             asks: false,
             left_out: Vec::new(),
             warnings: Vec::new(),
-            accounts: gathered.accounts,
+            accounts: std::mem::take(&mut gathered.accounts),
             packages: Vec::new(),
             unverified_bundles: 0,
         };
-        let documents = gate.take_documents(&mut sources)?;
-        for path in bundles {
-            gate.sources.push(Source { path: path.clone(), digest: digest_of(path)? });
-            let (account, signed) = bundle::read(path, &mut sources, limits, options.skip_verify)?;
-            gate.accounts.push(account);
-            gate.unverified_bundles += u64::from(signed);
+        let documents = gate.take_documents(&mut gathered.files)?;
+        for bundle in &gathered.bundles {
+            gate.record_bundle(bundle)?;
         }
+        let inexact = std::mem::take(&mut gathered.inexact);
+        let sources = gathered.sources()?;
         let chosen: Vec<String> = options
             .packages
             .iter()
             .map(|name| name.strip_prefix("data.").unwrap_or(name).to_owned())
             .collect();
-        let mut known = gate.load_modules(&sources, &gathered.inexact, &chosen, options)?;
+        let mut known = gate.load_modules(&sources, &inexact, &chosen, options)?;
         check_arguments(&documents, known.is_empty(), &options.arguments)?;
         for document in &documents {
             known.push(document.name.clone());
@@ -301,6 +311,16 @@ impl Gate {
             }
         }
         Ok(documents)
+    }
+
+    /// Records the digest of a bundle, or of the files of its folder.
+    fn record_bundle(&mut self, bundle: &Bundle) -> Result<(), Error> {
+        self.unverified_bundles += u64::from(bundle.is_signed);
+        let mut record = |path: &str| {
+            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path)? });
+            Ok(())
+        };
+        if bundle.is_folder { bundle.files().try_for_each(record) } else { record(&bundle.path) }
     }
 
     /// Loads Rego and data together. Returns the names of all packages.

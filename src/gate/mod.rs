@@ -5,7 +5,6 @@
 //! destinations of reports belong to the command.
 
 mod account;
-mod bundle;
 mod conclude;
 mod describe;
 mod documents;

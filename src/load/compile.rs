@@ -169,7 +169,11 @@ fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<Source
             None => texts.push(SourceText {
                 path: module.path.clone(),
                 text: module.text.clone(),
-                version: if v0 { BaseVersion::V0 } else { BaseVersion::V1 },
+                version: match sources.versions.get(&module.path) {
+                    Some(version) => (*version).into(),
+                    None if v0 => BaseVersion::V0,
+                    None => BaseVersion::V1,
+                },
             }),
         }
     }

@@ -46,6 +46,7 @@ fn setting(setting: Setting) -> String {
         Setting::Function(name) => return format!("`--functions {name}` enables it"),
         Setting::RegoV0 => "`--v0` reads the old syntax",
         Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
+        Setting::IgnoredInBundles => "`--ignore GLOB` of a gate leaves it out",
         Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",
         Setting::SkippedInputs => "`--allow-skipped` lets such an input pass",
         Setting::RequiredCalls => {

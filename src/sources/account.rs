@@ -140,7 +140,7 @@ pub(crate) enum Content {
 }
 
 /// The number of bytes of a file that are looked at.
-const SNIFFED_BYTES: u64 = 1 << 20;
+pub(super) const SNIFFED_BYTES: u64 = 1 << 20;
 
 /// Extensions of prose, programs and tables, in which a line may happen to look like YAML.
 const PROSE: &[&str] = &[
@@ -198,45 +198,50 @@ const PROSE: &[&str] = &[
 pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(SNIFFED_BYTES).read_to_end(&mut bytes)?;
+    Ok(content_of(path, &bytes))
+}
+
+/// Detects the kind of content by a file's name and its first bytes, at most [`SNIFFED_BYTES`].
+pub(super) fn content_of(path: &Path, bytes: &[u8]) -> Content {
     let whole = (bytes.len() as u64) < SNIFFED_BYTES;
-    if is_packed_content(path, &bytes) {
-        return Ok(Content::Packed);
+    if is_packed_content(path, bytes) {
+        return Content::Packed;
     }
-    let wide = utf16(&bytes);
-    let text = match (&wide, std::str::from_utf8(&bytes)) {
+    let wide = utf16(bytes);
+    let text = match (&wide, std::str::from_utf8(bytes)) {
         (Some(wide), _) => wide,
         (None, Ok(text)) => text,
         (None, Err(error)) if error.error_len().is_none() && !whole => {
             std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default())
                 .unwrap_or_default()
         }
-        (None, Err(_)) => return Ok(Content::Other),
+        (None, Err(_)) => return Content::Other,
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     if text.is_empty() || text.contains('\0') {
-        return Ok(Content::Other);
+        return Content::Other;
     }
     let named = named_by(path);
     if text.starts_with(['{', '[']) {
         let mut values =
             serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
-        return Ok(match values.next() {
+        return match values.next() {
             Some(Ok(_)) => Content::Json,
             Some(Err(error)) if error.is_eof() && !whole => Content::Json,
             // Cut off, or with extensions that only some readers accept.
             _ if !named.is_prose && begins_json(text) => Content::Json,
             _ => Content::Other,
-        });
+        };
     }
     if is_module(text) {
-        return Ok(Content::Rego);
+        return Content::Rego;
     }
     if named.is_data {
         // Such as `a.json5` and `a.yaml.bak`: reading the file will report what it is.
-        return Ok(if text.starts_with('/') { Content::Json } else { Content::Yaml });
+        return if text.starts_with('/') { Content::Json } else { Content::Yaml };
     }
     if named.is_prose && !text.starts_with("---") {
-        return Ok(Content::Other);
+        return Content::Other;
     }
     let yaml = if whole && wide.is_none() {
         matches!(
@@ -246,7 +251,7 @@ pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
     } else {
         begins_yaml(text)
     };
-    Ok(if yaml { Content::Yaml } else { Content::Other })
+    if yaml { Content::Yaml } else { Content::Other }
 }
 
 /// Returns `true` if a text begins like a module: after comments comes `package`.

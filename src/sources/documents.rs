@@ -49,6 +49,11 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind, is_root: bool) -> Result
     }
 }
 
+/// Parses a document of data of any type.
+pub(super) fn of_bundle(path: &str, text: &str, is_yaml: bool) -> Result<Data, Diagnostic> {
+    parse(path, text, if is_yaml { Kind::Yaml } else { Kind::Json }, false)
+}
+
 /// Returns the finding about a number that isn't held exactly.
 pub(super) fn of_number(path: &str, text: &str, found: &Inexact) -> Diagnostic {
     Diagnostic::error("data-error", found.message.clone())

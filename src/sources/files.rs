@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::SourceLimits;
 use super::account::{self, Account, Content, Ignore};
+use super::bundle::Asked;
 use crate::text::size;
 use crate::{Diagnostic, Setting, unreadable};
 
@@ -20,6 +21,7 @@ pub(super) enum Kind {
     Rego,
     Json,
     Yaml,
+    Bundle(Asked),
 }
 
 /// A file to read, with the path of its data.
@@ -52,8 +54,8 @@ fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
     Diagnostic::error(code, format!("`{}` {why}", path.display()))
 }
 
-/// True if a file is called as OPA's bundles are.
-pub(crate) fn is_bundle_name(path: &Path) -> bool {
+/// Returns `true` if a file is called as bundles are.
+fn is_bundle_name(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
 }
@@ -112,17 +114,21 @@ impl<'a> Files<'a> {
             Ok(meta) if meta.is_dir() => self.folder(path, prefix),
             Ok(_) => match kind(path) {
                 Some(kind) => self.push(path, prefix, kind),
+                None if is_bundle_name(path) => {
+                    self.push(path, prefix, Kind::Bundle(Asked::AsData));
+                }
                 None => self.found.push(
-                    problem("unknown-file", path, "is neither Rego nor JSON nor YAML").with_hint(
-                        if is_bundle_name(path) {
-                            "a bundle is for gates and checks: unpack it for anything else"
-                        } else {
-                            "its name must end in .rego, .json, .yaml or .yml"
-                        },
-                    ),
+                    problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
+                        .with_hint("its name must end in .rego, .json, .yaml, .yml or .tar.gz"),
                 ),
             },
         }
+    }
+
+    /// Adds a bundle.
+    pub(super) fn add_bundle(&mut self, path: &str) {
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        self.push(Path::new(path), &[], Kind::Bundle(Asked::AsBundle));
     }
 
     fn push(&mut self, path: &Path, prefix: &[String], kind: Kind) {
@@ -134,7 +140,10 @@ impl<'a> Files<'a> {
             let (path, prefix) = (path.to_owned(), prefix.to_vec());
             let argument = self.accounts.len().saturating_sub(1);
             self.list.push(File { path, prefix, kind, linked: self.linked, argument });
-            if let Some(account) = self.accounts.last_mut() {
+            // The files of a bundle are counted when it is read.
+            if let Some(account) = self.accounts.last_mut()
+                && !matches!(kind, Kind::Bundle(_))
+            {
                 account.taken += 1;
             }
         }
@@ -175,7 +184,7 @@ impl<'a> Files<'a> {
         if meta.is_file() {
             match kind(path) {
                 Some(kind) => self.push(path, prefix, kind),
-                None => self.unnamed(path),
+                None => self.unnamed(path, prefix),
             }
         } else if meta.is_dir() {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -193,16 +202,15 @@ impl<'a> Files<'a> {
     }
 
     /// Accounts for a file in a folder whose extension isn't one of those that are read.
-    fn unnamed(&mut self, path: &Path) {
+    fn unnamed(&mut self, path: &Path, prefix: &[String]) {
+        // The one name, in these letters, by which OPA knows a bundle in a folder.
+        if path.to_string_lossy().ends_with(".tar.gz") {
+            return self.push(path, prefix, Kind::Bundle(Asked::AsData));
+        }
         if account::is_hidden(path) {
             return self.leave(path, "hidden");
         }
         if self.ignore.is_none() {
-            if is_bundle_name(path) {
-                let what = "is a bundle, which OPA would load from the folder";
-                let hint = "unpack it in its place, or keep it in another folder";
-                return self.found.push(problem("not-accounted-for", path, what).with_hint(hint));
-            }
             return self.leave(path, "its name is neither Rego's nor JSON's nor YAML's");
         }
         let what = if account::is_packed(path) {

@@ -117,11 +117,14 @@ fn every_file_of_a_folder_is_accounted_for() {
     );
     let root = dir.path().to_str().unwrap();
     let ignore = Ignore::new(["v"]).unwrap();
-    let gather = || Sources::gather([root], SourceLimits::default(), Some(&ignore));
+    let gather = || {
+        let options = ReadOptions { ignore: Some(&ignore), ..ReadOptions::default() };
+        Sources::gather([root], options)
+    };
     let gathered = gather().unwrap();
-    assert_eq!(gathered.sources.modules.len(), 1);
+    assert_eq!(gathered.files.modules.len(), 1);
     let data: Vec<_> =
-        gathered.sources.data.iter().map(|d| serde_json::to_string(&d.value).unwrap()).collect();
+        gathered.files.data.iter().map(|d| serde_json::to_string(&d.value).unwrap()).collect();
     assert_eq!(data, [r#"{"a":1}"#, r#"{"key":"x","on":"push"}"#]);
     assert_eq!(gathered.accounts[0].taken, 3);
     let left: Vec<_> = gathered.accounts[0]

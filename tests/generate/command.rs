@@ -2,7 +2,7 @@
 //!
 //! `random FROM COUNT`, `small [EVERY]`, `calls FROM COUNT`, `compliance DIRECTORY [PART OF A
 //! NAME]`, `stages FROM COUNT`, `small-stages [EVERY]`, `store FILE FROM COUNT EVERY`, `store-calls
-//! FILE FROM COUNT`, `yaml FROM COUNT [DIRECTORY OF YAML FILES]`, `store-yaml FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options `--oracle PATH`,
+//! FILE FROM COUNT`, `yaml FROM COUNT [DIRECTORY OF YAML FILES]`, `store-yaml FILE FROM COUNT`, `store-bundles FILE FROM COUNT`, `remember FILE [SEED…]`, `check FILE`, `show SEED`; options `--oracle PATH`,
 //! `--dialect v0|v1|v2|all`, `--biased` (each program prefers some productions), `--only-opa`,
 //! `--productions`, `--all` (also wording and positions of errors), `--shrink N` (the number of
 //! each kind), `--found FILE`.
@@ -16,7 +16,7 @@ use super::compare::{Compared, Verdict, compare};
 use super::grammar::{self, Dialect};
 use super::oracle::Oracle;
 use super::report::{Report, message_pattern};
-use super::{calls, compliance, shrink, small, stages, stored, subject, yaml};
+use super::{bundles, calls, compliance, shrink, small, stages, stored, subject, yaml};
 
 struct Settings {
     words: Vec<String>,
@@ -169,6 +169,17 @@ fn run() -> std::io::Result<usize> {
             println!("YAML of {stored} seeds stored");
             Ok(0)
         }
+        Some("store-bundles") => {
+            let path = settings.words.get(1).cloned().unwrap_or_default();
+            let (from, count) = (number(2, 0), number(3, 600));
+            let opa = std::env::var("OPA").unwrap_or_else(|_| "opa".to_owned());
+            let folder = std::env::temp_dir().join(format!("bundles-{}", std::process::id()));
+            std::fs::create_dir_all(&folder)?;
+            let stored = bundles::store(&path, &opa, &folder, from..from + count);
+            std::fs::remove_dir_all(&folder)?;
+            println!("{} bundles stored", stored?);
+            Ok(0)
+        }
         Some("check") => {
             let (report, wrong) =
                 stored::check(&settings.words.get(1).cloned().unwrap_or_default())?;
@@ -194,7 +205,7 @@ fn run() -> std::io::Result<usize> {
             Ok(0)
         }
         _ => Err(std::io::Error::other(
-            "random FROM COUNT | small EVERY | calls FROM COUNT | yaml FROM COUNT [DIRECTORY] | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | store-calls FILE FROM COUNT | remember FILE [SEED…] | check FILE | show SEED",
+            "random FROM COUNT | small EVERY | calls FROM COUNT | yaml FROM COUNT [DIRECTORY] | compliance DIRECTORY | stages FROM COUNT | small-stages EVERY | store FILE FROM COUNT EVERY | store-calls FILE FROM COUNT | store-bundles FILE FROM COUNT | remember FILE [SEED…] | check FILE | show SEED",
         )),
     }
 }

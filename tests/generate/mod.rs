@@ -3,7 +3,8 @@
 //! Owns the generators (`small`: every small program; `grammar`: random programs from the grammar),
 //! the questions to OPA (`oracle`), the same questions to this crate (`subject`), the comparison
 //! (`compare`), and the shrinking of differences (`shrink`). Used by the integration tests, which
-//! have OPA's answers stored, and by the example `opa`, which asks OPA.
+//! have OPA's answers stored, and by the example `opa`, which asks OPA. `bundles` asks the command
+//! `opa`.
 //!
 //! The crate that includes this module has `rego` at its root: the language side of the crate.
 
@@ -17,6 +18,7 @@
     clippy::pedantic
 )]
 
+pub mod bundles;
 pub mod calls;
 pub mod case;
 pub mod command;

@@ -200,8 +200,11 @@ fn ask(modules: &[&str], data: &str, input: &str, query: &str) -> Result<QueryOu
         text: (*text).to_owned(),
     };
     let data = DataSource { path: "data.json".to_owned(), value: Value::from_json(data).unwrap() };
-    let sources =
-        Sources { modules: modules.iter().enumerate().map(module).collect(), data: vec![data] };
+    let sources = Sources {
+        modules: modules.iter().enumerate().map(module).collect(),
+        data: vec![data],
+        ..Sources::default()
+    };
     let policies = Policies::load(&sources, LoadOptions::default())?;
     let query = policies.query(query)?;
     let options = EvaluateOptions::new(Answers::Unavailable("there are no calls".to_owned()));

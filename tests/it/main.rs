@@ -9,6 +9,7 @@ use rego_platform::rego;
 
 mod api;
 mod auth;
+mod bundles;
 mod check;
 mod cli;
 mod dependencies;

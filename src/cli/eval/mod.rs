@@ -31,9 +31,13 @@ use format::EvalFormat;
 pub(super) struct EvalArgs {
     /// The query
     query: String,
-    /// Policies (`.rego`) and data (`.json`, `.yaml`), files or folders; may be repeated
+    /// Policies (`.rego`) and data (`.json`, `.yaml`), files or folders, and bundles (`.tar.gz`); may
+    /// be repeated
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
+    /// A bundle, as an archive or a folder; may be repeated
+    #[arg(short, long, value_name = "PATH")]
+    bundle: Vec<PathBuf>,
     /// The input, JSON or YAML; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
@@ -60,7 +64,11 @@ pub(super) struct EvalArgs {
 
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
-    evaluation::check_record(options, &args.load, args.data.iter().chain(&args.input))?;
+    evaluation::check_record(
+        options,
+        &args.load,
+        args.data.iter().chain(&args.bundle).chain(&args.input),
+    )?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let work = Work { args: &args, options, reporter, context: &context };
     if !args.watch {
@@ -73,6 +81,7 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
         );
     }
     let mut watched = evaluation::expanded(&args.data)?;
+    watched.extend(evaluation::expanded(&args.bundle)?);
     if let Some(path) = &args.input {
         watched.push(evaluation::utf8(path.clone())?);
     }
@@ -95,7 +104,7 @@ impl Work<'_> {
         let (evaluated, explanation) = {
             let _watchdog = watchdog::start(options.timeout)?;
             let load = args.load.options(context.product.clone())?;
-            let policies = evaluation::load(&args.data, load)?;
+            let policies = evaluation::load(&args.data, &args.bundle, load)?;
             let query = policies.query(&args.query)?;
             if let Some(warning) = unknown::warning(&policies, &args.query) {
                 reporter.warning(&warning);

@@ -79,7 +79,7 @@ mod tests {
         let module = ModuleSource { path: "a.rego".into(), text: text.into() };
         let value = Value::from_json(r#"{"d": {"e": [1]}}"#).unwrap();
         let data = DataSource { path: "d.json".into(), value };
-        let sources = Sources { modules: vec![module], data: vec![data] };
+        let sources = Sources { modules: vec![module], data: vec![data], ..Sources::default() };
         let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
         for known in [
             "data",

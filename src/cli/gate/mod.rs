@@ -53,10 +53,20 @@ const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
     rego-platform gate -d policies -i 'sboms/*.json' --output json=gate.json\n  \
     rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json")]
 pub(super) struct GateArgs {
-    /// Policies: Rego and data, folders, OPA bundles (`.tar.gz`), policy documents (`kind:
-    /// Policy`); may be repeated
-    #[arg(short, long, value_name = "PATH", required = true, short_alias = 'p', alias = "policy")]
+    /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`); may
+    /// be repeated
+    #[arg(
+        short,
+        long,
+        value_name = "PATH",
+        required_unless_present = "bundle",
+        short_alias = 'p',
+        alias = "policy"
+    )]
     data: Vec<PathBuf>,
+    /// A bundle, as an archive or a folder; may be repeated
+    #[arg(short, long, value_name = "PATH")]
+    bundle: Vec<PathBuf>,
     /// An input: file, folder, glob, or `-` for standard input; may be repeated
     #[arg(short, long, value_name = "PATH")]
     input: Vec<PathBuf>,
@@ -199,6 +209,7 @@ pub(super) fn run(
     let read: Vec<&Path> = args
         .data
         .iter()
+        .chain(&args.bundle)
         .chain(&args.input)
         .chain(&args.waivers)
         .map(PathBuf::as_path)
@@ -439,6 +450,7 @@ fn load(
         kind: args.kind.clone(),
         arguments,
         ignore: ignore.clone(),
+        bundles: evaluation::expanded(&args.bundle)?,
         skip_verify: args.skip_verify,
     };
     Gate::load(&paths, &options)

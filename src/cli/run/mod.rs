@@ -46,6 +46,9 @@ pub(super) struct RunArgs {
     /// The same as PATH, under the name it has in `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
+    /// Bundles, each as an archive or a folder, instead of PATH
+    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "paths")]
+    bundle: Vec<PathBuf>,
     /// The input, JSON or YAML
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
@@ -64,7 +67,7 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     let load = args.load.options(context.product.clone())?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
     let how = evaluation::options(&context, options, &args.evaluation)?;
-    let mut session = Session::load(paths, load, how)?;
+    let mut session = Session::load((paths, args.bundle), load, how)?;
     if let Some(path) = &options.record {
         session.record_to(path);
     }

@@ -82,6 +82,7 @@ struct Last {
 
 pub(super) struct Session {
     paths: Vec<PathBuf>,
+    bundles: Vec<PathBuf>,
     load: LoadOptions,
     how: EvaluateOptions,
     files: Sources,
@@ -97,14 +98,15 @@ pub(super) struct Session {
 
 impl Session {
     pub fn load(
-        paths: Vec<PathBuf>,
+        (paths, bundles): (Vec<PathBuf>, Vec<PathBuf>),
         load: LoadOptions,
         how: EvaluateOptions,
     ) -> Result<Self, Error> {
-        let files = read(&paths)?;
+        let files = evaluation::read(&paths, &bundles)?;
         let policies = Policies::load(&files, load.clone())?;
         Ok(Self {
             paths,
+            bundles,
             load,
             how,
             files,
@@ -278,7 +280,7 @@ impl Session {
     }
 
     fn reload(&mut self) -> Result<(), Error> {
-        let files = read(&self.paths)?;
+        let files = evaluation::read(&self.paths, &self.bundles)?;
         self.policies = loaded(&files, &self.typed, &self.load)?;
         self.files = files;
         Ok(())
@@ -334,10 +336,6 @@ impl Session {
         let written = evaluate::write(&answer, OutputFormat::Pretty)?;
         output::to_stdout(escape_for_log(&written).as_bytes())
     }
-}
-
-fn read(paths: &[PathBuf]) -> Result<Sources, Error> {
-    if paths.is_empty() { Ok(Sources::default()) } else { evaluation::read(paths) }
 }
 
 /// Loads the files together with what was typed.

@@ -47,6 +47,9 @@ pub(super) struct TestArgs {
     /// The same as PATH, under the name it has in `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
+    /// Bundles, each as an archive or a folder, instead of PATH
+    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "paths")]
+    bundle: Vec<PathBuf>,
     /// Run only tests whose full name, such as `data.release_test.test_a`, matches
     #[arg(short, long, value_name = "REGEX")]
     run: Option<String>,
@@ -94,13 +97,14 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
-    let paths = evaluation::or_here(&args.paths, &args.data);
-    evaluation::check_record(options, &args.load, paths.iter())?;
+    let paths = evaluation::or_here(&args.paths, &args.data, &args.bundle);
+    evaluation::check_record(options, &args.load, paths.iter().chain(&args.bundle))?;
     let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
     evaluate.coverage = args.coverage || args.threshold.is_some();
     let work = Work { args: &args, paths, options, reporter, product, evaluate, pattern };
     if args.watch {
-        let watched = evaluation::expanded(&work.paths)?;
+        let mut watched = evaluation::expanded(&work.paths)?;
+        watched.extend(evaluation::expanded(&args.bundle)?);
         watch::run(&watched, || work.once())
     } else {
         work.once()
@@ -169,7 +173,7 @@ impl Work<'_> {
     fn suite(&self) -> Result<Suite, Error> {
         let _watchdog = watchdog::start(self.options.timeout)?;
         let load = self.args.load.options(self.product.clone())?;
-        let mut suite = Suite::load(evaluation::read(&self.paths)?, load)?;
+        let mut suite = Suite::load(evaluation::read(&self.paths, &self.args.bundle)?, load)?;
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {
             suite.retain(pattern);

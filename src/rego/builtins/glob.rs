@@ -189,3 +189,19 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 }
+
+/// A glob without delimiters: each of its `*` matches any text.
+pub(crate) struct PathGlob(Compiled);
+
+impl PathGlob {
+    /// Compiles a glob. An error is the reason why it isn't one.
+    pub(crate) fn new(pattern: &str) -> Result<Self, String> {
+        let compiled = Translation::new(pattern, "").pattern().and_then(Compiled::new);
+        compiled.map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Returns `true` if the glob matches the whole of a text.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}

@@ -55,6 +55,7 @@ mod uuid;
 mod yaml;
 
 pub(crate) use bounded::Bounded;
+pub(crate) use glob::PathGlob;
 pub use graph::walk_values;
 pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls, http_failure};
 pub(crate) use json_schema::{Sketch, outline};
