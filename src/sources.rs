@@ -214,7 +214,7 @@ impl Sources {
                 file.path.components().filter(|it| *it != Component::CurDir).collect();
             let prefix =
                 if file.kind == files::Kind::Rego { Vec::new() } else { file.prefix.clone() };
-            seen.insert((path, prefix, file.kind == files::Kind::Bundle(bundle::Asked::AsBundle)))
+            seen.insert((path, prefix, file.kind == files::Kind::Bundle(files::Asked::AsBundle)))
         });
         let mut gathered = Gathered { accounts, ..Gathered::default() };
         let mut total = 0;
@@ -255,7 +255,7 @@ impl Gathered {
     fn take_bundle(
         &mut self,
         file: &files::File,
-        asked: bundle::Asked,
+        asked: files::Asked,
         options: &ReadOptions<'_>,
         found: &mut Vec<Diagnostic>,
     ) {

@@ -14,6 +14,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::account::{self, Account, Content};
+use super::files::Asked;
 use super::{DataSource, InexactNumber, ModuleSource, ReadOptions, RegoVersion, documents, json};
 use crate::rego::Value;
 use crate::rego::problem::FileId;
@@ -22,15 +23,6 @@ use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
 use crate::text::escape;
 use crate::{Diagnostic, Setting};
 use manifest::{Manifest, overlap};
-
-/// How an argument asks for a bundle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// As one of the paths of policies and data.
-    AsData,
-    /// As a bundle.
-    AsBundle,
-}
 
 /// A bundle that was read.
 #[derive(Debug)]
@@ -153,7 +145,7 @@ impl Reading<'_> {
             return Err(self.refused(format!("holds more than {files} files")));
         }
         let last = name.rsplit('/').next().unwrap_or(name);
-        let is_rego = name.ends_with(".rego");
+        let is_rego = ending_of(name) == "rego";
         let is_data = matches!(last, "data.json" | "data.yaml" | "data.yml");
         let is_manifest = name.ends_with(".manifest");
         if last == ".signatures.json" {
@@ -360,6 +352,11 @@ fn nested(path: &[String], value: Value) -> Value {
     })
 }
 
+/// Returns what follows the last dot of a name, whose case counts.
+fn ending_of(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
 /// Reads a document of data, and returns the number of those that follow it too.
 fn data(path: String, name: &str, text: &str) -> Result<(Data, usize), Diagnostic> {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -370,7 +367,7 @@ fn data(path: String, name: &str, text: &str) -> Result<(Data, usize), Diagnosti
         .filter(|part| !part.is_empty())
         .map(str::to_owned)
         .collect();
-    let is_yaml = !name.ends_with(".json");
+    let is_yaml = ending_of(name) != "json";
     if is_yaml && let Ok(value) = json::read(text) {
         return Ok((Data { path, folders, value, inexact: Vec::new() }, 0));
     }

@@ -8,12 +8,20 @@ use std::path::{Path, PathBuf};
 
 use super::SourceLimits;
 use super::account::{self, Account, Content, Ignore};
-use super::bundle::Asked;
 use crate::text::size;
 use crate::{Diagnostic, Setting, unreadable};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
+
+/// How an argument asks for a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// As one of the paths of policies and data.
+    AsData,
+    /// As a bundle.
+    AsBundle,
+}
 
 /// The kind of a file, by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

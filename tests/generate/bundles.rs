@@ -153,14 +153,14 @@ fn manifest(random: &mut Random) -> String {
     if random.chance(60) {
         // Mostly those that leave room for the files.
         let roots = if random.chance(50) { &ROOTS[..7] } else { ROOTS };
-        add(cased(random, "roots"), *random.pick(roots));
+        add(cased(random, "roots"), random.pick::<&str>(roots));
     }
     if random.chance(35) {
         let versions = if random.chance(70) { &VERSIONS[..3] } else { VERSIONS };
-        add(cased(random, "rego_version"), *random.pick(versions));
+        add(cased(random, "rego_version"), random.pick::<&str>(versions));
     }
     if random.chance(35) {
-        add(cased(random, "file_rego_versions"), *random.pick(FILES));
+        add(cased(random, "file_rego_versions"), random.pick::<&str>(FILES));
     }
     while random.chance(25) {
         let (key, value) = random.pick(OTHERS);

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use rego_platform::Error;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::load::LoadOptions;
-use rego_platform::sources::{ReadOptions, Sources};
+use rego_platform::sources::{ReadOptions, SourceLimits, Sources};
 use serde_json::Value as Json;
 
 use crate::cli::{Output, Sandbox};
@@ -312,6 +312,27 @@ fn nothing_is_hidden_behind_the_end_of_an_archive() {
             output.code(2).says(says);
         }
     }
+    // Within a folder, or a link, whose content OPA takes for the next file.
+    for kind in [tar::EntryType::Directory, tar::EntryType::Symlink, tar::EntryType::Regular] {
+        let mut hiding = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(second.len() as u64);
+        header.as_old_mut().name[..5].copy_from_slice(b"more/");
+        if kind == tar::EntryType::Regular {
+            // As archives before 1988 have it.
+            header.as_mut_bytes()[156] = 0;
+        }
+        header.set_cksum();
+        hiding.append(&header, &*second).unwrap();
+        let hiding = hiding.into_inner().unwrap();
+        let hiding = packed(&[&hiding[..512 + second.len()], &first]);
+        let bundle = sandbox.write("b.tar.gz", hiding);
+        for command in [&["gate", "-d", &bundle, "-i", &bad][..], &["eval", "-d", &bundle, "data"]]
+        {
+            sandbox.run(command).output().code(2).says("has content");
+        }
+    }
     // A link, which OPA overlooks.
     let mut linked = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_gnu();
@@ -322,6 +343,21 @@ fn nothing_is_hidden_behind_the_end_of_an_archive() {
     let bundle = sandbox.write("b.tar.gz", linked);
     sandbox.run(&["gate", "-d", &bundle, "-i", &bad]).output().code(2).says("isn't a file");
     assert_eq!(text(&sandbox, &["eval", "-d", &bundle, "data.q.deny", "-f", "raw"]), "[]");
+}
+
+#[test]
+fn bundles_have_the_limits_of_files() {
+    let sandbox = Sandbox::new();
+    let bundle = archive(&sandbox, "b.tar.gz", &[("q.rego", V1), ("d/data.json", "[1]")]);
+    let refused = |change: &dyn Fn(&mut SourceLimits)| {
+        let mut read = ReadOptions::default();
+        change(&mut read.limits);
+        Sources::read_with([&bundle], read).map_err(|error| shown(&error)).err().unwrap_or_default()
+    };
+    assert_eq!(refused(&|_| {}), "");
+    assert!(refused(&|limits| limits.files = 1).contains("more than 1 file"));
+    assert!(refused(&|limits| limits.file_bytes = 10).contains("larger than 10 bytes"));
+    assert!(refused(&|limits| limits.total_bytes = 2048).contains("larger than 2 KiB unpacked"));
 }
 
 #[cfg(unix)]

@@ -4,16 +4,16 @@
 //! in what they overlook.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Component, Path};
 
 use flate2::read::MultiGzDecoder;
 use tar::EntryType;
 
 use super::Reading;
-use crate::Diagnostic;
 use crate::text::escape;
 use crate::unreadable;
+use crate::{Diagnostic, Setting};
 
 /// Reads an archive.
 pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
@@ -30,12 +30,28 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
             None => refused,
         }
     })?;
-    let bundle = reading.path.to_owned();
-    let failed = |error: std::io::Error| super::refused(&bundle, format!("can't be read: {error}"));
     // The limit applies to all unpacked bytes, including headers and files that aren't used.
     let most = reading.options.limits.total_bytes;
     let unpacked = MultiGzDecoder::new(file).take(most + 1);
     let mut archive = tar::Archive::new(unpacked);
+    let entries = entries(reading, &mut archive);
+    let mut rest = archive.into_inner();
+    // An archive that is cut at the limit isn't wrong because of where that is.
+    let rested = entries.and_then(|()| end(reading, &mut rest));
+    if rest.limit() == 0 {
+        let most = crate::text::size(most);
+        return Err(reading.refused(format!("is larger than {most} unpacked")));
+    }
+    rested
+}
+
+/// Reads the files of an archive.
+fn entries<R: Read>(
+    reading: &mut Reading<'_>,
+    archive: &mut tar::Archive<R>,
+) -> Result<(), Diagnostic> {
+    let bundle = reading.path.to_owned();
+    let failed = |error: std::io::Error| super::refused(&bundle, format!("can't be read: {error}"));
     for entry in archive.entries().map_err(failed)? {
         let mut entry = entry.map_err(failed)?;
         let path = entry.path().map_err(failed)?.into_owned();
@@ -46,17 +62,30 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
                 .refused(format!("holds the path `{shown}`"))
                 .with_hint("paths in a bundle are relative and lead nowhere else")
         })?;
+        let kind = entry.header().entry_type();
+        let is_file = kind == EntryType::Regular && !raw.ends_with('/');
+        // OPA takes the content of anything else for the next header.
+        if !is_file && kind != EntryType::XGlobalHeader && entry.size() > 0 {
+            return Err(
+                reading.refused(format!("holds `{shown}`, which isn't a file and has content"))
+            );
+        }
         // Older archives mark folders by the slash alone.
         let old = entry.header().as_bytes().get(156) == Some(&0);
-        match entry.header().entry_type() {
+        match kind {
             EntryType::Directory | EntryType::XGlobalHeader => continue,
-            EntryType::Regular if !raw.ends_with('/') => {}
+            EntryType::Regular if is_file => {}
             EntryType::Regular if old => continue,
-            _ if reading.is_strict() || raw.ends_with('/') => {
-                return Err(reading.refused(format!("holds `{shown}`, which isn't a file")));
-            }
-            _ => {
-                reading.account.leave(&path, "it isn't a file");
+            kind => {
+                let reason = reading.ignored(&name);
+                let is_strict = reading.is_strict() && reason.is_none();
+                if is_strict || kind == EntryType::Regular {
+                    return Err(reading
+                        .refused(format!("holds `{shown}`, which isn't a file"))
+                        .by_setting(Setting::IgnoredInBundles));
+                }
+                let reason = reason.unwrap_or_else(|| "it isn't a file".to_owned());
+                reading.account.leave(Path::new(&name), reason);
                 continue;
             }
         }
@@ -72,14 +101,18 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
         }
         reading.take(&name, &raw, &mut entry)?;
     }
-    let mut rest = archive.into_inner();
+    Ok(())
+}
+
+/// Checks that nothing but zeros follows the end of an archive.
+fn end(reading: &Reading<'_>, rest: &mut impl Read) -> Result<(), Diagnostic> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let length = rest.read(&mut buffer).map_err(|error| {
             reading.refused(format!("has bytes behind its archive that can't be read: {error}"))
         })?;
         if length == 0 {
-            break;
+            return Ok(());
         }
         if buffer.get(..length).unwrap_or_default().iter().any(|byte| *byte != 0) {
             return Err(reading
@@ -87,11 +120,6 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
                 .with_hint("archives can't be joined: pack all files into one"));
         }
     }
-    if rest.limit() == 0 {
-        let most = crate::text::size(most);
-        return Err(reading.refused(format!("is larger than {most} unpacked")));
-    }
-    Ok(())
 }
 
 /// Normalises a path to names joined by `/`; `None` if it leads out of the bundle.

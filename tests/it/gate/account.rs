@@ -162,7 +162,7 @@ fn case_3_every_file_of_a_folder_is_read_left_out_or_refused() {
     let report = folder(&sandbox, &files, &["-i", "-", "--ignore", "strict*"]).code(0).json();
     assert_eq!(report["inventory"]["policies"][0]["left_out"].as_array().unwrap().len(), 3);
     for (name, text) in [
-        ("strict.tar.gz", "x"),
+        ("strict.tgz", "x"),
         ("strict.rego.txt", "package strict\n"),
         ("more.sarif", "{\"a\": 1}"),
         ("policy.yaml", "apiVersion: x/v1\nKind: Policy\nspec: {}\n"),
