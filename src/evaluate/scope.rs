@@ -72,7 +72,7 @@ impl Environment {
         let now = Value::from(self.now_ns);
         let mut given = self.lock();
         let given = given.entry((NOW, Vec::new())).or_insert(now);
-        given.as_number().and_then(|now| now.as_i64()).unwrap_or(self.now_ns)
+        given.as_number().and_then(crate::rego::value::Number::as_i64).unwrap_or(self.now_ns)
     }
 
     /// Sets the value of `function(args)`, for a replay.

@@ -60,7 +60,7 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
-    let read = args.paths.iter().chain(&args.data).chain(&args.input);
+    let read = args.paths.iter().chain(&args.data).chain(&args.bundle).chain(&args.input);
     evaluation::check_record(options, &args.load, read)?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     stdin.take("what is typed")?;
