@@ -14,6 +14,7 @@ mod call;
 mod cancellation;
 mod carrier;
 mod covered;
+mod environment;
 mod fetch;
 mod ledger;
 mod network;

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use tracing::Instrument as _;
 
 use super::batch::Pass;
-use super::scope::{Calls, Environment, Scope};
+use super::environment::Environment;
+use super::scope::{Calls, Scope};
 use super::session::Session;
 use crate::flight::Key;
 use crate::{Error, ErrorKind, Limit};

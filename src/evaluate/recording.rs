@@ -14,8 +14,8 @@ use crate::rego::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::environment::{Fixed, NONDETERMINISTIC, NOW};
 use super::recorded;
-use super::scope::{Fixed, NONDETERMINISTIC, NOW};
 use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;

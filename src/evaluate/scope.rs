@@ -4,11 +4,11 @@
 //! Owns the implementation of the machine's [`Host`]. The first failed call ends the pass with its
 //! own error, even if the policy would have handled it.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::environment::Environment;
 use super::network;
 use crate::load::{TEST_CASE, path_of};
 use crate::rego::Value;
@@ -38,62 +38,6 @@ pub(crate) trait Calls: Send + Sync {
     /// Answers one call. `function` is the full name, such as `platform.discover`. `None` makes the
     /// call undefined in the policy.
     fn call(&self, function: &str, args: &[Value]) -> Result<Option<Value>, Error>;
-}
-
-/// A value of a nondeterministic built-in: name, arguments, value. Recordings keep values in this
-/// form.
-pub(crate) type Fixed = (&'static str, Vec<Value>, Value);
-
-/// The nondeterministic built-ins whose values recordings keep, besides the calls of functions.
-pub(crate) const NONDETERMINISTIC: [&str; 3] = [NOW, "uuid.rfc4122", "rand.intn"];
-
-/// The built-in that returns the time.
-pub(crate) const NOW: &str = "time.now_ns";
-
-/// Time and randomness of one evaluation: the same in all its passes, as in one query of OPA.
-#[derive(Debug)]
-pub(crate) struct Environment {
-    now_ns: i64,
-    /// Drawn on first use.
-    seed: OnceLock<u64>,
-    given: Mutex<BTreeMap<(&'static str, Vec<Value>), Value>>,
-}
-
-impl Environment {
-    /// Creates an environment with the current time and an unpredictable seed.
-    pub(crate) fn now() -> Self {
-        let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
-        Self { now_ns: now, seed: OnceLock::new(), given: Mutex::default() }
-    }
-
-    /// Returns the time of the evaluation, which is handed out from now on: some built-ins verify
-    /// signatures with it, without a call of `time.now_ns`.
-    fn now_ns(&self) -> i64 {
-        let now = Value::from(self.now_ns);
-        let mut given = self.lock();
-        let given = given.entry((NOW, Vec::new())).or_insert(now);
-        given.as_number().and_then(crate::rego::value::Number::as_i64).unwrap_or(self.now_ns)
-    }
-
-    /// Sets the value of `function(args)`, for a replay.
-    pub(crate) fn preset(&self, function: &'static str, args: Vec<Value>, value: Value) {
-        self.lock().insert((function, args), value);
-    }
-
-    /// Returns the values handed out so far, each once.
-    pub(crate) fn given(&self) -> Vec<Fixed> {
-        let given = self.lock();
-        given.iter().map(|((name, args), value)| (*name, args.clone(), value.clone())).collect()
-    }
-
-    fn seed(&self) -> u64 {
-        use std::hash::{BuildHasher as _, RandomState};
-        *self.seed.get_or_init(|| RandomState::new().hash_one(Instant::now()))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Vec<Value>), Value>> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The host of one pass.
@@ -240,10 +184,7 @@ impl Host for Scope {
     }
 
     fn random(&self, key: &str) -> u64 {
-        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-        let mut hasher = DefaultHasher::new();
-        (self.environment.seed(), key).hash(&mut hasher);
-        hasher.finish()
+        self.environment.random(key)
     }
 
     fn http_send(&self, request: &Value) -> builtins::Answer {
@@ -260,17 +201,6 @@ impl Host for Scope {
         args: &[Value],
         make: &mut dyn FnMut() -> builtins::Answer,
     ) -> builtins::Answer {
-        if !NONDETERMINISTIC.contains(&function) {
-            return make();
-        }
-        let key = (function, args.to_vec());
-        if let Some(value) = self.environment.lock().get(&key) {
-            return Ok(Some(value.clone()));
-        }
-        let answer = make()?;
-        if let Some(value) = &answer {
-            self.environment.lock().insert(key, value.clone());
-        }
-        Ok(answer)
+        self.environment.fixed(function, args, make)
     }
 }
