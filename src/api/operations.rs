@@ -18,9 +18,8 @@ use super::{AssessmentRevision, Infoz, ProductVersion};
 use crate::builtins::{Filter, Invalid, Listing, VersionRequest, identifier};
 use crate::client::{
     APPROVE_ASSESSMENT, Api, ApiRequest, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE,
-    PageSeed, Reader, parse, parse_object, protocol,
+    PageSeed, Reader, parse, parse_object, parse_one, protocol,
 };
-use crate::resources::resource::resource;
 use crate::{Error, ErrorKind};
 
 /// The client and the deadline that every operation needs.
@@ -46,14 +45,6 @@ fn invalid_argument(invalid: Invalid) -> Error {
     }
 }
 
-resource! {
-    /// The answer of interface 4.1.
-    VersionAnswer {
-        /// the version
-        version: {ProductVersion},
-    }
-}
-
 /// Sends the request of interface 4.1.
 pub(super) async fn product_version(
     sender: Sender,
@@ -63,19 +54,11 @@ pub(super) async fn product_version(
     let arguments = [Value::from(product_id), Value::from(version_id)];
     let request = VersionRequest::new(&arguments).map_err(invalid_argument)?;
     let (call, context) = (request.call(), sender.context());
-    let answer = sender.client.json(&context, &call, parse_object::<VersionAnswer>).await?;
-    let version = answer.version;
+    let read = |body: &str| parse_one::<ProductVersion>("version", body);
+    let version = sender.client.json(&context, &call, read).await?;
     let version = version.ok_or_else(|| protocol("the service's answer has no `version`"))?;
     request.check(version.id.as_deref(), version.product_id.as_deref())?;
-    Ok(*version)
-}
-
-resource! {
-    /// The answer of interface 4.5.
-    ApproveAnswer {
-        /// the revision
-        result: {AssessmentRevision},
-    }
+    Ok(version)
 }
 
 /// Sends the request of interface 4.5, once: if the answer is lost, the request may have been acted
@@ -101,11 +84,11 @@ pub(super) async fn approve(
         ..ApiRequest::get(APPROVE_ASSESSMENT, [id])
     };
     let context = sender.context();
-    let answer = sender.client.json(&context, &call, parse_object::<ApproveAnswer>).await;
-    let answer = answer.map_err(may_be_approved)?;
-    let revision = answer.result.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty()));
+    let read = |body: &str| parse_one::<AssessmentRevision>("result", body);
+    let answer = sender.client.json(&context, &call, read).await.map_err(may_be_approved)?;
+    let revision = answer.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty()));
     match revision {
-        Some(revision) => Ok(*revision),
+        Some(revision) => Ok(revision),
         None => Err(may_be_approved(protocol("the service's answer has no `result`"))),
     }
 }

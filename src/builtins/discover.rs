@@ -162,6 +162,11 @@ impl Discover {
             Some(Value::Array(items)) => items.to_vec(),
             _ => Vec::new(),
         };
+        let mut digests = references.iter().filter_map(|row| row.get_str("digest")?.as_str());
+        if let Some(wrong) = digests.find(|digest| !digest.is_empty() && !is_digest(digest)) {
+            let wrong = shorten(wrong, 80);
+            return Err(protocol(format!("a reference's `digest` isn't one: `{wrong}`")));
+        }
         Ok((root, references))
     }
 
@@ -196,6 +201,17 @@ impl Discover {
         } else {
             error
         }
+    }
+}
+
+/// Returns `true` for a digest in the documented form. Of algorithms that aren't documented, only the
+/// name is required.
+fn is_digest(text: &str) -> bool {
+    let Some((algorithm, hex)) = text.split_once(':') else { return false };
+    if ALGORITHMS.contains(&algorithm) {
+        digest("digest", &Value::from(text), ALGORITHMS).is_ok()
+    } else {
+        !algorithm.is_empty() && !hex.is_empty()
     }
 }
 

@@ -5,7 +5,7 @@
 //! is the worst moment.
 
 use super::infer::{InferredType, Types};
-use super::model::Binding;
+use super::model::{Binding, function_name};
 use super::packages::is_verdict;
 use super::{File, Inspected};
 use crate::Diagnostic;
@@ -169,6 +169,16 @@ impl<'a> Look<'_, 'a> {
         })
     }
 
+    /// Returns `true` for an arithmetic operator with an operand that can't be a number.
+    fn is_misused_operator(&self, terms: &'a [Term], depth: usize) -> bool {
+        let Some((operator, operands)) = terms.split_first() else { return false };
+        let name = function_name(operator).unwrap_or_default();
+        matches!(&*name, "plus" | "minus" | "mul" | "div" | "rem")
+            && operands.iter().any(|operand| {
+                self.type_name(operand, depth).is_some_and(|name| name != "a number")
+            })
+    }
+
     /// Returns the name of a value's type, if it is known.
     fn type_name(&self, value: &'a Term, depth: usize) -> Option<&'static str> {
         let depth = depth.checked_sub(1)?;
@@ -185,6 +195,8 @@ impl<'a> Look<'_, 'a> {
                 Binding::Value(bound) => return self.type_name(bound, depth),
                 _ => return self.types.infer(self.at, value).and_then(InferredType::type_name),
             },
+            // Its type error says all there is.
+            TermKind::Call(terms) if self.is_misused_operator(terms, depth) => return None,
             TermKind::Call(_) | TermKind::Ref(_) => {
                 return self.types.infer(self.at, value).and_then(InferredType::type_name);
             }

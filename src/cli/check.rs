@@ -98,7 +98,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
-    let load = args.load.options(product)?;
+    let load = args.load.options(product, options.timeout)?;
     if args.print_core {
         let text = Policies::load(&sources, load)?.core();
         output::to_stdout(escape_for_log(&text).as_bytes())?;

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use etcetera::BaseStrategy as _;
 use secrecy::SecretString;
 use toml::{Table, Value};
 
+use super::option_files;
 use super::output::Reporter;
 use crate::text::escape;
 use crate::unreadable::unreadable;
@@ -39,11 +41,15 @@ const MAX_RESULTS: &str = "max-results";
 /// The largest configuration file, in bytes; it is a page of text.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The name of the file in errors.
+const WHAT: &str = "the configuration file";
+
 impl Config {
     /// Reads `explicit`, which must exist, or else the default file, which need not.
     pub fn read(
         explicit: Option<&Path>,
         product: &Product,
+        timeout: Duration,
         reporter: Reporter,
     ) -> Result<Option<Self>, Error> {
         let path = match explicit {
@@ -53,21 +59,16 @@ impl Config {
                 None => return Ok(None),
             },
         };
-        let text = match read(&path) {
-            Ok(text) => text,
-            Err(error)
-                if explicit.is_none()
-                    && matches!(
-                        error.kind(),
-                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                    ) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => {
-                return Err(unreadable("the configuration file", &path, error));
-            }
+        let missing = || {
+            use std::io::ErrorKind::{NotADirectory, NotFound};
+            let error = std::fs::metadata(&path).err();
+            error.is_some_and(|error| matches!(error.kind(), NotFound | NotADirectory))
         };
+        if explicit.is_none() && missing() {
+            return Ok(None);
+        }
+        let text = String::from_utf8(option_files::read(WHAT, &path, MAX_BYTES, timeout)?)
+            .map_err(|_| unreadable(WHAT, &path, std::io::Error::other("it isn't UTF-8")))?;
         let config = Self::parse(&text, path)?;
         if config.token.is_some() && others_can_read(&config.path) {
             let path = shown(&config.path);
@@ -162,16 +163,6 @@ impl Keys<'_> {
 fn default_path(product: &Product) -> Option<PathBuf> {
     let base = etcetera::base_strategy::Xdg::new().ok()?;
     Some(base.config_dir().join(product.as_str()).join("config.toml"))
-}
-
-fn read(path: &Path) -> std::io::Result<String> {
-    use std::io::Read as _;
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(std::io::Error::other("it is larger than a configuration file can be"));
-    }
-    Ok(text)
 }
 
 fn shown(path: &Path) -> String {

@@ -51,7 +51,9 @@ impl Context {
         // With `--local`, only values from the command line apply.
         let config = match (local, options.config.as_deref()) {
             (Some(_), None) => Config::default(),
-            (_, explicit) => Config::read(explicit, &product, reporter)?.unwrap_or_default(),
+            (_, explicit) => {
+                Config::read(explicit, &product, options.timeout, reporter)?.unwrap_or_default()
+            }
         };
         let finder = Finder { product: &product, config: &config, environment: local.is_none() };
         let given = given_token(options, reporter, stdin)?;

@@ -118,8 +118,8 @@ fn refuse_special(path: &Path) -> Result<(), Error> {
     };
     if leads_to_device(path) {
         return refuse(
-            "it leads to a device",
-            "give it a file; for standard output, a report is `--output FORMAT=-`",
+            "it leads to a device or a pipe",
+            "give it a file; to pass a report to a command, write `--output FORMAT=- | COMMAND`",
         );
     }
     match std::fs::metadata(path) {

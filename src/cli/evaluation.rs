@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::destinations::{self, Destination};
+use super::option_files;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use crate::evaluate::{
@@ -93,10 +94,39 @@ pub(super) fn options(
     args: &EvaluationArgs,
 ) -> Result<EvaluateOptions, Error> {
     let answers = match &options.replay {
-        Some(path) => Answers::Replay(Arc::new(Replay::new(Recording::load(path)?))),
+        Some(path) => replayed(path, &recording(path, options)?)?,
         None => Answers::Service(context.platform(options)?),
     };
     answered_by(answers, options, args, || context.certificates())
+}
+
+/// Reads a recording's text.
+pub(super) fn recording(path: &Path, options: &Options) -> Result<Vec<u8>, Error> {
+    option_files::read("the recording", path, option_files::MAX_RECORDING, options.timeout)
+}
+
+/// Returns the answers of a recording.
+pub(super) fn replayed(path: &Path, text: &[u8]) -> Result<Answers, Error> {
+    let recording = Recording::parse(text, path)?;
+    if let Some(other) = recording.functions().find(|name| !is_function(name)) {
+        let (shown, other) = (escape(&path.display().to_string()), escape(other));
+        let message =
+            format!("the recording `{shown}` has calls of `{other}`, which doesn't exist");
+        let known = crate::builtins::FUNCTIONS.iter().map(|function| function.name);
+        let short = other.rsplit('.').next().unwrap_or_default();
+        let error = Error::new(ErrorKind::Configuration, message);
+        return Err(match crate::text::nearest(short, known) {
+            Some(near) => error.with_hint(format!("did you mean `{near}`? record it again")),
+            None => error.with_hint("record it again"),
+        });
+    }
+    Ok(Answers::Replay(Arc::new(Replay::new(recording))))
+}
+
+/// Returns `true` for the name of a built-in function, or of one of any product.
+fn is_function(name: &str) -> bool {
+    crate::rego::builtins::lookup(name).is_some()
+        || name.split_once('.').is_some_and(|(_, short)| crate::builtins::function(short).is_some())
 }
 
 /// Returns the settings of an evaluation with these `answers`.
@@ -144,7 +174,7 @@ pub(super) fn report(
         reporter.note(&evaluated.ledger.table());
     }
     match &options.record {
-        Some(path) => evaluated.recording()?.save(path),
+        Some(path) => output::recording(path, &evaluated.recording()?),
         None => Ok(()),
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::config::{self, Config};
+use super::option_files;
 use super::options::Options;
 use super::output::Reporter;
 use super::stdin::{self, Stdin};
 use crate::text::escape;
-use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind, Product, Token, TokenKind};
 
 /// The origin of a value.
@@ -56,6 +56,9 @@ pub(super) fn from_origin(error: &Error, origin: &Origin) -> Error {
     }
 }
 
+/// The largest file with a token, in bytes.
+const MAX_TOKEN: u64 = 64 << 10;
+
 /// Returns the token of an option, as text.
 pub(super) fn given_token(
     options: &Options,
@@ -74,21 +77,10 @@ pub(super) fn given_token(
     let bytes = if path.as_os_str() == "-" {
         stdin.read("`--token-file -`")?
     } else {
-        read_small(path).map_err(|error| unreadable("the token file", path, error))?
+        option_files::read("the token file", path, MAX_TOKEN, options.timeout)?
     };
     let text = stdin::text(bytes, &shown)?;
     Ok(Some((SecretString::from(text), Origin::Option("--token-file"))))
-}
-
-fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    const MAX_BYTES: u64 = 64 << 10;
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(std::io::Error::other("it is larger than a token can be"));
-    }
-    Ok(bytes)
 }
 
 /// Looks for a value in options, environment and configuration file, in that order.

@@ -26,6 +26,7 @@ mod logging;
 mod lookup;
 mod man;
 mod new;
+mod option_files;
 mod options;
 mod output;
 mod run;
@@ -33,6 +34,7 @@ mod service_options;
 mod signals;
 mod stdin;
 mod test;
+mod unfinished;
 mod watch;
 mod watchdog;
 
@@ -84,6 +86,15 @@ fn main(arguments: Vec<OsString>) -> Exit {
     {
         return exit_of(printed(&format!("rego-platform {}\n", args::version())));
     }
+    // An interrupt while the options are parsed already counts.
+    let interrupt = if gate::Interrupt::concerns(&arguments) {
+        match gate::Interrupt::listen(arguments.clone()) {
+            Ok(interrupt) => interrupt,
+            Err(error) => return exit_of(Err(error)),
+        }
+    } else {
+        gate::Interrupt::default()
+    };
     let given = arguments.clone();
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
@@ -91,6 +102,7 @@ fn main(arguments: Vec<OsString>) -> Exit {
             // A closed pipe isn't a failure of `--help`.
             let _ = error.print();
             if error.exit_code() != 0 {
+                interrupt.writing();
                 gate::unparsed(&given, &error.to_string());
             }
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
@@ -100,7 +112,7 @@ fn main(arguments: Vec<OsString>) -> Exit {
     let own = matches!(cli.command, Command::Eval(_) | Command::Test(_));
     logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
     let reporter = Reporter::new(cli.options.quiet);
-    exit_of(dispatch(cli, reporter))
+    exit_of(dispatch(cli, reporter, &interrupt))
 }
 
 /// Returns the exit status of a subcommand, and prints its error.
@@ -116,8 +128,11 @@ fn printed(text: &str) -> Result<Exit, Error> {
     output::to_stdout(text.as_bytes()).map(|()| Exit::Passed)
 }
 
-fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
+fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result<Exit, Error> {
     let options = cli.options;
+    if !matches!(cli.command, Command::Gate(_)) {
+        interrupt.elsewhere();
+    }
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),
         Command::Test(args) => test::run(args, &options, reporter),
@@ -126,7 +141,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Run(args) => run::run(args, &options, reporter),
         Command::Fmt(args) => fmt::run(args, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
-        Command::Gate(args) => gate::run(*args, &options, reporter),
+        Command::Gate(args) => gate::run(*args, &options, reporter, interrupt),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Api(command) => api::run(command, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),

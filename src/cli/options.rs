@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use secrecy::SecretString;
 
+use super::{option_files, stdin};
 use crate::builtins::FunctionSet;
 use crate::http::{AllowedHost, Http};
 use crate::load::LoadOptions;
-use crate::sources::SchemaSet;
+use crate::sources::{SchemaSet, SourceLimits};
 use crate::{Error, Product};
 
 const SERVICE: &str = "Service options";
@@ -138,15 +139,27 @@ impl LoadArgs {
         self.schema.as_deref().into_iter()
     }
 
-    pub fn options(&self, product: Product) -> Result<LoadOptions, Error> {
+    /// Returns the options for loading. A schema that is a pipe must end within `timeout`.
+    pub fn options(&self, product: Product, timeout: Duration) -> Result<LoadOptions, Error> {
+        let schemas = self.schema.as_deref().map(|path| schemas(path, timeout)).transpose()?;
         Ok(LoadOptions {
             product,
             enabled: self.functions.set(),
             rego_v0: self.v0_compatible,
-            schemas: self.schema.as_deref().map_or(Ok(SchemaSet::default()), SchemaSet::read)?,
+            schemas: schemas.unwrap_or_default(),
             ..LoadOptions::default()
         })
     }
+}
+
+fn schemas(path: &Path, timeout: Duration) -> Result<SchemaSet, Error> {
+    if option_files::is_regular(path).unwrap_or(true) {
+        return SchemaSet::read(path);
+    }
+    let max = SourceLimits::default().file_bytes;
+    let name = path.display().to_string();
+    let text = option_files::read("the schema", path, max, timeout)?;
+    SchemaSet::of_input(&name, &stdin::text(text, &name)?)
 }
 
 /// How policies are evaluated.

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
+use super::unfinished::Unfinished;
+use crate::evaluate::Recording;
 use crate::text::{begins_command, escape, escape_for_log};
 use crate::{Diagnostic, Error, ErrorKind};
 
@@ -261,36 +263,38 @@ pub(super) fn to_file_with(
     path: &Path,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let failed = |error: io::Error| {
-        let shown = path.display().to_string();
-        Error::new(ErrorKind::Configuration, format!("`{}` can't be written", escape(&shown)))
-            .with_source(error)
-    };
+    // The permissions of any new file.
+    atomically(path, 0o666, write).map_err(|error| unwritable("", path, error))
+}
+
+/// Writes a recording atomically, for its owner only.
+pub(super) fn recording(path: &Path, recording: &Recording) -> Result<(), Error> {
+    atomically(path, 0o600, |out| recording.write(out))
+        .map_err(|error| unwritable("the recording ", path, error))
+}
+
+fn unwritable(what: &str, path: &Path, error: io::Error) -> Error {
+    let shown = escape(&path.display().to_string());
+    Error::new(ErrorKind::Configuration, format!("{what}`{shown}` can't be written"))
+        .with_source(error)
+}
+
+fn atomically(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
     match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => {
-            return Err(failed(io::Error::other("it isn't a regular file")));
-        }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        Ok(meta) if !meta.is_file() => return Err(io::Error::other("it isn't a regular file")),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // The permissions of any new file, from which the process's umask is subtracted.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(failed)?;
+    let file = Unfinished::beside(path, mode)?;
     let mut out = io::BufWriter::with_capacity(64 << 10, file);
-    write(&mut out).map_err(failed)?;
-    let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    write(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.replace(path)
 }
 
 #[cfg(test)]

@@ -47,6 +47,11 @@ fn is_ignored(subcommand: &str, option: &str) -> bool {
         && !applicable(subcommand).iter().any(|group| group.contains(&option))
 }
 
+/// Returns `true` for the subcommands that send or serve requests, which `--verbose` logs.
+fn has_requests(subcommand: &str) -> bool {
+    applicable(subcommand).iter().any(|group| *group != PRODUCT.as_slice())
+}
+
 /// Returns the command with help that shows only the options that apply.
 pub(super) fn shown(mut command: Command) -> Command {
     // Global options are added to the subcommands by `build`.
@@ -66,8 +71,9 @@ fn without_ignored(mut command: Command, subcommand: &str) -> Command {
         command = command.mut_subcommand(name, |nested| without_ignored(nested, subcommand));
     }
     command.mut_args(|arg| {
-        let ignored = is_ignored(subcommand, arg.get_id().as_str());
-        if ignored { arg.hide(true) } else { arg }
+        let option = arg.get_id().as_str();
+        let logs = option == "verbose" && !has_requests(subcommand);
+        if logs || is_ignored(subcommand, option) { arg.hide(true) } else { arg }
     })
 }
 

@@ -2,7 +2,24 @@
 //!
 //! Owns handling them. Each subcommand decides what ends and what is still written.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::{Error, ErrorKind};
+
+static HANDLED: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` if signals still end the process by themselves.
+pub(super) fn are_default() -> bool {
+    !HANDLED.load(Ordering::Relaxed)
+}
+
+/// Starts the thread that waits for signals.
+pub(super) fn thread(wait: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    let started = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
+    started.map(|_| ()).map_err(|error| {
+        Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
+    })
+}
 
 /// The signals, handled from the creation of this value on.
 pub(super) struct Signals {
@@ -24,6 +41,7 @@ impl Signals {
                 (signal(SignalKind::terminate()).map_err(broken)?, "SIGTERM"),
             ]
         };
+        HANDLED.store(true, Ordering::Relaxed);
         Ok(Self {
             runtime,
             #[cfg(unix)]

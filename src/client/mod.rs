@@ -52,8 +52,8 @@ pub(crate) use envelope::{refuse as refuse_unknown, refuse_misspelt};
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use page::{
-    ANY, PageSeed, Pagination, parse, parse_envelope, parse_object, parse_page, parse_rows,
-    refuse_all,
+    ANY, PageSeed, Pagination, parse, parse_envelope, parse_object, parse_one, parse_page,
+    parse_rows, refuse_all,
 };
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub(crate) use runtime::Runtime;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::marker::PhantomData;
 
 use crate::rego::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -216,6 +217,56 @@ pub(crate) fn parse_envelope(fields: &'static [Field], body: &str) -> serde_json
     Ok(answer)
 }
 
+/// Reads an envelope with one resource, which is called `name`.
+struct One<'a, T> {
+    name: &'a str,
+    resource: PhantomData<T>,
+}
+
+impl<'de, T: serde::de::DeserializeOwned> DeserializeSeed<'de> for One<'_, T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, T: serde::de::DeserializeOwned> Visitor<'de> for One<'_, T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with `{}`", self.name)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        let mut seen = BTreeSet::new();
+        let mut unknown = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if key == self.name {
+                found = map.next_value::<Option<T>>()?;
+            } else {
+                refuse_misspelt([self.name].into_iter(), &key).map_err(A::Error::custom)?;
+                unknown.push((key.clone(), map.next_value_seed(ANY)?));
+            }
+            if !seen.insert(key) {
+                return Err(A::Error::custom("a key of the answer appears twice"));
+            }
+        }
+        let unknown = unknown.iter().map(|(key, value)| (key.as_str(), value));
+        refuse(unknown).map_err(A::Error::custom)?;
+        Ok(found)
+    }
+}
+
+/// Parses a whole body that is an envelope with one resource, which is called `name`.
+pub(crate) fn parse_one<T: serde::de::DeserializeOwned>(
+    name: &str,
+    body: &str,
+) -> serde_json::Result<Option<T>> {
+    parse(One { name, resource: PhantomData }, body)
+}
+
 /// Parses a page whose array is called `name` and whose rows are policy values.
 pub(crate) fn parse_rows(
     name: &str,
@@ -229,13 +280,13 @@ pub(crate) fn parse_rows(
 
 /// Parses a whole body; nothing may follow the value.
 pub(crate) fn parse_page<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
-    parse(std::marker::PhantomData::<T>, body)
+    parse(PhantomData::<T>, body)
 }
 
 /// Parses a whole body that is an object; a derived `Deserialize` would accept an array as well.
 pub(crate) fn parse_object<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
     match body.trim_ascii_start().bytes().next() {
-        None | Some(b'{') => parse(std::marker::PhantomData::<T>, body),
+        None | Some(b'{') => parse(PhantomData::<T>, body),
         Some(_) => Err(serde::de::Error::custom("it isn't an object")),
     }
 }
@@ -254,6 +305,28 @@ pub(crate) fn parse<'de, S: DeserializeSeed<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_envelope_of_one_resource_has_nothing_that_contradicts_it() {
+        let parse = |body: &str| parse_one::<u8>("result", body);
+        for bad in [
+            "[]",
+            "{\"result\":1,\"result\":1}",
+            "{\"result\":1,\"Result\":2}",
+            "{\"RESULT\":1}",
+            "{\"result\":1,\"error\":{\"code\":13}}",
+            "{\"code\":13,\"message\":\"partial\",\"result\":1}",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+        for (good, expected) in [
+            ("{\"result\":1,\"more\":2,\"error\":null}", Some(1)),
+            ("{}", None),
+            ("{\"result\":null}", None),
+        ] {
+            assert!(parse(good).is_ok_and(|found| found == expected), "{good}");
+        }
+    }
 
     #[test]
     fn an_envelope_has_no_defaults() {

@@ -136,8 +136,7 @@ impl Recording {
         }
         let (file, mut unfinished) = create_beside(path).map_err(failed)?;
         let mut writer = BufWriter::new(&file);
-        serde_json::to_writer_pretty(&mut writer, self).map_err(|e| failed(e.into()))?;
-        let written = writer.write_all(b"\n").and_then(|()| writer.flush());
+        let written = self.write(&mut writer).and_then(|()| writer.flush());
         drop(writer);
         written.and_then(|()| file.sync_all()).map_err(failed)?;
         drop(file);
@@ -146,11 +145,23 @@ impl Recording {
         Ok(())
     }
 
+    /// Writes the recording as a file contains it.
+    pub(crate) fn write(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
     /// Reads a recording.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] when it can't be read or isn't a recording.
     pub fn load(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read(path).map_err(|error| unreadable("the recording", path, error))?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads a recording from the text of the file at `path`.
+    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
         let failed = |what: &str| {
             let message = format!("the recording `{}` {what}", path.display());
             Error::new(ErrorKind::Configuration, message)
@@ -159,10 +170,9 @@ impl Recording {
             let message = format!("`{}` isn't a recording", path.display());
             Error::new(ErrorKind::Configuration, message)
         };
-        let text = std::fs::read(path).map_err(|error| unreadable("the recording", path, error))?;
-        let recording: Self = serde_json::from_slice(&text)
+        let recording: Self = serde_json::from_slice(text)
             .map_err(|e| other(path).with_source(shorten(&e.to_string(), 300)))?;
-        recorded::reject_duplicate_keys(&text)
+        recorded::reject_duplicate_keys(text)
             .map_err(|what| failed("has a duplicate key").with_source(what))?;
         if recording.version != VERSION {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
@@ -181,6 +191,12 @@ impl Recording {
                 .with_hint("record it again"));
         }
         Ok(recording)
+    }
+
+    /// Returns the full names of the functions whose calls are recorded.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
+        let answered = self.nd_builtin_cache.keys();
+        answered.chain(self.failures.keys()).chain(self.cut.keys()).map(String::as_str)
     }
 
     /// Returns a call with two outcomes: its arguments are written in two ways, or it has both an

@@ -10,11 +10,12 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::input_use::{DocumentUse, InputUse};
 use super::model::Subject;
-use super::reach::InputUse;
 use super::split::{RawDocument, Syntax};
 use crate::evaluate::reject_duplicate_keys;
 use crate::sources::document;
+use crate::text::escape;
 use crate::{Error, ErrorKind, Setting};
 
 /// The prefix of the type of every in-toto statement.
@@ -55,10 +56,77 @@ pub(super) struct PolicyContext {
     /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
     /// always wrapped.
     pub document: bool,
-    /// The way in which it uses `input`.
-    pub input: InputUse,
+    /// What it expects of `input`.
+    pub input: Expected,
+    /// What it expects of each document of an array of combined ones.
+    pub contents: Expected,
+}
+
+/// What a policy expects of a document.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Expected {
+    /// The way in which it uses the document.
+    pub how: InputUse,
     /// Set if it looks at the fields of a statement alone, and at none of an envelope.
     pub statements: bool,
+}
+
+impl Expected {
+    pub fn by(used: &DocumentUse) -> Self {
+        let statements = used.how == InputUse::Fields
+            && used.names(STATEMENT_KEYS)
+            && !used.names(ENVELOPE_KEYS)
+            && !used.names(BUNDLE_KEYS);
+        Self { how: used.how, statements }
+    }
+
+    /// Refuses a document of which a policy would see nothing. `path` names one of combined ones.
+    fn check(
+        self,
+        value: &Value,
+        path: Option<&str>,
+        options: &DocumentOptions,
+    ) -> Result<(), Error> {
+        let name = match path {
+            Some(path) => format!("`{}`", escape(path)),
+            None => "the input".to_owned(),
+        };
+        let is_array = matches!(value, Value::Array(_));
+        if self.how == InputUse::Fields && !matches!(value, Value::Object(_)) {
+            let what = match value {
+                Value::Array(_) if options.combine && path.is_none() => {
+                    "the array of combined inputs"
+                }
+                Value::Array(_) => "an array",
+                Value::String(_) => "a string",
+                _ => "a scalar",
+            };
+            let error =
+                wrong(format!("{name} is {what}, and the policy only uses fields of an object"));
+            return Err(match (value, path) {
+                // Text without a structure is a string in YAML.
+                (Value::String(_), _) => error.with_hint(
+                    "is it JSON or YAML? other text, such as TOML or XML, is read as a YAML string",
+                ),
+                (_, None) if is_array && options.combine => {
+                    error.with_hint("write `input[_].contents` for the contents of each input")
+                }
+                (_, None) if is_array => error.by_setting(Setting::WrappedArrays),
+                (_, Some(_)) if is_array => error
+                    .with_hint("leave it out, or refer to its elements: `input[_].contents[_]`"),
+                _ => error.with_hint("write it as an object, with fields that have names"),
+            });
+        }
+        let is_envelope = field(value, "payload").and(field(value, "payloadType")).is_some()
+            || field(value, "dsseEnvelope").is_some();
+        if self.statements && !options.attestation && is_envelope {
+            return Err(wrong(format!(
+                "{name} is an envelope, and the policy looks at the statement in it"
+            ))
+            .by_setting(Setting::Envelopes));
+        }
+        Ok(())
+    }
 }
 
 /// A parsed document, with the subjects of an attestation.
@@ -250,18 +318,13 @@ pub(super) fn finish(
         }
         other => other,
     };
-    let is_object = matches!(value, None | Some(Value::Object(_)));
-    if !is_object && context.input == InputUse::Fields {
-        return Err(wrong("the input isn't an object, and the policy looks at its fields alone")
-            .by_setting(Setting::WrappedArrays));
-    }
-    let in_envelope = |value: &Value| {
-        field(value, "payload").and(field(value, "payloadType")).is_some()
-            || field(value, "dsseEnvelope").is_some()
-    };
-    if context.statements && !options.attestation && value.as_ref().is_some_and(in_envelope) {
-        return Err(wrong("the input is an envelope, and the policy looks at the statement in it")
-            .by_setting(Setting::Envelopes));
+    if let Some(value) = &value {
+        context.input.check(value, None, options)?;
+        if options.combine {
+            for (path, contents) in combined(value) {
+                context.contents.check(contents, Some(path), options)?;
+            }
+        }
     }
     let metadata = options.metadata.fields();
     let owns_args = matches!(&value, Some(value) if field(value, "args").is_some());
@@ -278,10 +341,9 @@ pub(super) fn finish(
             .by_setting(Setting::WrappedArrays));
     };
     if !metadata.is_empty() {
-        let old = fields.remove(&Value::from(METADATA));
-        let mut all = match old {
-            Some(old @ Value::Object(_)) => old,
-            _ => Value::new_object(),
+        let mut all = match fields.remove(&Value::from(METADATA)) {
+            Some(own) => of_project(own, &metadata, context.document)?,
+            None => Value::new_object(),
         };
         if let Some(all) = all.as_object_mut() {
             for (name, text) in metadata {
@@ -300,6 +362,33 @@ pub(super) fn finish(
         fields.insert(Value::from("args"), Value::from(arguments));
     }
     Ok(Some(value))
+}
+
+/// Returns the paths and contents of combined inputs.
+fn combined(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let list = field(value, "elements").unwrap_or(value).as_array();
+    list.into_iter()
+        .flatten()
+        .filter_map(|entry| Some((text(entry, "path")?, field(entry, "contents")?)))
+}
+
+/// Returns an input's own metadata if they agree with those that are given: no verdict is about two
+/// projects. Under a policy document, as with its arguments, only those that are given count.
+fn of_project(own: Value, given: &[(&str, &str)], document: bool) -> Result<Value, Error> {
+    let differs = |(name, text): &&(&str, &str)| {
+        field(&own, name).is_some_and(|own| own.as_str() != Some(text))
+    };
+    let other = given.iter().find(differs);
+    match other {
+        None if matches!(own, Value::Object(_)) => Ok(own),
+        _ if document => Ok(Value::new_object()),
+        None => Err(wrong(format!("the input's own `{METADATA}` isn't an object"))
+            .with_hint("rename the field, or give no project")),
+        Some((name, text)) => {
+            Err(wrong(format!("the input has another `{METADATA}.{name}` than `{}`", escape(text)))
+                .with_hint("give the input's own, or none"))
+        }
+    }
 }
 
 impl Metadata {
@@ -353,6 +442,86 @@ mod tests {
         serde_json::to_string(value).unwrap()
     }
 
+    fn expected(how: InputUse) -> Expected {
+        Expected { how, statements: false }
+    }
+
+    /// The context of a policy that was loaded by itself.
+    fn plain(input: Expected, contents: Expected) -> PolicyContext {
+        let arguments = BTreeMap::new();
+        PolicyContext { arguments, has_arguments: false, document: false, input, contents }
+    }
+
+    #[test]
+    fn an_input_that_is_no_object_is_explained() {
+        let context = plain(expected(InputUse::Fields), Expected::default());
+        for (text, combine, expected) in [
+            ("[1]", false, "array"),
+            ("[1]", true, "`input[_].contents`"),
+            ("\"a = 1\"", false, "is it JSON or YAML?"),
+            ("1", false, "scalar"),
+        ] {
+            let options = DocumentOptions { combine, ..DocumentOptions::default() };
+            let value = Some(Value::from_json(text).unwrap());
+            let error = finish(value, &context, &options).unwrap_err();
+            let shown = format!("{error} {}", error.hint().unwrap_or_default());
+            assert!(shown.contains(expected), "{shown}");
+            let wraps = error.setting() == Some(Setting::WrappedArrays);
+            assert_eq!(wraps, text == "[1]" && !combine, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_combined_document_is_checked_as_alone() {
+        let options = DocumentOptions { combine: true, ..DocumentOptions::default() };
+        let finish = |contents: &str, expected: Expected, document: bool| {
+            let text = format!(
+                r#"[{{"path": "a", "contents": {{}}}}, {{"path": "b", "contents": {contents}}}]"#
+            );
+            let context = PolicyContext { document, ..plain(super::Expected::default(), expected) };
+            super::finish(Some(Value::from_json(&text).unwrap()), &context, &options)
+        };
+        let fields = expected(InputUse::Fields);
+        finish("{\"bad\": true}", fields, false).unwrap();
+        for contents in ["[{\"bad\": true}]", "\"bad = true\"", "1"] {
+            for document in [false, true] {
+                let error = finish(contents, fields, document).unwrap_err();
+                assert!(error.to_string().starts_with("`b` is a"), "{error}");
+                finish(contents, expected(InputUse::Whole), document).unwrap();
+            }
+        }
+        let statements = Expected { statements: true, ..fields };
+        let envelope = "{\"payloadType\": \"t\", \"payload\": \"\"}";
+        let error = finish(envelope, statements, false).unwrap_err();
+        assert!(error.to_string().starts_with("`b` is an envelope"), "{error}");
+    }
+
+    #[test]
+    fn an_input_of_another_project_is_refused() {
+        let context = plain(expected(InputUse::Whole), Expected::default());
+        let metadata = Metadata { project: Some("shop".to_owned()), version: None };
+        let options = DocumentOptions { metadata, ..DocumentOptions::default() };
+        let finish = |text: &str, document: bool| {
+            let value = Some(Value::from_json(text).unwrap());
+            let context = PolicyContext { document, ..context.clone() };
+            super::finish(value, &context, &options).map(|value| shown(&value.unwrap()))
+        };
+        let own = r#"{"chainloop_metadata":{"project_name":"shop","project_version_name":"1"}}"#;
+        assert_eq!(finish(own, false).unwrap(), own);
+        let added = r#"{"chainloop_metadata":{"project_name":"shop"}}"#;
+        assert_eq!(finish("{}", false).unwrap(), added);
+        for other in [own.replace("shop", "other"), own.replace("\"shop\"", "null")] {
+            let error = finish(&other, false).unwrap_err();
+            assert!(error.to_string().contains("another"), "{error}");
+            // A policy document sees only what is given: nothing of the other project's.
+            let seen = finish(&other, true).unwrap();
+            assert!(!seen.contains("other") && !seen.contains("project_version_name"), "{seen}");
+        }
+        for other in ["\"shop\"", "null", "[]"] {
+            finish(&format!(r#"{{"chainloop_metadata": {other}}}"#), false).unwrap_err();
+        }
+    }
+
     #[test]
     fn arguments_are_strings_or_arrays() {
         for (text, expected) in [
@@ -378,8 +547,8 @@ mod tests {
             arguments,
             has_arguments: true,
             document: false,
-            input: InputUse::Whole,
-            statements: false,
+            input: expected(InputUse::Whole),
+            contents: Expected::default(),
         };
         let bare =
             PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
@@ -399,7 +568,7 @@ mod tests {
         finish(parse("{\"args\": 1}"), &bare, &plain).unwrap();
         assert_eq!(shown(&finish(parse("{}"), &empty, &plain).unwrap().unwrap()), "{}");
         // A policy that uses only fields needs an object.
-        let fields = PolicyContext { input: InputUse::Fields, ..bare.clone() };
+        let fields = PolicyContext { input: expected(InputUse::Fields), ..bare.clone() };
         for text in ["[1]", "1", "\"x\""] {
             finish(parse(text), &bare, &plain).unwrap();
             finish(parse(text), &fields, &plain).unwrap_err();
@@ -413,8 +582,8 @@ mod tests {
             arguments: BTreeMap::new(),
             has_arguments: false,
             document: true,
-            input: InputUse::Fields,
-            statements: false,
+            input: expected(InputUse::Fields),
+            contents: Expected::default(),
         };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
@@ -430,6 +599,11 @@ mod tests {
             ),
             (
                 r#"{"chainloop_metadata": {"project_name": "x", "y": 1}}"#,
+                &project,
+                r#"{"args":{},"chainloop_metadata":{"project_name":"shop","project_version_name":"1.2"}}"#,
+            ),
+            (
+                r#"{"chainloop_metadata": {"project_name": "shop", "y": 1}}"#,
                 &project,
                 r#"{"args":{},"chainloop_metadata":{"project_name":"shop","project_version_name":"1.2","y":1}}"#,
             ),

@@ -9,12 +9,13 @@ use crate::rego::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::describe::describe;
-use super::documents::{BUNDLE_KEYS, ENVELOPE_KEYS, PolicyContext, STATEMENT_KEYS, argument};
+use super::documents::{Expected, PolicyContext, argument};
+use super::input_use::{InputUse, RuleInput};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
-use super::reach::{InputUse, Reach, Site};
+use super::reach::{Reach, Site};
 use super::reports::facts;
 use super::split::hex;
 use crate::evaluate::{Policies, is_network};
@@ -82,15 +83,11 @@ impl Check {
         reach: &Reach,
     ) -> Self {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
-        let input = reach.input(&package.path, rules());
+        let RuleInput { alone, contents } = reach.input(&package.path, rules());
         let sites = reach.sites(&package.path, rules());
-        let names = |keys: &[&str]| reach.names_field(&package.path, rules(), keys);
-        let statements = input == InputUse::Fields
-            && names(STATEMENT_KEYS)
-            && !names(ENVELOPE_KEYS)
-            && !names(BUNDLE_KEYS);
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
-        let context = PolicyContext { arguments, has_arguments, document, input, statements };
+        let (input, contents) = (Expected::by(&alone), Expected::by(&contents));
+        let context = PolicyContext { arguments, has_arguments, document, input, contents };
         Self { policies, package, context, sites }
     }
 }
@@ -271,7 +268,7 @@ impl Gate {
 
     /// Returns `true` if a verdict may depend on `input`.
     pub fn reads_input(&self) -> bool {
-        self.checks.iter().any(|check| check.context.input > InputUse::None)
+        self.checks.iter().any(|check| check.context.input.how > InputUse::None)
     }
 
     /// Returns the packages that are evaluated, in the order of reports.

@@ -11,6 +11,7 @@ mod documents;
 mod find;
 mod gathered;
 mod graph;
+mod input_use;
 mod inputs;
 mod load;
 mod metadata;

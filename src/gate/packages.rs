@@ -118,11 +118,21 @@ fn verdict_names(package: &Package, origin: PackageOrigin) -> impl Iterator<Item
 
 /// Returns `true` if a package was chosen, by name or by a glob.
 pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
-    chosen.iter().any(|given| {
-        given == name
-            || given.contains(['*', '?'])
-                && glob::Pattern::new(given).is_ok_and(|pattern| pattern.matches(name))
-    })
+    chosen.iter().any(|given| matches(given, name))
+}
+
+/// Returns `true` if a pattern, in which only `*` is special, matches a name.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        // The first occurrence leaves the most for the other parts.
+        let Some(at) = left.find(part) else { return false };
+        left = left.get(at + part.len()..).unwrap_or_default();
+    }
+    left.ends_with(last)
 }
 
 /// Refuses chosen packages that don't exist.
@@ -283,4 +293,35 @@ fn query(package: &Package, rules: &[VerdictRule]) -> String {
         })
         .collect();
     format!("[\n{}\n]", lists.join(",\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_star_of_a_pattern_is_special() {
+        for (pattern, name) in [
+            ("a.b", "a.b"),
+            ("*", "a.b"),
+            ("a.*", "a.b.c"),
+            ("*.c", "a.b.c"),
+            ("a*c", "ac"),
+            ("a.*.c", "a.c.c.c"),
+            ("*b*", "a.b.c"),
+            ("a[\"?\"].*", "a[\"?\"].b"),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("?", "p"),
+            ("[pq]", "p"),
+            ("a", "a.b"),
+            ("a*a", "a"),
+            ("a.*.c", "a.c"),
+            ("*b", "a.b.c"),
+        ] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
 }

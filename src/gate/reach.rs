@@ -7,24 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::input_use::{ReferenceVisitor, RuleInput};
 use crate::Position;
 use crate::evaluate::{Policies, is_network};
 use crate::load::position;
-use crate::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
-use crate::rego::syntax::visit::{Visit, walk_term, walk_with};
+use crate::rego::syntax::tree::{FileId, Span};
 use crate::text::data_reference;
-
-/// The way in which policies use `input`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum InputUse {
-    /// Not at all.
-    #[default]
-    None,
-    /// By references `input.<name>` only, which require an object.
-    Fields,
-    /// As a whole, or by a key that may be an index.
-    Whole,
-}
 
 /// The dependencies of the rules of one load.
 #[derive(Debug)]
@@ -33,11 +21,9 @@ pub(super) struct Reach {
     edges: BTreeMap<String, BTreeSet<String>>,
     sites: BTreeMap<String, Vec<Site>>,
     /// The way in which each rule itself uses `input`.
-    inputs: BTreeMap<String, InputUse>,
-    /// The fields of `input` that each rule itself names.
-    fields: BTreeMap<String, BTreeSet<String>>,
+    inputs: BTreeMap<String, RuleInput>,
     /// The way in which definitions that belong to no known rule use `input`.
-    elsewhere: InputUse,
+    elsewhere: RuleInput,
     data: Vec<(Vec<String>, Span)>,
 }
 
@@ -85,28 +71,23 @@ impl Reach {
             .filter(|package| package.is_suite)
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
-        let (mut inputs, mut elsewhere) = (BTreeMap::new(), InputUse::None);
-        let mut fields: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let (mut inputs, mut elsewhere) = (BTreeMap::new(), RuleInput::default());
         let mut data = Vec::new();
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in &module.rules {
-                let mut visitor = ReferenceVisitor::default();
-                visitor.rule(rule);
-                if let Some(path) = places.get(&place(rule.span)) {
-                    fields.entry((*path).clone()).or_default().extend(visitor.fields);
-                }
-                let input = match places.get(&place(rule.span)) {
-                    Some(path) => inputs.entry((*path).clone()).or_insert(InputUse::None),
+                let visitor = ReferenceVisitor::of(rule);
+                let input: &mut RuleInput = match places.get(&place(rule.span)) {
+                    Some(path) => inputs.entry((*path).clone()).or_default(),
                     None => &mut elsewhere,
                 };
-                *input = visitor.input.max(*input);
+                input.extend(&visitor.input);
                 if !suites.contains(file) {
                     data.extend(visitor.data);
                 }
             }
         }
-        Self { edges, sites, inputs, fields, elsewhere, data }
+        Self { edges, sites, inputs, elsewhere, data }
     }
 
     /// Returns the rules that some rules of a package depend on, including themselves.
@@ -158,23 +139,14 @@ impl Reach {
 
     /// Returns the way in which some rules of a package, and all rules that they depend on, use
     /// `input`.
-    pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> InputUse {
-        let reached = self.reached(package, rules);
-        let own = reached.iter().filter_map(|rule| self.inputs.get(rule)).copied();
-        own.fold(self.elsewhere, InputUse::max)
-    }
-
-    /// Returns `true` if some rules of a package, or a rule that they depend on, name one of these
-    /// fields of `input`.
-    pub fn names_field<'r>(
-        &self,
-        package: &[String],
-        rules: impl Iterator<Item = &'r str>,
-        fields: &[&str],
-    ) -> bool {
-        let reached = self.reached(package, rules);
-        let mut named = reached.iter().filter_map(|rule| self.fields.get(rule)).flatten();
-        named.any(|name| fields.contains(&name.as_str()))
+    pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> RuleInput {
+        let mut whole = self.elsewhere.clone();
+        for rule in self.reached(package, rules) {
+            if let Some(own) = self.inputs.get(&rule) {
+                whole.extend(own);
+            }
+        }
+        whole
     }
 
     /// Returns `true` if the rule `from` of a package depends on `rule` of the same package.
@@ -206,66 +178,11 @@ fn rule_path(package: &[String], rule: &str) -> String {
     data_reference(&path)
 }
 
-/// A visitor that collects references to `input` and `data`.
-#[derive(Default)]
-struct ReferenceVisitor {
-    input: InputUse,
-    fields: BTreeSet<String>,
-    data: Vec<(Vec<String>, Span)>,
-}
-
-impl Visit for ReferenceVisitor {
-    fn term(&mut self, term: &Term) {
-        match &term.kind {
-            TermKind::Var(name) if &**name == "input" => self.input = InputUse::Whole,
-            TermKind::Var(name) if &**name == "data" => self.data.push((Vec::new(), term.span)),
-            TermKind::Ref(parts) => {
-                let Some((head, rest)) = parts.split_first() else { return };
-                match &head.kind {
-                    TermKind::Var(name) if &**name == "input" => {
-                        let how = match rest.first().map(|term| &term.kind) {
-                            Some(TermKind::String(name)) => {
-                                self.fields.insert(name.to_string());
-                                InputUse::Fields
-                            }
-                            _ => InputUse::Whole,
-                        };
-                        self.input = self.input.max(how);
-                    }
-                    TermKind::Var(name) if &**name == "data" => {
-                        let keys = rest.iter().map_while(|part| match &part.kind {
-                            TermKind::String(key) => Some(key.to_string()),
-                            _ => None,
-                        });
-                        self.data.push((keys.collect(), term.span));
-                    }
-                    _ => self.term(head),
-                }
-                for part in rest {
-                    self.term(part);
-                }
-            }
-            _ => walk_term(self, term),
-        }
-    }
-
-    fn with(&mut self, with: &With) {
-        // Replacing `input` doesn't use it.
-        match &with.target.kind {
-            TermKind::Var(_) => self.term(&with.value),
-            TermKind::Ref(parts) if matches!(parts.first().map(|t| &t.kind), Some(TermKind::Var(n)) if &**n == "input") =>
-            {
-                self.term(&with.value);
-            }
-            _ => walk_with(self, with),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::input_use::InputUse;
     use super::*;
     use crate::load::LoadOptions;
     use crate::sources::{ModuleSource, Sources};
@@ -309,6 +226,13 @@ mod tests {
         assert_eq!(found, [("platform.discover", 6, 2)]);
     }
 
+    /// Returns the uses of the input, and of the contents of combined ones, by a body.
+    fn used(body: &str) -> (InputUse, InputUse) {
+        let found = reach(&format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
+        let RuleInput { alone, contents } = found.input(&["p".to_owned()], ["deny"].into_iter());
+        (alone.how, contents.how)
+    }
+
     #[test]
     fn input_is_used_by_field_as_a_whole_or_not_at_all() {
         for (body, expected) in [
@@ -316,14 +240,48 @@ mod tests {
             ("\"input\" != \"x\" # input", InputUse::None),
             ("input.a.b", InputUse::Fields),
             ("input[\"a b\"]", InputUse::Fields),
+            ("count(input.a) > 1", InputUse::Fields),
+            ("doc := input\n\tdoc.a", InputUse::Fields),
+            ("doc := input\n\ta := doc.a\n\ta[0]", InputUse::Fields),
+            ("every x in input.list { x.a }", InputUse::Fields),
+            ("doc := input\n\tdoc.a\n\tdoc[0]", InputUse::Whole),
+            ("doc := input\n\tcount(doc) > 1", InputUse::Whole),
+            ("doc := input", InputUse::Whole),
             ("input[0]", InputUse::Whole),
             ("some x in input", InputUse::Whole),
             ("some i\n\tinput[i]\n\tinput.a", InputUse::Whole),
+            ("every x in input { x.a }", InputUse::Whole),
             ("data.q.input", InputUse::None),
         ] {
-            let found = reach(&format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
-            let package = ["p".to_owned()];
-            assert_eq!(found.input(&package, ["deny"].into_iter()), expected, "{body}");
+            assert_eq!(used(body).0, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn contents_of_combined_inputs_are_used_by_field_or_as_a_whole() {
+        for (body, expected) in [
+            ("input[_].path", InputUse::None),
+            ("count(input) > 1", InputUse::None),
+            ("input.a", InputUse::None),
+            ("input[_].contents.bad", InputUse::Fields),
+            ("input.elements[_].contents.bad", InputUse::Fields),
+            ("some i\n\tinput[i].contents.a == input[i].path", InputUse::Fields),
+            ("some f in input\n\tf.contents.bad\n\tf.path", InputUse::Fields),
+            ("some i, f in input\n\tf.contents.bad", InputUse::Fields),
+            ("f := input[_].contents\n\tf.bad\n\tcount(input) > 1", InputUse::Fields),
+            ("every f in input { not f.contents.bad }", InputUse::Fields),
+            ("every i, f in input { not f.contents.bad[i] }", InputUse::Fields),
+            ("count([f | some f in input; f.contents.bad]) > 1", InputUse::Whole),
+            ("count([1 | some f in input; f.contents.bad]) > 1", InputUse::Fields),
+            ("some f in input\n\tf.contents.bad\n\tf.contents[0]", InputUse::Whole),
+            ("some f in input\n\tis_string(f.contents)", InputUse::Whole),
+            ("input[_].contents[_].a", InputUse::Whole),
+            ("input[_].contents", InputUse::Whole),
+            ("some f in input", InputUse::Whole),
+            ("some key in [\"a\"]\n\tinput[_][key]", InputUse::Whole),
+            ("walk(input, [_, _])", InputUse::Whole),
+        ] {
+            assert_eq!(used(body).1, expected, "{body}");
         }
     }
 
@@ -337,7 +295,8 @@ mod tests {
         for (rule, expected) in
             [("deny", InputUse::Fields), ("warn", InputUse::Whole), ("violations", InputUse::None)]
         {
-            assert_eq!(reach.input(&["p".to_owned()], [rule].into_iter()), expected, "{rule}");
+            let found = reach.input(&["p".to_owned()], [rule].into_iter());
+            assert_eq!(found.alone.how, expected, "{rule}");
         }
     }
 }

@@ -80,10 +80,14 @@ impl Waivers {
     /// [`ErrorKind::Configuration`] when the file can't be read or isn't valid, with the position
     /// of the problem.
     pub fn read(path: &Path, today: NaiveDate) -> Result<Self, Error> {
-        let name = escape(&path.display().to_string());
         let text = std::fs::read_to_string(path)
             .map_err(|error| unreadable("the waivers", path, error))?;
-        Self::parse(&text, &name, today)
+        Self::of_file(&text, path, today)
+    }
+
+    /// Reads the text of the file at `path`.
+    pub(crate) fn of_file(text: &str, path: &Path, today: NaiveDate) -> Result<Self, Error> {
+        Self::parse(text, &escape(&path.display().to_string()), today)
     }
 
     fn parse(text: &str, name: &str, today: NaiveDate) -> Result<Self, Error> {

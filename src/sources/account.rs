@@ -45,14 +45,23 @@ impl Account {
 /// Patterns of files and folders to leave out.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
-    patterns: Vec<(String, Regex)>,
+    patterns: Vec<Pattern>,
     /// The canonical paths of the files that the run writes.
     written: Vec<PathBuf>,
 }
 
+/// A pattern of files and folders.
+#[derive(Debug, Clone)]
+struct Pattern {
+    text: String,
+    regex: Regex,
+    /// Set if it ends in `/`.
+    folders_only: bool,
+}
+
 impl Ignore {
     /// Parses patterns. `*` and `?` match within a name, `**` across folders; a pattern matches a
-    /// path that ends in it.
+    /// path that ends in it, and one that ends in `/` only matches folders.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] for an invalid pattern.
@@ -70,7 +79,8 @@ impl Ignore {
             }
             let regex =
                 Regex::new(&expression(trimmed)).map_err(|_| wrong("a `[` isn't closed"))?;
-            found.push((pattern.to_owned(), regex));
+            let folders_only = trimmed.len() < pattern.len();
+            found.push(Pattern { text: pattern.to_owned(), regex, folders_only });
         }
         Ok(Self { patterns: found, written: Vec::new() })
     }
@@ -89,8 +99,10 @@ impl Ignore {
             return Some("this run writes it".to_owned());
         }
         let text = path.to_string_lossy();
-        let (pattern, _) = self.patterns.iter().find(|(_, regex)| regex.is_match(&text))?;
-        Some(format!("the pattern `{}` ignores it", escape(pattern)))
+        let pattern = self.patterns.iter().find(|pattern| {
+            pattern.regex.is_match(&text) && (!pattern.folders_only || path.is_dir())
+        })?;
+        Some(format!("the pattern `{}` ignores it", escape(&pattern.text)))
     }
 }
 
@@ -424,7 +436,6 @@ mod tests {
             ("b/*.json", "a/b/c.json"),
             ("a/**/d.json", "x/a/b/c/d.json"),
             ("a/**/d.json", "a/d.json"),
-            ("vendor/", "p/vendor"),
             ("[ab]?.json", "a1.json"),
             ("[!a].json", "b.json"),
         ] {
@@ -438,6 +449,12 @@ mod tests {
         ] {
             assert!(!ignored(pattern, path), "{pattern} {path}");
         }
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, file) = (dir.path().join(".v"), dir.path().join(".e.rego"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&file, "").unwrap();
+        let folders = Ignore::new([".*/"]).unwrap();
+        assert!(folders.reason(&folder).is_some() && folders.reason(&file).is_none());
         assert!(Ignore::new([""]).is_err() && Ignore::new(["[a"]).is_err());
     }
 }

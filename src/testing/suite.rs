@@ -5,25 +5,23 @@
 
 use std::time::Duration;
 
-use regex::Regex;
-
 use super::find::TestRule;
 use super::{Case, TestOutcome, cases, find};
 use crate::evaluate::{Evaluated, Policies};
 use crate::load::LoadOptions;
 use crate::rego::Value;
+use crate::rego::compile::RefText;
 use crate::rego::problem::Sources as Texts;
 use crate::rego::program::{Hooks, Resolved};
-use crate::rego::syntax::tree::Module;
+use crate::rego::syntax::tree::{Module, Span, Term, TermKind};
 use crate::sources::Sources;
-use crate::text::data_reference;
 use crate::{Error, Position};
 
 /// A test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Test {
-    /// The package: `data.release_test`.
+    /// The package: `data.release_test`. A part that is a keyword or isn't a name is in brackets.
     pub package: String,
     /// The rule's name, with a number if it isn't the first of that name: `test_a#01`.
     pub name: String,
@@ -101,7 +99,7 @@ impl Suite {
             .into_iter()
             .map(|found| Member {
                 test: Test {
-                    package: data_reference(&found.package),
+                    package: package_name(&found.package),
                     name: name(&found),
                     position: found.position.clone(),
                 },
@@ -117,9 +115,17 @@ impl Suite {
     }
 
     /// Keeps the tests whose full name, such as `data.release_test.test_a`, matches.
-    pub fn retain(&mut self, pattern: &Regex) {
-        self.members.retain(|member| pattern.is_match(&member.test.full_name()));
+    pub fn retain(&mut self, matches: impl Fn(&str) -> bool) {
+        self.members.retain(|member| matches(&member.test.full_name()));
     }
+}
+
+/// Returns the name of a package as OPA prints it: keywords are in brackets.
+fn package_name(path: &[String]) -> String {
+    let span = Span::default();
+    let head = Term { kind: TermKind::Var("data".into()), span };
+    let keys = path.iter().map(|key| Term { kind: TermKind::String(key.as_str().into()), span });
+    RefText(&std::iter::once(head).chain(keys).collect::<Vec<_>>()).to_string()
 }
 
 fn name(found: &TestRule) -> String {

@@ -103,7 +103,7 @@ impl Work<'_> {
         let input = args.input.as_deref().map(|path| input::read(path, stdin)).transpose()?;
         let (evaluated, explanation) = {
             let _watchdog = watchdog::start(options.timeout)?;
-            let load = args.load.options(context.product.clone())?;
+            let load = args.load.options(context.product.clone(), options.timeout)?;
             let policies = evaluation::load(&args.data, &args.bundle, load)?;
             let query = policies.query(&args.query)?;
             if let Some(warning) = unknown::warning(&policies, &args.query) {

@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::output::{self, Reporter};
 use super::stdin::{self, Stdin};
+use super::unfinished::Unfinished;
 use super::{Exit, evaluation};
 use crate::rego::formatter::{FormatOptions, format_text};
 use crate::rego::syntax::BaseVersion;
@@ -248,10 +249,8 @@ pub(super) fn write(path: &Path, name: &str, text: &str) -> Result<(), Error> {
     if permissions.readonly() {
         return Err(failed(std::io::ErrorKind::PermissionDenied.into()));
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let prefix = ".rego-platform-";
-    let mut file = tempfile::Builder::new().prefix(prefix).tempfile_in(folder).map_err(failed)?;
+    let mut file = Unfinished::beside(&path, 0o600).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     file.as_file().set_permissions(permissions).map_err(failed)?;
-    file.persist(&path).map(|_| ()).map_err(|error| failed(error.error))
+    file.replace(&path).map_err(failed)
 }

@@ -15,8 +15,8 @@ use url::Url;
 
 use crate::cli::options::Options;
 use crate::cli::output;
-use crate::gate::model::{Input, OptionUse, Outcome, Run, Source};
-use crate::text::escape;
+use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source};
+use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
 
 /// The options of the statement.
@@ -166,16 +166,16 @@ impl Attest {
 }
 
 /// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
-/// of policies, data and waivers, and `--name value` for each option that loosens; annotations
-/// state which of them took effect.
+/// of policies, data and waivers, and `--name value`, or `--name` if it has none, for each option
+/// that loosens; annotations state which of them took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
     for source in run.sources.iter().chain(&run.inventory.waivers) {
         hash.update(format!("{} {}\n", source.digest, source.path));
     }
     for option in &run.inventory.options {
-        let value = option.value.as_deref().unwrap_or_default();
-        hash.update(format!("{} {value}\n", option.name));
+        let value = option.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
+        hash.update(format!("{}{value}\n", option.name));
     }
     let mut digest = String::new();
     for byte in hash.finalize() {
@@ -227,6 +227,21 @@ fn inputs<'a>(inputs: impl Iterator<Item = &'a Input>) -> Vec<Value> {
         .collect()
 }
 
+/// Returns `true` unless a value can't be a digest of this name. Names that aren't known may stand
+/// for any text.
+fn is_digest(name: &str, value: &str) -> bool {
+    let digits = match name {
+        "md5" => 32,
+        "sha1" => 40,
+        "sha224" | "sha512_224" | "sha3_224" => 56,
+        "sha256" | "sha512_256" | "sha3_256" => 64,
+        "sha384" | "sha3_384" => 96,
+        "sha512" | "sha3_512" => 128,
+        _ => return !value.trim().is_empty(),
+    };
+    value.len() == digits && value.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// The subjects of attestations; for other inputs, the documents themselves.
 fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
@@ -237,33 +252,59 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
                 return Err(wrong(format!("the subject `{name}` of `{input}` has no digest"))
                     .with_hint("a statement is about digests: nothing can be said of it"));
             }
+            if let Some((name, value)) = subject.digest.iter().find(|(n, v)| !is_digest(n, v)) {
+                let (name, value) = (escape(name), shorten(value, 80));
+                let (of, input) = (escape(&subject.name), escape(&input.name));
+                return Err(wrong(format!(
+                    "the subject `{of}` of `{input}` has a digest `{name}` that isn't one: `{value}`"
+                ))
+                .with_hint("it is written in lowercase hexadecimal digits, all of them"));
+            }
             let subject = json!({"name": subject.name, "digest": subject.digest});
             if !found.contains(&subject) {
                 found.push(subject);
             }
         }
         if input.subjects.is_empty() {
+            // The input of other runs is what the policies looked at; an attestation isn't.
+            if run.inventory.unverified {
+                let input = escape(&input.name);
+                return Err(wrong(format!("the attestation `{input}` has no subject"))
+                    .with_hint("a verification summary is about its inputs' subjects"));
+            }
             found.extend(inputs(std::iter::once(input)));
         }
     }
     Ok(found)
 }
 
+/// Returns `true` if an input that passed has warnings, or violations that don't count because of an
+/// option.
+fn is_warned(input: &Input) -> bool {
+    let mut found = input.verdicts.iter().flat_map(|verdict| &verdict.violations);
+    found.any(|found| {
+        matches!(found.effect, Effect::Warns | Effect::Waived | Effect::BelowThreshold)
+    })
+}
+
 fn test_result(run: &Run) -> Value {
-    let named = |outcomes: &[Outcome]| -> Vec<&str> {
-        let inputs = run.inputs.iter().filter(|input| outcomes.contains(&input.outcome));
-        inputs.map(|input| input.name.as_str()).collect()
+    let named = |inputs: Vec<&Input>| -> Vec<String> {
+        inputs.into_iter().map(|input| input.name.clone()).collect()
     };
+    let passed = run.inputs.iter().filter(|input| input.outcome == Outcome::Passed);
+    let (mut warned, mut passed): (Vec<&Input>, Vec<&Input>) = passed.partition(|i| is_warned(i));
+    let failed = run.inputs.iter().filter(|input| input.outcome != Outcome::Passed).collect();
     // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
+    let loosened = run.inventory.took_effect().next().is_some();
     let result = match run.outcome {
-        Outcome::Passed
-            if run.totals.warnings > 0 || run.inventory.took_effect().next().is_some() =>
-        {
-            "WARNED"
-        }
+        Outcome::Passed if loosened || !warned.is_empty() => "WARNED",
         Outcome::Passed => "PASSED",
         Outcome::Failed | Outcome::NoVerdict => "FAILED",
     };
+    if result == "WARNED" && warned.is_empty() {
+        // It isn't known which inputs the option let pass.
+        warned = std::mem::take(&mut passed);
+    }
     let mut configuration = sources(run);
     configuration.push(json!({
         "name": "inventory.json",
@@ -277,8 +318,8 @@ fn test_result(run: &Run) -> Value {
     json!({
         "result": result,
         "configuration": configuration,
-        "passedTests": named(&[Outcome::Passed]),
-        "warnedTests": [],
-        "failedTests": named(&[Outcome::Failed, Outcome::NoVerdict]),
+        "passedTests": named(passed),
+        "warnedTests": named(warned),
+        "failedTests": named(failed),
     })
 }

@@ -3,13 +3,17 @@
 //! Owns the effect of a signal at each point of a run. Before inputs are evaluated, every report is
 //! written as "no verdict" and the command ends; afterwards the evaluations are cancelled, and the
 //! run itself writes the reports of what is done. A second signal ends the command at once.
+//!
+//! Signals are handled from the start of the process, before the command line is parsed: an older
+//! report that says "passed" must not outlast a run that was to replace it.
 
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::outputs::Reports;
-use crate::cli::signals::Signals;
-use crate::cli::{Exit, output};
+use super::outputs::{self, Reports};
+use crate::cli::signals::{self, Signals};
+use crate::cli::{Exit, output, unfinished};
 use crate::evaluate::Cancellation;
 use crate::gate::model::{Failure, Run};
 use crate::{Error, ErrorKind};
@@ -19,38 +23,46 @@ use crate::{Error, ErrorKind};
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The progress of a run.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Default)]
 enum Phase {
-    /// Policies are being loaded, and the service's addresses looked up.
+    /// The command line is being parsed.
     #[default]
-    Preparing,
-    Evaluating,
+    Starting,
+    /// Another subcommand runs.
+    Elsewhere,
+    /// Policies are being loaded, and the service's addresses looked up. The function creates the
+    /// reports.
+    Preparing(Box<dyn Fn() -> Reports + Send>),
+    /// The same, while policies are evaluated.
+    Evaluating(Box<dyn Fn() -> Reports + Send>),
     /// The verdict is final, and reports are being written.
     Writing,
 }
 
 /// The state of a run that a signal depends on.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Interrupt {
+#[derive(Clone, Default)]
+pub(in crate::cli) struct Interrupt {
     phase: Arc<Mutex<Phase>>,
     cancellation: Cancellation,
 }
 
 impl Interrupt {
-    /// Starts handling signals. `reports` creates the reports of a run that a signal ends, and
-    /// `without_verdict` the run that they show.
-    pub fn listen(
-        reports: impl Fn() -> Reports + Send + 'static,
-        without_verdict: impl Fn(Failure) -> Run + Send + 'static,
-    ) -> Result<Self, Error> {
+    /// Returns `true` if arguments may be a call of this subcommand.
+    pub fn concerns(arguments: &[OsString]) -> bool {
+        arguments.iter().skip(1).any(|argument| argument == "gate")
+    }
+
+    /// Starts handling signals. Until the `arguments` are parsed, a plain scan of them finds the
+    /// reports of the run.
+    pub fn listen(arguments: Vec<OsString>) -> Result<Self, Error> {
         let interrupt = Self::default();
         let mut signals = Signals::listen()?;
         let own = interrupt.clone();
-        let listens = move || {
+        signals::thread(move || {
             let Ok(signal) = signals.next() else { return };
             let mut phase = own.phase();
-            if *phase != Phase::Preparing {
-                if *phase == Phase::Evaluating {
+            if matches!(*phase, Phase::Evaluating(_) | Phase::Writing) {
+                if matches!(*phase, Phase::Evaluating(_)) {
                     own.cancellation.cancel();
                     output::plain_note("interrupted: reporting what is finished");
                 }
@@ -59,15 +71,20 @@ impl Interrupt {
                 phase = own.phase();
             }
             // From here on the phase can't change: the reports aren't written twice.
-            if *phase != Phase::Writing {
-                let error = interrupted(signal);
-                output::error(&error);
-                reports().without_verdict(&without_verdict(Failure::from(&error)));
+            unfinished::end();
+            let reports = match &*phase {
+                Phase::Starting => outputs::scan(&arguments),
+                Phase::Preparing(reports) | Phase::Evaluating(reports) => Some(reports()),
+                Phase::Elsewhere => None,
+                Phase::Writing => std::process::exit(i32::from(Exit::NoVerdict.code())),
+            };
+            let error = interrupted(signal);
+            output::error(&error);
+            if let Some(mut reports) = reports {
+                let run = Run::without_verdict(super::tool(), Failure::from(&error));
+                reports.without_verdict(&run, &error);
             }
             std::process::exit(i32::from(Exit::NoVerdict.code()))
-        };
-        std::thread::Builder::new().name("signals".to_owned()).spawn(listens).map_err(|error| {
-            Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
         })?;
         Ok(interrupt)
     }
@@ -77,8 +94,22 @@ impl Interrupt {
         &self.cancellation
     }
 
+    /// Notes that another subcommand runs, which has no reports.
+    pub fn elsewhere(&self) {
+        *self.phase() = Phase::Elsewhere;
+    }
+
+    /// Notes which reports the run has.
+    pub(super) fn preparing(&self, reports: impl Fn() -> Reports + Send + 'static) {
+        *self.phase() = Phase::Preparing(Box::new(reports));
+    }
+
     pub fn evaluating(&self) {
-        *self.phase() = Phase::Evaluating;
+        let mut phase = self.phase();
+        *phase = match std::mem::take(&mut *phase) {
+            Phase::Preparing(reports) => Phase::Evaluating(reports),
+            other => other,
+        };
     }
 
     pub fn writing(&self) {

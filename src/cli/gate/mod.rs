@@ -20,9 +20,9 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::explain::Explain;
 use super::options::{EvaluationArgs, LoadArgs, Options};
-use super::output::Reporter;
-use super::stdin::Stdin;
-use super::{Exit, evaluation};
+use super::output::{self, Reporter};
+use super::stdin::{self, Stdin};
+use super::{Exit, evaluation, option_files};
 use crate::emulator::Emulator;
 use crate::evaluate::Answers;
 use crate::gate::model::{
@@ -33,12 +33,11 @@ use crate::gate::{
     DocumentOptions, Gate, GateOptions, InputSource, ListedCalls, Metadata, RunOptions, Waivers,
     find,
 };
-use crate::sources::Ignore;
+use crate::sources::{Ignore, SourceLimits};
 use crate::text::escape;
-use crate::unreadable::unreadable;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
-use interrupt::Interrupt;
+pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Output, OutputFormat, Reports};
 
 /// The time for which answers are shared among the inputs of a run.
@@ -203,6 +202,7 @@ pub(super) fn run(
     mut args: GateArgs,
     options: &Options,
     reporter: Reporter,
+    interrupt: &Interrupt,
 ) -> Result<Exit, Error> {
     args.input.append(&mut args.inputs);
     let attest = args.attest.file.as_deref();
@@ -230,13 +230,13 @@ pub(super) fn run(
     let (hide_passed, quiet, format) = (args.hide_passed, options.quiet, args.format);
     let new = move || Reports::new(&outputs, format, attest.as_deref(), hide_passed, quiet);
     let mut reports = new();
-    let interrupt = Interrupt::listen(new, |failure| Run::without_verdict(tool(), failure))?;
+    interrupt.preparing(new);
     let done = reports.begin(&draft).and_then(|()| {
         if let Some(refused) = refused {
             return Err(refused);
         }
         let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
-        evaluate(prepared, options, reporter, &interrupt, args.explain)
+        evaluate(prepared, options, reporter, interrupt, args.explain)
     });
     interrupt.writing();
     let done = done.and_then(|(mut run, emulated)| {
@@ -256,7 +256,7 @@ pub(super) fn run(
         Err(error) => {
             let inventory = std::mem::take(&mut draft.inventory);
             let failed = Run::without_verdict(tool(), Failure::from(&error));
-            reports.without_verdict(&Run { inventory, ..failed });
+            reports.without_verdict(&Run { inventory, ..failed }, &error);
             Err(error)
         }
     }
@@ -267,8 +267,8 @@ pub(super) fn unparsed(arguments: &[OsString], error: &str) {
     let Some(mut reports) = outputs::scan(arguments) else { return };
     let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let message = line.strip_prefix("error: ").unwrap_or(line).to_owned();
-    let failure = Failure { kind: "configuration".to_owned(), message, ..Failure::default() };
-    reports.without_verdict(&Run::without_verdict(tool(), failure));
+    let error = wrong(message);
+    reports.without_verdict(&Run::without_verdict(tool(), Failure::from(&error)), &error);
 }
 
 /// The failure in reports until the run is over.
@@ -313,7 +313,7 @@ fn prepare(
     inventory.arguments.clone_from(&arguments);
     inventory.metadata = args.metadata().collect();
     inventory.unverified = args.is_attestation();
-    let gate = load(args, &context.product, &ignore, arguments)?;
+    let gate = load(args, &context.product, &ignore, arguments, options.timeout)?;
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
@@ -355,7 +355,7 @@ fn evaluate(
     }
     run.inventory.service.answered_by = run.inventory.service.answered_by.map(|_| run.answers);
     if let Some(path) = &options.record {
-        recording.save(path)?;
+        output::recording(path, &recording)?;
     }
     Ok((run, emulated))
 }
@@ -442,10 +442,11 @@ fn load(
     product: &Product,
     ignore: &Ignore,
     arguments: BTreeMap<String, String>,
+    timeout: Duration,
 ) -> Result<Gate, Error> {
     let paths = evaluation::expanded(&args.data)?;
     let options = GateOptions {
-        load: args.load.options(product.clone())?,
+        load: args.load.options(product.clone(), timeout)?,
         packages: args.namespace.clone(),
         kind: args.kind.clone(),
         arguments,
@@ -501,20 +502,33 @@ fn run_options(
     inventory: &mut Inventory,
     asks: bool,
 ) -> Result<RunOptions, Error> {
-    let mut evaluate = evaluation::options(context, options, &args.evaluation)?;
-    let answered_by = match &evaluate.answers {
-        Answers::Replay(_) => AnsweredBy::Replay,
-        _ if options.local.is_some() => AnsweredBy::Emulator,
-        _ => AnsweredBy::Service,
-    };
-    if let Answers::Service(platform) = &mut evaluate.answers {
-        *platform = context.builder(options)?.share_answers(SHARED).build()?;
+    let (answers, answered_by) = if let Some(path) = &options.replay {
+        let text = evaluation::recording(path, options)?;
+        inventory.recording = Some(source(path, &text));
+        (evaluation::replayed(path, &text)?, AnsweredBy::Replay)
+    } else {
+        let platform = context.builder(options)?.share_answers(SHARED).build()?;
         inventory.service.controlplane = origin(platform.address(Api::ControlPlane));
         inventory.service.backend = origin(platform.address(Api::Backend));
-    }
+        let emulated = options.local.is_some();
+        let answered_by = if emulated { AnsweredBy::Emulator } else { AnsweredBy::Service };
+        (Answers::Service(platform), answered_by)
+    };
+    let certificates = || context.certificates();
+    let evaluate = evaluation::answered_by(answers, options, &args.evaluation, certificates)?;
     inventory.service.answered_by = asks.then_some(answered_by);
-    inventory.recording = options.replay.as_deref().map(digest).transpose()?;
-    inventory.waivers = args.waivers.as_deref().map(digest).transpose()?;
+    let waivers = match &args.waivers {
+        Some(path) => {
+            let max = SourceLimits::default().file_bytes;
+            let text = option_files::read("the waivers", path, max, options.timeout)?;
+            let read = source(path, &text);
+            let text = stdin::text(text, &read.path)?;
+            let waivers = Waivers::of_file(&text, path, chrono::Utc::now().date_naive())?;
+            inventory.waivers = Some(read);
+            Some(waivers)
+        }
+        None => None,
+    };
     inventory.token = context.token.as_ref().map(|token| {
         // An API token is bound to its own organization, whatever the configuration.
         match token.value.kind(&context.product) {
@@ -537,9 +551,7 @@ fn run_options(
         combine: args.combine,
         metadata: Metadata { project: args.project.clone(), version: args.project_version.clone() },
     };
-    if let Some(path) = &args.waivers {
-        run.waivers = Waivers::read(path, chrono::Utc::now().date_naive())?;
-    }
+    run.waivers = waivers.unwrap_or_default();
     run.fail_fast = args.fail_fast;
     run.require_calls = args.require_calls;
     run.record = options.record.is_some();
@@ -554,14 +566,13 @@ fn origin(address: Option<&str>) -> Option<String> {
     Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
 }
 
-fn digest(path: &Path) -> Result<Source, Error> {
+/// Describes a file with this text.
+fn source(path: &Path, text: &[u8]) -> Source {
     use sha2::Digest as _;
     use std::fmt::Write as _;
-    let shown = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| unreadable("", path, error))?;
     let mut digest = String::from("sha256:");
-    for byte in sha2::Sha256::digest(&bytes) {
+    for byte in sha2::Sha256::digest(text) {
         let _ = write!(digest, "{byte:02x}");
     }
-    Ok(Source { path: shown, digest })
+    Source { path: path.display().to_string(), digest }
 }

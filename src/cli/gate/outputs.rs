@@ -32,7 +32,7 @@ pub(super) enum OutputFormat {
 }
 
 impl OutputFormat {
-    fn report(self, look: Look, summary: &mut Summary) -> Box<dyn Report> {
+    fn report(self, look: Look) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
                 let view =
@@ -47,25 +47,21 @@ impl OutputFormat {
             Self::Tap => reports::ReportFormat::Tap,
             Self::Html => reports::ReportFormat::Html,
         };
-        form.report(&reports::Options {
-            folder: std::env::current_dir().unwrap_or_default(),
-            // The other formats don't have it.
-            summary: (form == reports::ReportFormat::Github).then(|| summary.0.take()).flatten(),
-            hide_passed: look.hide_passed || look.quiet,
-            more: look.more,
-        })
+        form.report(&look.options())
     }
 }
 
-/// The file for the summary of a step on GitHub. The first report that writes it takes it: a second
-/// one would append the same text again.
-#[derive(Debug)]
-struct Summary(Option<PathBuf>);
+/// The variable with the file for the summary of a step on GitHub.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-impl Summary {
-    fn from_env() -> Self {
-        let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
-        Self(path.map(PathBuf::from))
+impl Look {
+    fn options(self) -> reports::Options {
+        reports::Options {
+            folder: std::env::current_dir().unwrap_or_default(),
+            summary: None,
+            hide_passed: self.hide_passed || self.quiet,
+            more: self.more,
+        }
     }
 }
 
@@ -133,7 +129,9 @@ pub(super) struct Reports {
     attest: Option<PathBuf>,
     hide_passed: bool,
     quiet: bool,
-    summary: Summary,
+    /// The file for the summary of a step on GitHub, until it is written: a second time, the same
+    /// text would be appended again.
+    summary: Option<PathBuf>,
 }
 
 /// The name that stands for standard output.
@@ -150,13 +148,17 @@ impl Reports {
         let (streams, files): (Vec<Output>, Vec<Output>) =
             outputs.iter().cloned().partition(|output| output.file == Path::new(STDOUT));
         let other = streams.first().map(|output| output.format);
+        let stdout = format.or(other).or(Some(OutputFormat::Human));
+        let all = files.iter().map(|output| output.format).chain(stdout);
+        let summary = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
+        let summary = summary.filter(|_| all.into_iter().any(|f| f == OutputFormat::Github));
         Self {
-            files,
-            stdout: format.or(other).or(Some(OutputFormat::Human)),
+            stdout,
             attest: attest.map(Path::to_owned),
             hide_passed,
             quiet,
-            summary: Summary::from_env(),
+            summary: summary.map(PathBuf::from),
+            files,
         }
     }
 
@@ -168,7 +170,7 @@ impl Reports {
         }
         for file in &self.files {
             let look = self.look(false);
-            let report = file.format.report(look, &mut Summary(None));
+            let report = file.format.report(look);
             output::to_file_with(&file.file, |out| report.write(run, out))?;
         }
         Ok(())
@@ -177,6 +179,7 @@ impl Reports {
     /// Writes every report, and the statement if there is one.
     pub fn write(&mut self, run: &Run, statement: Option<&str>) -> Result<(), Error> {
         self.files(run)?;
+        self.summarize(run)?;
         if let Some(path) = &self.attest {
             match statement {
                 Some(text) => output::to_file(path, text.as_bytes())?,
@@ -186,12 +189,15 @@ impl Reports {
         self.print(run)
     }
 
-    /// Writes as many reports as possible of a run without a verdict; failures are printed.
-    pub fn without_verdict(&mut self, run: &Run) {
+    /// Writes as many reports as possible of a run that has no verdict because of `error`, which is
+    /// printed elsewhere; further failures are printed.
+    pub fn without_verdict(&mut self, run: &Run, error: &Error) {
         let removed = self.attest.as_deref().map_or(Ok(()), output::remove);
-        for done in [removed, self.files(run), self.print(run)] {
-            if let Err(error) = done {
-                output::error(&error);
+        for done in [removed, self.files(run), self.summarize(run), self.print(run)] {
+            if let Err(other) = done
+                && other.report() != error.report()
+            {
+                output::error(&other);
             }
         }
     }
@@ -207,11 +213,23 @@ impl Reports {
         let mut first = Ok(());
         for file in &self.files {
             let look = self.look(false);
-            let report = file.format.report(look, &mut self.summary);
+            let report = file.format.report(look);
             let done = output::to_file_with(&file.file, |out| report.write(run, out));
             first = first.and(done);
         }
         first
+    }
+
+    /// Appends the summary of a step on GitHub, before anything goes to standard output: if it
+    /// can't be written, there is no verdict.
+    fn summarize(&mut self, run: &Run) -> Result<(), Error> {
+        let Some(path) = self.summary.take() else { return Ok(()) };
+        reports::summarize(run, &self.look(false).options(), &path).map_err(|error| {
+            let shown = escape(&path.display().to_string());
+            wrong(format!("the step's summary `{shown}` can't be written"))
+                .with_source(error)
+                .with_hint(format!("`{SUMMARY}` names it; unset it to go without"))
+        })
     }
 
     fn print(&mut self, run: &Run) -> Result<(), Error> {
@@ -219,7 +237,7 @@ impl Reports {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let mut look = self.look(output::is_terminal() && !no_colour);
         look.quiet = self.quiet;
-        let report = format.report(look, &mut self.summary);
+        let report = format.report(look);
         output::to_stdout_with(|out| report.write(run, out))
     }
 }

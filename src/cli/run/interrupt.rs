@@ -6,10 +6,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cli::signals::Signals;
-use crate::cli::{Exit, output};
+use crate::Error;
+use crate::cli::signals::{self, Signals};
+use crate::cli::{Exit, output, unfinished};
 use crate::evaluate::Cancellation;
-use crate::{Error, ErrorKind};
 
 /// The time that a line has to stop, after which another Ctrl-C ends the session: loading policies
 /// can't be cancelled.
@@ -34,14 +34,13 @@ impl Interrupt {
         let listens = move || {
             while let Ok(signal) = signals.next() {
                 if signal == "SIGTERM" || !own.stop() {
+                    unfinished::end();
                     output::plain_note(&format!("interrupted ({signal})"));
                     std::process::exit(i32::from(Exit::NoVerdict.code()));
                 }
             }
         };
-        std::thread::Builder::new().name("signals".to_owned()).spawn(listens).map_err(|error| {
-            Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
-        })?;
+        signals::thread(listens)?;
         Ok(interrupt)
     }
 

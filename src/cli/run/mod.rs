@@ -64,7 +64,7 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     evaluation::check_record(options, &args.load, read)?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     stdin.take("what is typed")?;
-    let load = args.load.options(context.product.clone())?;
+    let load = args.load.options(context.product.clone(), options.timeout)?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
     let how = evaluation::options(&context, options, &args.evaluation)?;
     let mut session = Session::load((paths, args.bundle), load, how)?;

@@ -13,7 +13,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use regex::Regex;
 
 use super::context::Context;
 use super::options::{EvaluationArgs, LoadArgs, Options};
@@ -21,6 +20,7 @@ use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
 use crate::evaluate::{Answers, EvaluateOptions};
+use crate::rego::builtins::GoRegex;
 use crate::testing::{Run, Suite, TestOptions};
 use crate::{Error, Product};
 
@@ -111,10 +111,10 @@ pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Resu
     }
 }
 
-fn pattern(text: &str) -> Result<Regex, Error> {
-    Regex::new(text).map_err(|error| {
+fn pattern(text: &str) -> Result<GoRegex, Error> {
+    GoRegex::new(text).map_err(|error| {
         let message = format!("`{}` isn't a valid regular expression", crate::text::escape(text));
-        Error::new(crate::ErrorKind::Configuration, message).with_source(error)
+        Error::new(crate::ErrorKind::Configuration, message).with_source(error.to_string())
     })
 }
 
@@ -147,7 +147,7 @@ struct Work<'a> {
     reporter: Reporter,
     product: Product,
     evaluate: EvaluateOptions,
-    pattern: Option<Regex>,
+    pattern: Option<GoRegex>,
 }
 
 impl Work<'_> {
@@ -157,7 +157,7 @@ impl Work<'_> {
         self.report(&run)?;
         self.warn_of_cut(&run);
         if let Some(path) = &self.options.record {
-            run.recording.save(path)?;
+            output::recording(path, &run.recording)?;
         }
         Ok(self.exit(&run))
     }
@@ -172,11 +172,11 @@ impl Work<'_> {
 
     fn suite(&self) -> Result<Suite, Error> {
         let _watchdog = watchdog::start(self.options.timeout)?;
-        let load = self.args.load.options(self.product.clone())?;
+        let load = self.args.load.options(self.product.clone(), self.options.timeout)?;
         let mut suite = Suite::load(evaluation::read(&self.paths, &self.args.bundle)?, load)?;
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {
-            suite.retain(pattern);
+            suite.retain(|name| pattern.is_match(name));
         }
         if all == 0 {
             self.reporter.warning("there are no tests: no rule's name begins with `test_`");

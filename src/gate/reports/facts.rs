@@ -44,7 +44,7 @@ pub(super) fn headline(run: &Run) -> String {
         let _ = write!(out, "{sign} {}", count(number, words));
         sign = ',';
     }
-    for (number, words) in [(t.waived, "waived"), (t.below_threshold, "below `--fail-on`")] {
+    for (number, words) in [(t.waived, "waived"), (t.below_threshold, "below the threshold")] {
         if number > 0 {
             let _ = write!(out, "{sign} {number} {words}");
             sign = ',';
@@ -165,8 +165,8 @@ pub(super) fn severity_name(severity: Severity) -> &'static str {
 /// Returns the effect of a violation that is less severe than the threshold.
 pub(crate) fn below(run: &Run) -> String {
     match run.rules.fail_on {
-        Some(severity) => format!("below `--fail-on {}`", severity_name(severity)),
-        None => "below the severity that fails".to_owned(),
+        Some(severity) => format!("below the threshold `{}`", severity_name(severity)),
+        None => "below the threshold".to_owned(),
     }
 }
 

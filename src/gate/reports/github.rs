@@ -165,8 +165,10 @@ impl GitHub {
         let input = case.input.map_or("", |input| input.name.as_str());
         let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
         let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
-        let mut text = vec![case.summary.clone()];
-        text.extend(case.details.iter().filter(|detail| **detail != case.summary).cloned());
+        // The details of an error begin with the summary.
+        let begun = case.details.first().is_some_and(|first| first.starts_with(&case.summary));
+        let mut text: Vec<String> = if begun { Vec::new() } else { vec![case.summary.clone()] };
+        text.extend(case.details.iter().cloned());
         let group = own.flatten();
         text.extend(case.more(group.map_or(0, |listed| listed.alike.len())));
         text.extend(group.and_then(|listed| listed.same(&self.view)));
@@ -214,7 +216,7 @@ fn property(text: &str) -> String {
 }
 
 /// Appends the summary, within the room that the step's other commands have left.
-fn append(run: &Run, view: &View, path: &Path) -> io::Result<()> {
+pub(super) fn append(run: &Run, view: &View, path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let text = markdown::render(run, view, MAX_SUMMARY.saturating_sub(taken));

@@ -18,7 +18,7 @@ mod waterfall;
 mod words;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::model::Run;
 use super::report::Report;
@@ -62,6 +62,17 @@ pub struct Options {
     pub more: Option<String>,
 }
 
+impl Options {
+    fn view(&self) -> View {
+        View { hide_passed: self.hide_passed, more: self.more.clone(), ..View::default() }
+    }
+}
+
+/// Appends `run` to the summary of a step on GitHub, which the report itself does without one.
+pub(crate) fn summarize(run: &Run, options: &Options, path: &Path) -> io::Result<()> {
+    github::append(run, &options.view(), path)
+}
+
 impl ReportFormat {
     /// The formats with their names on the command line.
     pub const NAMES: &[(&str, Self)] = &[
@@ -75,9 +86,7 @@ impl ReportFormat {
 
     /// Returns the report in this format.
     pub fn report(self, options: &Options) -> Box<dyn Report> {
-        let folder = options.folder.clone();
-        let (hide_passed, more) = (options.hide_passed, options.more.clone());
-        let view = View { hide_passed, more, ..View::default() };
+        let (folder, view) = (options.folder.clone(), options.view());
         match self {
             Self::Junit => Box::new(JUnit),
             Self::Sarif => Box::new(Sarif { folder }),

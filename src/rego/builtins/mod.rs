@@ -59,6 +59,7 @@ pub(crate) use glob::PathGlob;
 pub use graph::walk_values;
 pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls, http_failure};
 pub(crate) use json_schema::{Sketch, outline};
+pub use regex::GoRegex;
 pub use table::{all, is_missing, lookup};
 pub use yaml::from_yaml;
 

@@ -280,3 +280,21 @@ fn a_recording_with_two_outcomes_of_a_call_is_refused() {
         assert!(output.stderr.contains("two outcomes"), "{}", output.stderr);
     }
 }
+
+#[test]
+fn a_recording_of_unknown_functions_is_refused() {
+    let sandbox = Sandbox::new();
+    let (whole, [answer, _]) = recorded(&sandbox);
+    for (known, unknown) in [
+        ("\"platform.discover\":", "\"platform.Discover\":"),
+        ("\"platform.discover\":", "\"discover\":"),
+        ("\"failures\":{", "\"failures\":{\"time.now\":{},"),
+    ] {
+        let text = whole.to_string().replacen(known, unknown, 1);
+        assert_ne!(text, whole.to_string());
+        replay(&sandbox, &text, &answer).code(2).says("doesn't exist");
+    }
+    let more = "\"nd_builtin_cache\":{\"time.now_ns\":{\"[]\":1},\"other.products\":{},";
+    let text = whole.to_string().replace("\"nd_builtin_cache\":{", more);
+    replay(&sandbox, &text, &answer).code(0);
+}

@@ -748,6 +748,16 @@ fn case_9_answers_are_checked_against_the_question() {
     assert_eq!(report["inputs"][0]["ledger"]["unchecked"], 1);
     let report = discover(",\"kind\":\"ATTESTATION\"").code(2).json();
     assert!(message(&report).contains("`SARIF` was asked for"), "{report}");
+    let refers = |to: &str| {
+        discover(&format!(",\"kind\":\"SARIF\",\"references\":[{{\"digest\":\"{to}\"}}]"))
+    };
+    for other in [&digest, "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709", "git:abc", ""] {
+        refers(other).code(0);
+    }
+    for wrong in ["zzz", "sha256:zz", ":", "sha1:", "sha256:ABC"] {
+        let report = refers(wrong).code(2).json();
+        assert!(message(&report).contains("a reference's `digest`"), "{wrong}: {report}");
+    }
 }
 
 #[test]

@@ -147,3 +147,96 @@ fn globs_leave_nothing_out() {
     std::os::unix::fs::symlink("..", sandbox.path("e/round")).unwrap();
     gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).code(2).says("within itself");
 }
+
+/// Returns the reason why the first input has no verdict, with its hint.
+fn failure(report: &serde_json::Value) -> String {
+    report["inputs"][0]["verdicts"][0]["error"].to_string()
+}
+
+#[test]
+fn a_combined_document_is_checked_as_alone() {
+    let sandbox = Sandbox::new();
+    let good = sandbox.write("good.json", "{\"bad\": false}");
+    let list = sandbox.write("list.yaml", "- bad: true\n");
+    let text = sandbox.write("a.toml", "bad = true\n");
+    let whole = sandbox.write("bad.json", "{\"bad\": true}");
+    let rule = |body: &str| format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n");
+    for body in [
+        "input[_].contents.bad",
+        "some f in input\n\tf.contents.bad",
+        "count(input) > 1\n\tcontents := input[_].contents\n\tcontents.bad",
+    ] {
+        let run = |file: &str| gate(&sandbox, &rule(body), &["-i", &good, "-i", file, "--combine"]);
+        run(&good).code(0);
+        run(&whole).code(1);
+        let error = failure(&run(&list).code(2).json());
+        assert!(error.contains(&format!("`{list}` is an array")), "{error}");
+        let error = failure(&run(&text).code(2).json());
+        assert!(error.contains(&format!("`{text}` is a string")), "{error}");
+        assert!(error.contains("is it JSON or YAML?"), "{error}");
+    }
+    // One that looks at elements sees them.
+    let both = "input[_].contents[_].bad";
+    gate(&sandbox, &rule(both), &["-i", &good, "-i", &list, "--combine"]).code(1);
+    let error = failure(&gate(&sandbox, DENY_BAD, &["-i", &good, "--combine"]).code(2).json());
+    assert!(error.contains("`input[_].contents`"), "{error}");
+}
+
+#[test]
+fn a_verdict_is_about_one_project() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"other\" if {\n\t\
+                  input.chainloop_metadata.project_name != \"shop\"\n}\n";
+    for (own, code) in [
+        ("{}", 0),
+        (
+            "{\"chainloop_metadata\": {\"project_name\": \"shop\", \"project_version_name\": \"1\"}}",
+            0,
+        ),
+        ("{\"chainloop_metadata\": {\"project_name\": \"evil\"}}", 2),
+        (
+            "{\"chainloop_metadata\": {\"project_name\": \"shop\", \"project_version_name\": \"2\"}}",
+            2,
+        ),
+        ("{\"chainloop_metadata\": \"evil\"}", 2),
+        ("{\"chainloop_metadata\": null}", 2),
+    ] {
+        let input = sandbox.write("i.json", own);
+        let given = ["-i", &input, "--project", "shop", "--project-version", "1"];
+        let report = gate(&sandbox, policy, &given).code(code).json();
+        if code == 2 {
+            let error = failure(&report);
+            assert!(error.contains("chainloop_metadata"), "{error}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_of_options_are_read_once_and_within_the_time_limit() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    for option in ["--waivers", "--replay", "--token-file", "--config", "--schema"] {
+        let given = ["gate", "-d", &policy, "--no-input", "--timeout", "20ms", option, pipe];
+        let output = sandbox.run(&given).output().code(2).says("didn't end within 20ms");
+        assert!(output.stderr.contains(pipe) && output.stderr.contains("`--timeout`"));
+    }
+    for (option, text, file) in [
+        ("--waivers", "waivers: []\n", "waivers"),
+        ("--replay", "{\"version\": 1, \"nd_builtin_cache\": {}}", "recording"),
+    ] {
+        let (from, to) = (sandbox.write("from", text), pipe.to_owned());
+        let writer = std::thread::spawn(move || std::fs::copy(from, to));
+        let given = ["--no-input", option, pipe];
+        let report = gate(&sandbox, DENY_BAD, &given).code(0).json();
+        writer.join().unwrap().unwrap();
+        let named = sandbox.write("named", text);
+        let other = gate(&sandbox, DENY_BAD, &["--no-input", option, &named]).code(0).json();
+        let digest = |report: &serde_json::Value| report["inventory"][file]["digest"].clone();
+        assert!(digest(&report).is_string());
+        assert_eq!(digest(&report), digest(&other), "{option}");
+    }
+}

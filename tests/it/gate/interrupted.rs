@@ -111,3 +111,67 @@ fn an_interrupt_before_the_evaluation_writes_every_report_without_a_verdict() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("the run was interrupted (SIGTERM)"));
     assert!(!sandbox.path("old.json").exists());
 }
+
+/// Waits until a process handles a signal. Returns `false` if it ended before.
+#[cfg(target_os = "linux")]
+fn handles(child: &Child, signal: u32) -> bool {
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        if mask.is_some_and(|m| u64::from_str_radix(m.trim(), 16).unwrap() >> (signal - 1) & 1 == 1)
+        {
+            return true;
+        }
+        if status.lines().any(|line| line.starts_with("State:\tZ")) {
+            return false;
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_at_any_time_leaves_no_older_report_and_no_half_made_one() {
+    const TERM: u32 = 15;
+    // The first are interrupted as early as they can be, before the command line is parsed, the
+    // others at some later point.
+    for delay in 0..24_u64 {
+        let sandbox = Sandbox::new();
+        let policy = sandbox.write("p.rego", DENY_BAD);
+        let input = sandbox.write("a.json", "{}");
+        let statement = sandbox.write("statement.json", "{\"predicateType\": \"old\"}");
+        let old = "{\"tool\": {\"name\": \"rego-platform\"}, \"outcome\": \"old\"}";
+        let report = format!("json={}", sandbox.write("r.json", old));
+        let page = format!("html={}", sandbox.path("r.html").display());
+        let record = sandbox.path("rec.json").display().to_string();
+        let arguments = [
+            "gate", "-d", &policy, "-i", &input, "--output", &report, "--output", &page,
+            "--attest", &statement, "--record", &record, "-q",
+        ];
+        let mut command = sandbox.run(&arguments).command();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        assert!(handles(&child, TERM), "it ended before it handled signals");
+        std::thread::sleep(std::time::Duration::from_micros(delay * delay * 50));
+        signal(&child, "-TERM");
+        let code = child.wait().unwrap().code();
+        let text = std::fs::read_to_string(sandbox.path("r.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let statement = std::fs::read_to_string(sandbox.path("statement.json")).ok();
+        match code {
+            // It was over before the signal arrived.
+            Some(0) => {
+                assert_eq!(report["outcome"], "passed");
+                assert!(statement.unwrap().contains("test-result"));
+            }
+            Some(2) => {
+                assert_eq!(report["outcome"], "no_verdict", "{delay}: {report}");
+                assert!(statement.is_none(), "{delay}: {statement:?}");
+            }
+            other => panic!("{delay}: {other:?}"),
+        }
+        let folder = sandbox.path("r.json").parent().unwrap().to_owned();
+        let names = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name());
+        let hidden: Vec<_> =
+            names.filter(|name| name.to_string_lossy().starts_with(".rego-platform-")).collect();
+        assert!(hidden.is_empty(), "{delay}: {hidden:?}");
+    }
+}

@@ -372,3 +372,86 @@ fn a_quiet_run_that_passed_still_prints_what_is_worth_noting() {
     let run = sandbox.local(&["gate", "-q", "-d", &policy, "-i", &input]).output().code(0);
     assert!(run.stdout.contains("note"), "{}", run.stdout);
 }
+
+#[test]
+fn a_verification_summary_is_about_subjects_with_digests() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("out.json");
+    let attest = path.to_str().unwrap();
+    let run = |subjects: &str| {
+        let statement = format!(
+            "{{\"_type\": \"https://in-toto.io/Statement/v1\", \"subject\": [{subjects}]}}"
+        );
+        let file = sandbox.write("in.json", statement);
+        let run = ["-i", &file, "--attestation", "--unverified", "--attest", attest];
+        let vsa =
+            ["--attest-as", "vsa", "--attest-verifier", VERIFIER, "--attest-resource", RESOURCE];
+        gate(&sandbox, DENY_BAD, &[&run[..], &vsa].concat())
+    };
+    let subject =
+        |name: &str, digest: &str| format!("{{\"digest\": {{\"{name}\": \"{digest}\"}}}}");
+    let whole = "0a".repeat(32);
+    run(&subject("sha256", &whole)).code(0);
+    run(&subject("dirHash", "h1:x=")).code(0);
+    run("").code(2).says("has no subject");
+    assert!(!path.exists());
+    for (name, digest) in [("sha256", "zz"), ("sha256", &whole.to_uppercase()), ("sha512", &whole)]
+    {
+        run(&subject(name, digest)).code(2).says("isn't one");
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_statement_lists_what_passed_with_warnings() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\nwarn contains \"w\" if input.w\n\ndeny contains {\"message\": \"m\", \
+                  \"severity\": \"low\"} if input.low\n";
+    let path = sandbox.path("out.json");
+    let attest = path.to_str().unwrap();
+    let (plain, warns) = (sandbox.write("plain.json", "{}"), sandbox.write("w.json", "{\"w\": 1}"));
+    let low = sandbox.write("low.json", "{\"low\": 1}");
+    let run = |arguments: &[&str]| -> serde_json::Value {
+        gate(&sandbox, policy, &[&["--attest", attest], arguments].concat()).code(0);
+        let text = std::fs::read_to_string(&path).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["predicate"].take()
+    };
+    let found = run(&["-i", &plain]);
+    assert_eq!(
+        (&found["result"], &found["warnedTests"]),
+        (&"PASSED".into(), &serde_json::json!([]))
+    );
+    let found = run(&["-i", &plain, "-i", &warns, "-i", &low, "--fail-on", "high"]);
+    assert_eq!(found["result"], "WARNED");
+    assert_eq!(found["passedTests"], serde_json::json!([plain]));
+    assert_eq!(found["warnedTests"], serde_json::json!([warns, low]));
+}
+
+#[test]
+fn a_summary_of_a_step_that_cannot_be_written_is_named_once() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("policy.rego", DENY_BAD);
+    let summary = sandbox.path("no/such/summary.md").display().to_string();
+    let run = sandbox.run(&["gate", "-d", &policy, "--no-input", "--format", "github"]);
+    let output = run.env("GITHUB_STEP_SUMMARY", &summary).output().code(2);
+    let output = output.says("`GITHUB_STEP_SUMMARY`");
+    assert_eq!(output.stderr.matches(&summary).count(), 1, "{}", output.stderr);
+    assert_eq!(output.stdout.matches(&summary).count(), 1, "{}", output.stdout);
+    assert_eq!(output.stdout.matches("rego-platform gate: ").count(), 1, "{}", output.stdout);
+    assert!(!output.stdout.contains("passed"), "{}", output.stdout);
+}
+
+#[test]
+fn the_reason_for_no_verdict_is_stated_once_in_each_place() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("policy.rego", DENY_BAD);
+    let json = format!("json={}", sandbox.path("no/such/r.json").display());
+    for format in ["human", "github"] {
+        let given = ["gate", "-d", &policy, "--no-input", "-o", &json, "-f", format];
+        let output = sandbox.run(&given).output().code(2);
+        for text in [&output.stderr, &output.stdout] {
+            assert_eq!(text.matches("r.json").count(), 1, "{text}");
+            assert!(!text.contains(".rego-platform-"), "{text}");
+        }
+    }
+}

@@ -99,6 +99,7 @@ fn exit_statuses() {
     one("x := 1", &[]).code(0).says("there are no tests");
     one("test_x if false", &["--run", "nothing"]).code(0).says("matches none of 1");
     one("test_x if false\n\ntest_y if true", &["--run", "data.a_test.test_y$"]).code(0);
+    one("test_x if false\n\ntest_y if true", &["--run", "\\Qtest_y\\E$"]).code(0).silent();
     one("test_x if", &[]).code(2);
     one("test_x if true", &["--run", "("]).code(2).says("isn't a valid regular expression");
     one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "90"]).code(1).says("33.33 %");
@@ -187,4 +188,14 @@ fn errors_of_built_ins_are_undefined_where_asked_for() {
     let body = "test_a if not startswith(input.n, \"a\") with input as {\"n\": 1}";
     one(body, &[]).code(2);
     one(body, &["--no-strict-builtin-errors"]).code(0);
+}
+
+#[test]
+fn names_are_those_of_opa_where_packages_have_keywords() {
+    let sandbox = crate::cli::Sandbox::new();
+    let package = "foo[\"some\"].x[\"in\"][\"a-b\"].contain";
+    let file = sandbox.write("a_test.rego", format!("package {package}\n\ntest_m if true\n"));
+    let pattern = "^data\\.foo\\[\"some\"\\]\\.x";
+    let output = sandbox.run(&["test", "-v", &file, "--run", pattern]).output().code(0);
+    assert!(output.stdout.contains(&format!("data.{package}.test_m: PASS")), "{output:?}");
 }

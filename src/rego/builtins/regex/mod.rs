@@ -46,13 +46,39 @@ impl Weight for Pattern {
     }
 }
 
+/// A regular expression in the syntax of Go, as `regex.match` takes it.
+pub struct GoRegex(Pattern);
+
+impl std::fmt::Debug for GoRegex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GoRegex").finish_non_exhaustive()
+    }
+}
+
+impl GoRegex {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// An error in the words of Go if it isn't one.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        compiled(text).map(Self)
+    }
+
+    /// Returns `true` if it matches somewhere in a text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.0.matches(text)
+    }
+}
+
 /// Compiles a pattern, unless it is cached.
 pub(super) fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
-    context.patterns().regex.get(text, || {
-        let parsed = syntax::translate(text)?;
-        let regex = Compiled::new(parsed.text)?;
-        Ok(Pattern { regex, names: parsed.names, empty: text.is_empty() })
-    })
+    context.patterns().regex.get(text, || compiled(text))
+}
+
+fn compiled(text: &str) -> Result<Pattern, Error> {
+    let parsed = syntax::translate(text)?;
+    let regex = Compiled::new(parsed.text)?;
+    Ok(Pattern { regex, names: parsed.names, empty: text.is_empty() })
 }
 
 fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
